@@ -19,7 +19,7 @@ from typing import Final
 import anyio
 import httpx2
 
-from rulewright_runtime.calls.ask import Ask
+from rulewright_runtime.calls.call_request import CallRequest
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, Scheduler
 from rulewright_runtime.models.call import ChatMessage, ModelCall
@@ -71,7 +71,7 @@ async def scheduled(base: str, folder: Path) -> None:
     ):
         for number in range(CALLS):
             call = ModelCall((ChatMessage("user", f"{PROMPT}{number}"),), 500, 0.0)
-            group.start_soon(scheduler.ask, Ask(call, f"t{number}", "c"))
+            group.start_soon(scheduler.ask, CallRequest(call, f"t{number}", "c"))
     ledger.close()
 
 

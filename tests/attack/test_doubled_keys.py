@@ -31,7 +31,7 @@ from rulewright_runtime.harness import harness_plan as harness_plan
 from rulewright_runtime.harness.adapters import open_adapter
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.judging.replies import only_object
-from rulewright_runtime.models.wire import decoded
+from rulewright_runtime.models.wire import decode_body
 from rulewright_runtime.plan import file as plan_file
 from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.transcripts.messages import Transcript
@@ -101,7 +101,7 @@ DOORS: dict[str, tuple[str, Any, Reads]] = {
     "recorded replies": ("r.json", {"T1": {"AH": [["{}"]]}, "T2": {}}, lambda path: open_judge(f"replay:{path}")),
     "scripted replies": ("s.json", {"replies": {"s": ["x"]}}, lambda path: open_adapter(f"scripted:{path}")),
     "a judge's reply": ("r.txt", {"verdict": "PASS", "evidence": [{"quote": "x", "turn": 1}]}, _text(only_object)),
-    "a response of a model": ("r.json", {"choices": [{"message": {"content": "x"}}], "usage": {}}, _data(decoded)),
+    "a response of a model": ("r.json", {"choices": [{"message": {"content": "x"}}], "usage": {}}, _data(decode_body)),
     "an agent's answer": (
         "a.json",
         {"decision": "GO", "approved": True, "usage": {"tokens": 1}},

@@ -26,10 +26,10 @@ from rulewright_runtime.errors import OutageError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.adapters import Adapter, open_adapter
 from rulewright_runtime.harness.harness_plan import RunPlan
-from rulewright_runtime.harness.harness_run import finished, holds_run, not_begun
+from rulewright_runtime.harness.harness_run import count_finished, holds_run, remaining_plan
 from rulewright_runtime.harness.harness_run import run as play
 from rulewright_runtime.harness.model_adapter import ModelAdapter
-from rulewright_runtime.harness.simulated_user import LONGEST_MESSAGE, SimulatedUser
+from rulewright_runtime.harness.simulated_user import MAX_MESSAGE_TOKENS, SimulatedUser
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.models import PROVIDERS, open_model
 from rulewright_runtime.models.call import Model
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         answer(args.format, cost, [_dry_run(args, plan, adapter, user, cost)])
         return 0
-    calls.refuse_what_cannot_fit(not_begun(plan, adapter.model, args.out), adapter, user)
+    calls.refuse_what_cannot_fit(remaining_plan(plan, adapter.model, args.out), adapter, user)
     try:
         with writing_to(args.out):
             summary = _played(args, plan, adapter, user)
@@ -73,7 +73,7 @@ def _dry_run(
 ) -> str:
     """What a run would go on from, or where its plan was written."""
     if args.resume:
-        done, number = finished(plan, adapter, args.out, user), len(plan.scripts)
+        done, number = count_finished(plan, adapter, args.out, user), len(plan.scripts)
         return f"resumes     `{args.out}`, {done} of {number} conversations are finished"
     folder = _write_plan(args.out, plan, cost)
     return f"written     {folder / 'run_plan.json'}, {folder / 'cost_report.json'}"
@@ -151,7 +151,7 @@ class _Calls:
 
     def _opened(self, model: Model, price: Price | None) -> CallPortal:
         if self._first is not None:
-            return self._first.beside(model, price)
+            return self._first.for_model(model, price)
         limits = CallLimits(concurrency=self._args.scenario_parallel or 8, attempts=self._args.attempts)
         run = os.path.abspath(self._args.out)
         self._first = CallPortal(model, self.ledger, run, limits, self.budget, price)
@@ -183,7 +183,7 @@ def _user(args: argparse.Namespace, calls: _Calls, subject: str) -> SimulatedUse
     if (family := family_of(model.identity.model)) is not None and family == family_of(subject):
         complain(f"warning: `{subject}` and its user `{model.identity.model}` are of the family `{family}`")
     opener = calls.opener(model, model.identity.model)
-    speaker = ModelAdapter(model, opener, max_tokens=LONGEST_MESSAGE, sample=args.sample, redaction=calls.redaction)
+    speaker = ModelAdapter(model, opener, max_tokens=MAX_MESSAGE_TOKENS, sample=args.sample, redaction=calls.redaction)
     return SimulatedUser(speaker, subject)
 
 

@@ -16,8 +16,8 @@ from rulewright.arguments.shared_options import LEDGER, again
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED, UNDECIDED
 from rulewright.planning.bounds import first_questions
-from rulewright_runtime.calls.ask import ask_key
-from rulewright_runtime.calls.budget import Budget, BudgetError, Price, floor
+from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
+from rulewright_runtime.calls.call_request import request_key
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, Scheduler
 from rulewright_runtime.errors import InputError, OutageError
@@ -191,7 +191,7 @@ def refuse_questions(questions: Iterable[JudgeRequest], made: LiveJudge) -> None
     """The same for questions that will be put, whatever is answered. What the ledger holds costs nothing."""
     settings, identity = made.settings, made.model.identity
     asks = (ask_of(question, made.model.capabilities) for question in questions)
-    needed = {ask_key(identity, ask): (ask.call, settings.token_price) for ask in asks if ask is not None}
+    needed = {request_key(identity, ask): (ask.call, settings.token_price) for ask in asks if ask is not None}
     with known_answers(settings.ledger) as known:
         refuse_below(settings.budget, [call for key, call in needed.items() if known(key) is None])
 
@@ -199,7 +199,7 @@ def refuse_questions(questions: Iterable[JudgeRequest], made: LiveJudge) -> None
 def refuse_below(budget: Budget, calls: Iterable[tuple[ModelCall, Price | None]]) -> None:
     """Raise UsageError where calls can't be answered within a budget."""
     try:
-        budget.refuse(floor(calls))
+        budget.refuse(minimum_budget(calls))
     except BudgetError as error:
         raise UsageError(str(error)) from None
 

@@ -16,7 +16,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, load_file
 from rulewright.lower.harness import lower_run_plan
 from rulewright.project import Project, stopping
-from rulewright_runtime.calls.ask import Ask
+from rulewright_runtime.calls.call_request import CallRequest
 from rulewright_runtime.harness.adapters import Adapter
 from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptTurn
@@ -123,7 +123,7 @@ def _cost(price: ModelPrice | None, sent: int, received: int) -> float | None:
     return None if price is None else (sent * price.input + received * price.output) / 1e6
 
 
-Speaking = tuple[ModelAdapter, Ask]  # a call of a run, and who makes it
+Speaking = tuple[ModelAdapter, CallRequest]  # a call of a run, and who makes it
 
 
 def calls_needed(
@@ -146,7 +146,7 @@ def _calls_of(
     found: dict[str, Speaking] = {}
     so_far: list[Turn] = []
 
-    def spoken(who: ModelAdapter, ask: Ask) -> ModelAnswer:
+    def spoken(who: ModelAdapter, ask: CallRequest) -> ModelAnswer:
         answer = None if found else known(who.key_of(ask))
         if answer is None:
             found[who.key_of(ask)] = (who, ask)
@@ -157,14 +157,14 @@ def _calls_of(
             replies = [each.content for each in so_far if each.role == "assistant"]
             words = _shortest(turn) if found else choose(turn, replies).message
             if user is not None:
-                answer = spoken(user.speaker, user.ask_of(script, session, turn.number, words, so_far))
+                answer = spoken(user.speaker, user.message_call(script, session, turn.number, words, so_far))
                 if not answer.is_whole:
                     return found  # the conversation ends here
                 words = answer.text
             so_far.append(Turn(turn.number, "user", words))
             if not isinstance(adapter, ModelAdapter):
                 return found  # nobody knows what is said next
-            reply = spoken(adapter, adapter.ask_of(turn_request(script, session, place, so_far))).text
+            reply = spoken(adapter, adapter.turn_call(turn_request(script, session, place, so_far))).text
             so_far.append(Turn(turn.number, "assistant", reply))
     return found
 

@@ -1,1 +1,1 @@
-"""Calls: every question to a model is claimed in a ledger, sent within limits and a budget, and recorded."""
+"""Calls to models: each is claimed in a ledger, sent within limits and a budget, and recorded."""

@@ -1,4 +1,4 @@
-"""The circuit breaker: when an endpoint answers nothing any more, calls wait, and in the end the run stops."""
+"""The circuit breaker: when an endpoint stops answering, calls wait, and finally the run stops."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from rulewright_runtime.errors import OutageError
 if TYPE_CHECKING:
     from rulewright_runtime.models.call import CallFailure
 
-THRESHOLD: Final = 8  # failures in a row
-FIRST_COOLING: Final = 1.0  # seconds in which no call is sent; doubled while every probe fails
-LONGEST_COOLING: Final = 60.0
-LONGEST_HOLD: Final = 600.0  # seconds that a server may ask to wait; where it asks for more, the run stops
-TELLING: Final = frozenset({"network", "server", "timeout"})  # failures of the endpoint, not of one request
+THRESHOLD: Final = 8  # consecutive failures
+FIRST_COOLING: Final = 1.0  # seconds without calls; doubled after each failed probe
+MAX_COOLING: Final = 60.0  # seconds
+MAX_HOLD: Final = 600.0  # seconds that a server may ask to wait; for more the run stops
+ENDPOINT_FAILURES: Final = frozenset({"network", "server", "timeout"})  # not failures of one request
 
 
 class Breaker:
-    """Closed, all calls pass. Open, they wait, and one at a time probes whether the endpoint is back."""
+    """A closed breaker passes all calls. An open one lets them wait, and sends one at a time as a probe."""
 
     def __init__(self, outage: float) -> None:
-        """Give up after `outage` seconds without any answer."""
+        """End the run after `outage` seconds without an answer."""
         self._outage = outage
         self._failures = 0
         self._since: float | None = None  # the first failure after the last answer
@@ -32,7 +32,7 @@ class Breaker:
         self._fatal: str | None = None
 
     async def wait(self) -> None:
-        """Return when a call may be sent. Raises OutageError when none may be sent any more."""
+        """Wait until a call may be sent. Raises OutageError when the run has to stop."""
         self._check()
         if self._failures < THRESHOLD:
             return
@@ -42,23 +42,23 @@ class Breaker:
             self._open_until = anyio.current_time() + self._cooling  # this call is the probe; the next one waits
         self._check()
 
-    def succeeded(self) -> None:
-        """The endpoint answered."""
+    def record_success(self) -> None:
+        """Close the breaker: the endpoint answered."""
         self._failures, self._since, self._cooling = 0, None, FIRST_COOLING
 
-    def failed(self, failure: CallFailure) -> None:
-        """An attempt failed. Raises OutageError where that ends the run."""
+    def record_failure(self, failure: CallFailure) -> None:
+        """Count a failed attempt. Raises OutageError when the run has to stop."""
         if failure.is_fatal:
             self._fatal = str(failure)
-        elif (failure.retry_after or 0.0) > LONGEST_HOLD:
+        elif (failure.retry_after or 0.0) > MAX_HOLD:
             self._fatal = f"{failure}; it asks to wait {failure.retry_after:.0f} s"
-        elif failure.kind in TELLING:
+        elif failure.kind in ENDPOINT_FAILURES:
             now = anyio.current_time()
             self._since = now if self._since is None else self._since
             self._failures += 1
             if self._failures >= THRESHOLD:
                 self._open_until = now + self._cooling
-                self._cooling = min(self._cooling * 2, LONGEST_COOLING)
+                self._cooling = min(self._cooling * 2, MAX_COOLING)
             if self._failures >= THRESHOLD and now - self._since >= self._outage:
                 self._fatal = f"no answer for {self._outage:g} s; the last failure: {failure}"
         self._check()

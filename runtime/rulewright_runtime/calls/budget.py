@@ -1,4 +1,4 @@
-"""Budgets: how many calls, tokens and dollars a run may spend, and what a call costs at most."""
+"""Budgets: limits on calls, tokens and dollars of a run, and bounds on the cost of a call."""
 
 from __future__ import annotations
 
@@ -15,84 +15,85 @@ if TYPE_CHECKING:
 
     from rulewright_runtime.models.call import ModelCall, Usage
 
-MESSAGE_TOKENS: Final = 32  # that a chat template adds to a message, and more than any known one does
-LONGEST_TOKEN: Final = 128  # bytes; no tokenizer in use has a longer one
+MESSAGE_TOKENS: Final = 32  # added to a message by a chat template: an upper bound for all known ones
+MAX_TOKEN_BYTES: Final = 128  # no tokenizer in use has a longer token
 MILLION: Final = 1_000_000
 
 
 class BudgetError(RuntimeFailure):
-    """A call that the budget does not allow. The run stops; it can be resumed under a larger one."""
+    """A call that the budget does not allow. The run stops and can be resumed with a larger one."""
 
 
 class Price(msgspec.Struct, frozen=True):
-    """USD for a million tokens that are sent and a million that come back."""
+    """USD per million input tokens and per million output tokens."""
 
     input: Decimal
     output: Decimal
 
 
 class Spending(msgspec.Struct, frozen=True):
-    """Calls, tokens and USD; `usd` is None where a price is unknown."""
+    """Calls, tokens and USD; `usd` is None when a price is unknown."""
 
     calls: int = 0
     tokens: int = 0
     usd: Decimal | None = Decimal(0)
 
     def __add__(self, other: Spending) -> Spending:
-        """Both together; an unknown price makes the sum unknown."""
+        """Return the sum; an unknown price makes it unknown."""
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd
         return Spending(self.calls + other.calls, self.tokens + other.tokens, usd)
 
     def __sub__(self, other: Spending) -> Spending:
-        """What is left of a reservation."""
+        """Return the difference; an unknown price makes it unknown."""
         usd = None if self.usd is None or other.usd is None else self.usd - other.usd
         return Spending(self.calls - other.calls, self.tokens - other.tokens, usd)
 
 
-def most(call: ModelCall, price: Price | None) -> Spending:
-    """What one attempt at a call can cost: a token is at least a byte, and the reply has at most `max_tokens`."""
+def max_spending(call: ModelCall, price: Price | None) -> Spending:
+    """Return the most that one attempt can cost: a token has at least one byte, the reply at most `max_tokens`."""
     sent = sum(len(message.content.encode()) + MESSAGE_TOKENS for message in call.messages)
     return Spending(1, sent + call.max_tokens, cost(price, sent, call.max_tokens))
 
 
-def least(call: ModelCall, price: Price | None) -> Spending:
-    """What a call costs at least that is answered: as few tokens as its prompt can have, and one of a reply."""
-    sent = sum(-(-len(message.content.encode()) // LONGEST_TOKEN) for message in call.messages)
+def min_spending(call: ModelCall, price: Price | None) -> Spending:
+    """Return the least that an answered call can cost: the fewest tokens of its prompt, and one of a reply."""
+    sent = sum(-(-len(message.content.encode()) // MAX_TOKEN_BYTES) for message in call.messages)
     return Spending(1, sent + 1, cost(price, sent, 1))
 
 
-def floor(calls: Iterable[tuple[ModelCall, Price | None]]) -> Spending:
-    """The smallest budget under which all calls, each with its price, may be answered, in whatever order.
+def minimum_budget(calls: Iterable[tuple[ModelCall, Price | None]]) -> Spending:
+    """Return the smallest budget with which all calls, each with its price, may be answered in some order.
 
-    Before a call is sent the most that it can cost must be left, and the others cost the least that they can: so the
-    one for which most and least differ least comes last, and the one that can cost most fits by itself.
+    Before a call is sent its maximum cost must be left, while the calls before it may have cost their minimum. So the
+    call with the smallest difference of the two comes last, and every maximum has to fit by itself.
     """
-    bounds = [(least(call, price), most(call, price)) for call, price in calls]
+    bounds = [(min_spending(call, price), max_spending(call, price)) for call, price in calls]
     if not bounds:
         return Spending()
     total = sum((low for low, _ in bounds), Spending())
     spare = [high - low for low, high in bounds]
     tokens = max(total.tokens + min(each.tokens for each in spare), max(high.tokens for _, high in bounds))
-    left, highest = [each.usd for each in spare if each.usd is not None], [high.usd for _, high in bounds if high.usd]
-    usd = None if total.usd is None else max([total.usd + min(left, default=Decimal()), *highest])
+    differences = [each.usd for each in spare if each.usd is not None]
+    highest = [high.usd for _, high in bounds if high.usd]
+    usd = None if total.usd is None else max([total.usd + min(differences, default=Decimal()), *highest])
     return Spending(len(bounds), tokens, usd)
 
 
-def spent(call: ModelCall, usage: Usage, price: Price | None) -> Spending:
-    """What an answered call cost, as the endpoint counts; where it does not count, what it can have cost."""
+def actual_spending(call: ModelCall, usage: Usage, price: Price | None) -> Spending:
+    """Return the cost of an answered call by the endpoint's token counts; without them, the most it can have cost."""
     if usage.input_tokens is None or usage.output_tokens is None:
-        return most(call, price)
+        return max_spending(call, price)
     tokens = usage.input_tokens + usage.output_tokens
     return Spending(1, tokens, cost(price, usage.input_tokens, usage.output_tokens))
 
 
 def cost(price: Price | None, sent: int, received: int) -> Decimal | None:
-    """USD for tokens, or None without a price."""
+    """Return USD for tokens, or None without a price."""
     return None if price is None else (price.input * sent + price.output * received) / MILLION
 
 
 class Budget:
-    """The limits of a run, and what is spent and reserved of them. None means without limit."""
+    """The limits of a run, with its spent and reserved amounts. None means no limit."""
 
     def __init__(self, calls: int | None = None, tokens: int | None = None, usd: Decimal | None = None) -> None:
         """Start with nothing spent. Raises BudgetError for a negative limit."""
@@ -105,9 +106,9 @@ class Budget:
         self._settled = anyio.Event()
 
     async def reserve(self, spending: Spending) -> None:
-        """Keep what a call may cost, as soon as the calls in flight leave enough of the budget.
+        """Reserve the maximum cost of a call; waits while calls in flight may still release enough of the budget.
 
-        Raises BudgetError where nothing is in flight and spent and reserved together would exceed a limit.
+        Raises BudgetError when nothing is in flight and the reservation would exceed a limit.
         """
         while True:
             try:
@@ -121,21 +122,21 @@ class Budget:
                 return
 
     def refuse(self, needed: Spending) -> None:
-        """Raise BudgetError where what is needed at least exceeds a limit."""
-        for name, unit, limit, least in (
+        """Raise BudgetError when the minimum `needed` exceeds a limit."""
+        for name, unit, limit, minimum in (
             ("max_calls", "calls", self._calls, needed.calls),
             ("max_tokens", "tokens", self._tokens, needed.tokens),
             ("max_usd", "USD", self._usd, needed.usd),
         ):
-            if limit is not None and least is not None and least > limit:
-                basis = "" if unit == "calls" else f" (of at most {LONGEST_TOKEN} bytes a token)"
-                shown = f"{least.normalize():f}" if isinstance(least, Decimal) else least
+            if limit is not None and minimum is not None and minimum > limit:
+                basis = "" if unit == "calls" else f" (of at most {MAX_TOKEN_BYTES} bytes a token)"
+                amount = f"{minimum.normalize():f}" if isinstance(minimum, Decimal) else minimum
                 raise BudgetError(
-                    f"at least {shown} {unit} are needed{basis}, and no more than {limit} are allowed (`{name}`)"
+                    f"at least {amount} {unit} are needed{basis}, and no more than {limit} are allowed (`{name}`)"
                 )
 
     def check(self, total: Spending) -> None:
-        """Raise BudgetError where `total` exceeds a limit, or can't be compared with it."""
+        """Raise BudgetError when `total` exceeds a limit, or can't be compared with it."""
         if self._calls is not None and total.calls > self._calls:
             raise BudgetError(f"the budget of {self._calls} calls is used up")
         if self._tokens is not None and total.tokens > self._tokens:
@@ -146,7 +147,7 @@ class Budget:
             raise BudgetError(f"the budget of ${self._usd} does not allow another call")
 
     def settle(self, reserved: Spending, actual: Spending) -> None:
-        """Replace a reservation by what was spent."""
+        """Replace a reservation by the actual spending."""
         self._reserved -= reserved
         self.spent += actual
         self._settled.set()

@@ -1,8 +1,8 @@
-"""The ledger: one SQLite file per project that holds every call, so that none that was answered is paid again.
+"""The ledger: one SQLite file per project that holds every call, so that no answered call is paid twice.
 
-A call goes from `new` (claimed) to `sent` to `done`. Several processes share the file: whoever claims a call owns it
-until its lease runs out. A call that was sent by a process that is gone is ambiguous: the endpoint may have answered
-and charged for it.
+A call goes from `new` (claimed) to `sent` to `done`. Several processes share the file: the one that claims a call owns
+it until its lease expires. A call sent by a process that has ended is ambiguous: the endpoint may have answered and
+charged for it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from rulewright_runtime.models.call import Identity, ModelAnswer, ModelCall
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rulewright_runtime.calls.ask import Ask
+    from rulewright_runtime.calls.call_request import CallRequest
     from rulewright_runtime.models.call import CallFailure
 
 FORMAT: Final = 1
-LEASE: Final = 60.0  # seconds; whoever works renews it
-BUSY: Final = 30.0  # seconds to wait for another process's transaction
+LEASE: Final = 60.0  # seconds; renewed while the owner works
+BUSY: Final = 30.0  # seconds to wait for the transaction of another process
 TABLES: Final = """
 create table calls (
   key text primary key,
@@ -70,14 +70,14 @@ State = Literal["answered", "claimed", "busy", "ambiguous"]
 
 
 class LedgerError(RuntimeFailure):
-    """A ledger that can't be opened, or written by another version."""
+    """A ledger that can't be opened, or was written by another version."""
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """What became of a claim.
+    """The result of a claim.
 
-    `answered`: `answer` was paid before. `claimed`: the call is the claimant's to make. `busy`: another process makes
-    it. `ambiguous`: a process that is gone has sent it, and nobody knows whether it was answered.
+    `answered`: `answer` was paid before. `claimed`: the caller makes the call. `busy`: another process makes it.
+    `ambiguous`: a process that has ended sent it, and it is unknown whether it was answered.
     """
 
     state: State
@@ -85,10 +85,10 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Ledger:
-    """The ledger in one file. An object belongs to one thread; other processes have their own."""
+    """The ledger in one file. Each object belongs to one thread; several processes may open the file."""
 
     def __init__(self, path: str | os.PathLike[str], clock: Callable[[], float] = time.time) -> None:
-        """Open the file, or make it, readable by its owner alone. Raises LedgerError."""
+        """Open or create the file, readable only by its owner. Raises LedgerError."""
         self.path = os.fspath(path)
         self._clock = clock
         self.owner = f"{_host()}/{os.getpid()}/{_started(os.getpid())}/{uuid.uuid4().hex[:8]}"
@@ -106,16 +106,16 @@ class Ledger:
 
     def _prepare(self) -> None:
         with self._transaction():
-            found = self._db.execute("pragma user_version").fetchone()[0]
-            if found == 0:
+            version = self._db.execute("pragma user_version").fetchone()[0]
+            if version == 0:
                 for statement in filter(str.strip, TABLES.split(";")):
                     self._db.execute(statement)
                 self._db.execute(f"pragma user_version = {FORMAT}")
-            elif found != FORMAT:
-                raise LedgerError(f"the ledger `{self.path}` has format {found}; this version reads {FORMAT}")
+            elif version != FORMAT:
+                raise LedgerError(f"the ledger `{self.path}` has format {version}; this version reads {FORMAT}")
 
     def close(self) -> None:
-        """Close the file. Nobody waits any longer for what this owner has not finished."""
+        """Close the file, and end the leases of this owner, so that other processes do not wait for its calls."""
         with suppress(sqlite3.Error), self._transaction():
             self._db.execute("update calls set lease = 0 where owner = ? and state != 'done'", (self.owner,))
         self._db.close()
@@ -130,17 +130,17 @@ class Ledger:
             raise
         self._db.execute("commit")
 
-    def claim(self, key: str, identity: Identity, ask: Ask) -> Claim:
-        """Claim a call, unless it is answered or somebody else's."""
-        known = self.answer(key)
-        if known is not None:
-            return Claim("answered", known)
+    def claim(self, key: str, identity: Identity, request: CallRequest) -> Claim:
+        """Claim a call, unless it is answered or another process owns it."""
+        stored = self.answer(key)
+        if stored is not None:
+            return Claim("answered", stored)
         with self._transaction():
             row = self._db.execute("select state, owner, lease, answer from calls where key = ?", (key,)).fetchone()
             if row is None:
                 self._db.execute(
                     "insert into calls (key, state, owner, lease, identity, call) values (?, 'new', ?, ?, ?, ?)",
-                    (key, self.owner, self._clock() + LEASE, _encoded(identity), _encoded(ask.call)),
+                    (key, self.owner, self._clock() + LEASE, _encode(identity), _encode(request.call)),
                 )
                 return Claim("claimed")
             state, owner, lease, answer = row
@@ -154,12 +154,12 @@ class Ledger:
             return Claim("claimed")
 
     def retake(self, key: str) -> None:
-        """Own an ambiguous call, to send it once more."""
+        """Take over an ambiguous call, to send it once more."""
         with self._transaction():
             self._own(key, "new")
 
-    def sending(self, key: str) -> int:
-        """Note that the call is sent now; the attempt's number."""
+    def begin_attempt(self, key: str) -> int:
+        """Record that the call is sent now. Returns the number of the attempt."""
         with self._transaction():
             self._own(key, "sent")
             inserted = self._db.execute(
@@ -168,91 +168,90 @@ class Ledger:
             )
         return inserted.lastrowid or 0
 
-    def answered(self, key: str, attempt: int, answer: ModelAnswer, seconds: float, usd: object = None) -> None:
-        """Keep an answer: from now on nobody pays for it again."""
+    def store_answer(self, key: str, attempt: int, answer: ModelAnswer, seconds: float, usd: object = None) -> None:
+        """Store an answer, which is served from now on without a call."""
         with self._transaction():
-            self._db.execute("update calls set state = 'done', answer = ? where key = ?", (_encoded(answer), key))
-            self._end(attempt, seconds, "answer", "", 200, "", usd)
+            self._db.execute("update calls set state = 'done', answer = ? where key = ?", (_encode(answer), key))
+            self._end_attempt(attempt, seconds, "answer", "", 200, "", usd)
 
-    def failed(self, key: str, attempt: int, failure: CallFailure, seconds: float, usd: object = None) -> None:
-        """Note an attempt without an answer. The call may be made again, by anybody."""
+    def store_failure(self, key: str, attempt: int, failure: CallFailure, seconds: float, usd: object = None) -> None:
+        """Store a failed attempt. Any process may make the call again."""
         with self._transaction():
             self._own(key, "new")
-            self._end(attempt, seconds, failure.kind, str(failure), failure.status, failure.raw, usd)
+            self._end_attempt(attempt, seconds, failure.kind, str(failure), failure.status, failure.raw, usd)
 
     def release(self, key: str) -> None:
-        """Give up a call that was not sent, or whose attempt failed."""
+        """Release a call that was not sent, or whose attempt failed."""
         with self._transaction():
             self._db.execute("update calls set lease = 0 where key = ? and state = 'new'", (key,))
 
     def renew(self) -> None:
-        """Extend the lease of every call that this owner works on."""
+        """Extend the leases of this owner."""
         with self._transaction():
             self._db.execute(
                 "update calls set lease = ? where owner = ? and state != 'done' and lease > 0",
                 (self._clock() + LEASE, self.owner),
             )
 
-    def use(self, run: str, ask: Ask, key: str) -> None:
-        """Note which place of a run an answer serves."""
-        place = (run, ask.transcript_id, ask.check_id, ask.purpose, ask.window, ask.repetition, ask.attempt)
+    def add_use(self, run: str, request: CallRequest, key: str) -> None:
+        """Record which request of a run an answer serves."""
         with self._transaction():
-            self._db.execute("insert or replace into uses values (?, ?, ?, ?, ?, ?, ?, ?)", (*place, key))
+            values = (run, *_position(request), key)
+            self._db.execute("insert or replace into uses values (?, ?, ?, ?, ?, ?, ?, ?)", values)
 
-    def reason(self, ask: Ask, identity: Identity) -> str:
-        """Why a call is made although its place in the transcript was asked about before: what is another one now."""
-        place = (ask.transcript_id, ask.check_id, ask.purpose, ask.window, ask.repetition, ask.attempt)
-        before = self._db.execute(
+    def reason(self, request: CallRequest, identity: Identity) -> str:
+        """Return why a request needs a new call: what differs from stored calls for the same position."""
+        stored = self._db.execute(
             "select identity, call from calls join uses using (key) where (transcript_id, check_id, purpose, window,"
             " repetition, attempt) = (?, ?, ?, ?, ?, ?) and state = 'done'",
-            place,
+            _position(request),
         ).fetchall()
         calls = [
             msgspec.json.decode(call, type=ModelCall)
-            for who, call in before
-            if msgspec.json.decode(who, type=Identity) == identity
+            for stored_identity, call in stored
+            if msgspec.json.decode(stored_identity, type=Identity) == identity
         ]
         if not calls:
-            return "another model, endpoint or client" if before else "never answered before"
-        return "other parameters" if any(call.messages == ask.call.messages for call in calls) else "another prompt"
+            return "another model, endpoint or client" if stored else "never answered before"
+        return "other parameters" if any(call.messages == request.call.messages for call in calls) else "another prompt"
 
     def runs_of(self, transcript_id: str) -> list[str]:
-        """The folders of the runs that asked about a transcript."""
+        """Return the folders of the runs with calls about a transcript."""
         return [
             run for (run,) in self.rows("select distinct run from uses where transcript_id = ?", transcript_id) if run
         ]
 
     def prune(self, transcript_id: str) -> int:
-        """Remove whatever was said in a transcript: how many calls were removed.
+        """Remove the calls about a transcript. Returns how many were removed.
 
-        A call that another transcript asks as well, word for word, stays for that one.
+        A call that another transcript uses, too, is kept.
         """
         with self._transaction():
             keys = self.rows("select distinct key from uses where transcript_id = ?", transcript_id)
             self._db.execute("delete from uses where transcript_id = ?", (transcript_id,))
             removed = self._remove([key for (key,) in keys if not self.rows("select 1 from uses where key = ?", key)])
-        self._forget()
+        self._vacuum()
         return removed
 
-    def prune_older(self, moment: float) -> int:
-        """Remove calls whose last attempt began before `moment` (seconds since 1970); how many there were."""
+    def prune_older(self, time: float) -> int:
+        """Remove calls whose last attempt began before `time` (seconds since 1970). Returns how many were removed."""
         with self._transaction():
-            old = self.rows("select key from attempts group by key having max(started) < ?", moment)
+            old = self.rows("select key from attempts group by key having max(started) < ?", time)
             removed = self._remove([key for (key,) in old])
-        self._forget()
+        self._vacuum()
         return removed
 
     def _remove(self, keys: list[str]) -> int:
         self._db.executemany("delete from calls where key = ?", [(key,) for key in keys])
         return len(keys)
 
-    def _forget(self) -> None:
-        """Let no byte of what was removed stay in the file or its log."""
+    def _vacuum(self) -> None:
+        """Erase removed rows from the file and its write-ahead log."""
         self._db.execute("vacuum")
         self._db.execute("pragma wal_checkpoint(truncate)")
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """What a query of the ledger's tables finds; for reports and for the `cache` command."""
+        """Return the rows of a query, for reports and for the `cache` command."""
         return self._db.execute(statement, values).fetchall()
 
     def _own(self, key: str, state: str) -> None:
@@ -261,7 +260,7 @@ class Ledger:
             (state, self.owner, self._clock() + LEASE, key),
         )
 
-    def _end(
+    def _end_attempt(
         self, attempt: int, seconds: float, outcome: str, message: str, status: int, raw: str, usd: object
     ) -> None:
         self._db.execute(
@@ -270,12 +269,18 @@ class Ledger:
         )
 
     def answer(self, key: str) -> ModelAnswer | None:
-        """The answer that was paid for, if there is one."""
+        """Return the stored answer, or None."""
         row = self._db.execute("select answer from calls where key = ? and state = 'done'", (key,)).fetchone()
         return None if row is None else _answer(row[0])
 
 
-def _encoded(value: msgspec.Struct) -> bytes:
+def _position(request: CallRequest) -> tuple[object, ...]:
+    """Return what a request is about, as in the columns of `uses`."""
+    about = (request.transcript_id, request.check_id, request.purpose)
+    return (*about, request.window, request.repetition, request.attempt)
+
+
+def _encode(value: msgspec.Struct) -> bytes:
     return msgspec.json.encode(value)
 
 
@@ -284,7 +289,7 @@ def _answer(data: bytes) -> ModelAnswer:
 
 
 def _host() -> str:
-    """This boot of this machine: process numbers mean nothing elsewhere."""
+    """Return an id of this boot of this machine, the scope of process ids."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
             return stream.read().strip()
@@ -293,7 +298,7 @@ def _host() -> str:
 
 
 def _started(process: int) -> str:
-    """When a process started, in the kernel's own count: a number may be given to another process later."""
+    """Return the start time of a process in the kernel's ticks; process ids are reused. Empty when unknown."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as stream:
             return stream.read().rpartition(")")[2].split()[19]
@@ -302,7 +307,8 @@ def _started(process: int) -> str:
 
 
 def _is_alive(owner: str) -> bool:
-    """Whether the process that owns a call may still run; of one elsewhere only its lease tells."""
+    """Whether the process that owns a call may still run; True for one on another machine, where only its lease
+    counts."""
     host, process, started, _ = (owner.split("/") + [""] * 4)[:4]
     if host != _host() or not started or not process.isdecimal():
         return True

@@ -1,4 +1,4 @@
-"""Calls from threads: a scheduler in a loop of its own, for harness, workflows and cases, who wait for each answer."""
+"""Calls from threads: a scheduler in its own event loop, for harness, workflows and cases, which block on each call."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rulewright_runtime.calls.scheduler import Scheduler
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from rulewright_runtime.calls.ask import Ask
     from rulewright_runtime.calls.budget import Budget, Price
+    from rulewright_runtime.calls.call_request import CallRequest
     from rulewright_runtime.calls.scheduler import CallLimits
     from rulewright_runtime.models.call import Model, ModelAnswer
 
 
 class CallPortal:
-    """Answers asks of any thread, within the limits and the budget of one run. Close it when nobody asks any more."""
+    """Answers requests of any thread, within the limits and the budget of one run. Close it after the last request."""
 
     def __init__(
         self,
@@ -35,32 +35,32 @@ class CallPortal:
         """Open the ledger and start the loop. Raises LedgerError."""
 
         @asynccontextmanager
-        async def opened() -> AsyncIterator[Scheduler]:
-            kept = Ledger(ledger)  # it belongs to the thread of the loop
+        async def open_scheduler() -> AsyncIterator[Scheduler]:
+            store = Ledger(ledger)  # it belongs to the thread of the loop
             try:
-                async with Scheduler(model, kept, run, limits, budget, price).running() as scheduler:
+                async with Scheduler(model, store, run, limits, budget, price).running() as scheduler:
                     yield scheduler
             finally:
-                kept.close()
+                store.close()
 
         with ExitStack() as stack:
             self._portal = stack.enter_context(start_blocking_portal())
-            self._scheduler = stack.enter_context(self._portal.wrap_async_context_manager(opened()))
+            self._scheduler = stack.enter_context(self._portal.wrap_async_context_manager(open_scheduler()))
             self._stack = stack.pop_all()
 
-    def beside(self, model: Model, price: Price | None = None) -> CallPortal:
-        """Another model within the same limits and budget, with the same ledger. Close it before this one."""
+    def for_model(self, model: Model, price: Price | None = None) -> CallPortal:
+        """Return a portal for another model with the same limits, budget and ledger. Close it before this one."""
         other = copy(self)
         with ExitStack() as stack:
-            running = self._scheduler.beside(model, price).running()
+            running = self._scheduler.for_model(model, price).running()
             other._scheduler = stack.enter_context(self._portal.wrap_async_context_manager(running))
             other._stack = stack.pop_all()
         return other
 
-    def ask(self, ask: Ask) -> ModelAnswer:
-        """The answer, from the ledger where it was paid before. Raises what `Scheduler.ask` raises."""
-        return self._portal.call(self._scheduler.ask, ask)
+    def ask(self, request: CallRequest) -> ModelAnswer:
+        """Return the answer, from the ledger if it was paid before. Raises what `Scheduler.ask` raises."""
+        return self._portal.call(self._scheduler.ask, request)
 
     def close(self) -> None:
-        """Give up connections and end the loop."""
+        """Close connections and end the loop."""
         self._stack.close()

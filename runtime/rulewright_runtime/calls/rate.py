@@ -1,4 +1,4 @@
-"""Rates: how many requests and tokens a minute may be sent."""
+"""Rate limits: requests and tokens per minute."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ MINUTE: Final = 60.0
 
 
 class Rate:
-    """Requests and tokens per minute; None means without limit."""
+    """Requests and tokens per minute; None means no limit."""
 
     def __init__(self, requests: int | None, tokens: int | None) -> None:
-        """Both buckets are full at the start."""
+        """Start with full buckets."""
         self._requests = None if requests is None else AsyncLimiter(max(requests, 1), MINUTE)
         self._tokens = None if tokens is None else AsyncLimiter(max(tokens, 1), MINUTE)
         self._held_until = 0.0
 
     def hold(self, seconds: float) -> None:
-        """Send nothing for some seconds: the server asked for it."""
+        """Send nothing for some seconds, as the server asked."""
         if seconds > 0:
             self._held_until = max(self._held_until, anyio.current_time() + seconds)
 
     async def wait(self, tokens: int) -> None:
-        """Return when a request of at most `tokens` may be sent; a larger one waits for a full bucket."""
+        """Wait until a request of at most `tokens` may be sent; one above the limit waits for a full bucket."""
         while (left := self._held_until - anyio.current_time()) > 0:
             await anyio.sleep(left)
         if self._requests is not None:

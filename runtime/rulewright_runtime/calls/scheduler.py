@@ -1,4 +1,4 @@
-"""The scheduler: asks a model within limits, retries what may be retried, and pays for nothing twice."""
+"""The scheduler: sends calls to a model within limits, retries failures, and serves stored answers."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from typing import TYPE_CHECKING, Final, Literal
 import anyio
 import msgspec
 
-from rulewright_runtime.calls.ask import ask_key
 from rulewright_runtime.calls.breaker import Breaker
-from rulewright_runtime.calls.budget import Budget, Price, Spending, most, spent
+from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending, max_spending
+from rulewright_runtime.calls.call_request import request_key
 from rulewright_runtime.calls.rate import Rate
 from rulewright_runtime.models.call import CallFailure
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from rulewright_runtime.calls.ask import Ask
+    from rulewright_runtime.calls.call_request import CallRequest
     from rulewright_runtime.calls.ledger import Ledger
     from rulewright_runtime.models.call import Model, ModelAnswer
 
 OnAmbiguous = Literal["retry", "unclear", "hold"]
-FIRST_PAUSE: Final = 0.5  # seconds before the first retry; doubled for every further one
-LONGEST_PAUSE: Final = 60.0
-POLL: Final = 0.2  # seconds between two looks at a call that another process makes
-RENEWAL: Final = 15.0  # seconds between two renewals of the leases
-HEARTBEAT: Final = 1.0  # seconds between two reports of progress while nothing changes
+FIRST_PAUSE: Final = 0.5  # seconds before the first retry; doubled for each further one
+MAX_PAUSE: Final = 60.0  # seconds
+POLL: Final = 0.2  # seconds between checks of a call that another process makes
+RENEWAL: Final = 15.0  # seconds between renewals of the leases
+HEARTBEAT: Final = 1.0  # seconds between progress reports without changes
 
 
 class CallLimits(msgspec.Struct, frozen=True):
-    """What the scheduler keeps to.
+    """Limits of the scheduler.
 
-    `concurrency` calls are in flight at most. `requests` and `tokens` are per minute, `seconds` per attempt. A call
-    has `attempts` in all. After `outage` seconds in which every attempt failed the run stops.
+    At most `concurrency` calls are in flight. `requests` and `tokens` are per minute, `seconds` per attempt, `attempts`
+    per call. After `outage` seconds in which every attempt failed the run stops.
     """
 
     concurrency: int = 8
@@ -49,11 +49,11 @@ class CallLimits(msgspec.Struct, frozen=True):
 
 
 class HeldError(CallFailure):
-    """A call that a killed process had sent, and that nobody may send again before a person decides."""
+    """A call sent by a killed process, which must not be sent again before a person decides."""
 
 
 class Progress(msgspec.Struct):
-    """What the scheduler has done so far."""
+    """Counters of the scheduler."""
 
     asked: int = 0
     from_ledger: int = 0
@@ -62,11 +62,11 @@ class Progress(msgspec.Struct):
     retried: int = 0
     in_flight: int = 0
     last_failure: str = ""
-    last_answer: float = 0.0  # on the monotonic clock; at first when the run began
+    last_answer: float = 0.0  # on the monotonic clock; initially the start of the run
 
 
 class Scheduler:
-    """Answers asks, any number at a time. Use it inside `running()`."""
+    """Answers requests concurrently. Use it inside `running()`."""
 
     def __init__(
         self,
@@ -76,25 +76,25 @@ class Scheduler:
         limits: CallLimits | None = None,
         budget: Budget | None = None,
         price: Price | None = None,
-        say: Callable[[Progress], None] = lambda _: None,
+        on_progress: Callable[[Progress], None] = lambda _: None,
     ) -> None:
-        """Ask `model` for the run called `run`; `say` is told of every change."""
+        """Send calls to `model` for the run named `run`; `on_progress` is called after every change."""
         self.model, self.ledger, self.price = model, ledger, price
         self.limits, self.budget, self.progress = limits or CallLimits(), budget or Budget(), Progress()
-        self._run, self.say = run, say
-        self.reasons: Counter[tuple[str, str]] | None = None  # by check, where somebody wants to know why it is asked
+        self._run, self.on_progress = run, on_progress
+        self.reasons: Counter[tuple[str, str]] | None = None  # calls by check and reason; None: not counted
         self._slots = anyio.Semaphore(max(self.limits.concurrency, 1))
         self._breaker = Breaker(self.limits.outage)
         self._rate = Rate(self.limits.requests, self.limits.tokens)
-        self._waiting: dict[str, anyio.Event] = {}  # keys that this process works on
+        self._active: dict[str, anyio.Event] = {}  # keys of calls in this process
 
-    def beside(self, model: Model, price: Price | None) -> Scheduler:
-        """One that asks another model for the same run, within the same limits and budget."""
+    def for_model(self, model: Model, price: Price | None) -> Scheduler:
+        """Return a scheduler for another model in the same run, with the same limits and budget."""
         return Scheduler(model, self.ledger, self._run, self.limits, self.budget, price)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Scheduler]:
-        """Renew the leases as long as the block runs; give up connections behind it."""
+        """Renew the leases while the block runs, and close connections at its end."""
         self.progress.last_answer = time.monotonic()
         async with anyio.create_task_group() as group:
             group.start_soon(self._renew)
@@ -106,35 +106,35 @@ class Scheduler:
                 with anyio.CancelScope(shield=True):
                     await self.model.aclose()
 
-    async def ask(self, ask: Ask) -> ModelAnswer:
-        """The answer to `ask`, from the ledger where it was paid before.
+    async def ask(self, request: CallRequest) -> ModelAnswer:
+        """Return the answer to a request, from the ledger if it was paid before.
 
-        Raises CallFailure where no attempt is answered, BudgetError where the budget does not allow a call, and
-        OutageError where the endpoint answers nothing any more: the last two end the run, which can be resumed.
+        Raises CallFailure when no attempt is answered, BudgetError when the budget does not allow a call, and
+        OutageError when the endpoint is down: the last two end the run, which can be resumed.
         """
         self.progress.asked += 1
-        key = ask_key(self.model.identity, ask)
-        while (ours := self._waiting.get(key)) is not None:
-            await ours.wait()  # the same question elsewhere in this run
-        self._waiting[key] = anyio.Event()
+        key = request_key(self.model.identity, request)
+        while (active := self._active.get(key)) is not None:
+            await active.wait()  # the same call is made elsewhere in this run
+        self._active[key] = anyio.Event()
         try:
-            answer = await self._claimed(key, ask)
+            answer = await self._claim_and_call(key, request)
         except CallFailure:
             self.progress.failed += 1
             raise
         finally:
-            self._waiting.pop(key).set()
-            self.say(self.progress)
+            self._active.pop(key).set()
+            self.on_progress(self.progress)
         return answer
 
-    async def _claimed(self, key: str, ask: Ask) -> ModelAnswer:
-        claim = self.ledger.claim(key, self.model.identity, ask)
+    async def _claim_and_call(self, key: str, request: CallRequest) -> ModelAnswer:
+        claim = self.ledger.claim(key, self.model.identity, request)
         if claim.state == "claimed" and self.reasons is not None:
-            self.reasons[ask.check_id, self.ledger.reason(ask, self.model.identity)] += 1
-        self.ledger.use(self._run, ask, key)  # also of a call that fails: whose words it holds must be known
+            self.reasons[request.check_id, self.ledger.reason(request, self.model.identity)] += 1
+        self.ledger.add_use(self._run, request, key)  # also for a failing call, so that `prune` finds its text
         while claim.state == "busy":
             await anyio.sleep(POLL)
-            claim = self.ledger.claim(key, self.model.identity, ask)
+            claim = self.ledger.claim(key, self.model.identity, request)
         if claim.answer is not None:
             self.progress.from_ledger += 1
             return claim.answer
@@ -144,50 +144,50 @@ class Scheduler:
                 raise HeldError("a killed run had sent this call, and its answer is unknown", kind)
             self.ledger.retake(key)
         try:
-            return await self._attempts(key, ask)
+            return await self._attempts(key, request)
         finally:
             self.ledger.release(key)
 
-    async def _attempts(self, key: str, ask: Ask) -> ModelAnswer:
+    async def _attempts(self, key: str, request: CallRequest) -> ModelAnswer:
         for attempt in range(1, self.limits.attempts + 1):
             async with self._slots:
                 await self._breaker.wait()
-                reserved = most(ask.call, self.price)
+                reserved = max_spending(request.call, self.price)
                 await self._rate.wait(reserved.tokens)
                 await self.budget.reserve(reserved)
                 try:
-                    return await self._attempt(key, ask, reserved)
+                    return await self._attempt(key, request, reserved)
                 except CallFailure as failure:
                     self.progress.last_failure = str(failure)
-                    self._breaker.failed(failure)
+                    self._breaker.record_failure(failure)
                     self._rate.hold(failure.retry_after or 0.0)
                     if not failure.may_be_retried or attempt == self.limits.attempts:
                         raise
                     pause = _pause(attempt, failure)
             self.progress.retried += 1
-            self.say(self.progress)
+            self.on_progress(self.progress)
             await anyio.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
-    async def _attempt(self, key: str, ask: Ask, reserved: Spending) -> ModelAnswer:
-        number = self.ledger.sending(key)
+    async def _attempt(self, key: str, request: CallRequest, reserved: Spending) -> ModelAnswer:
+        number = self.ledger.begin_attempt(key)
         started = time.monotonic()
         self.progress.in_flight += 1
-        self.say(self.progress)
-        actual = reserved  # what is not known to be less may have been charged in full
+        self.on_progress(self.progress)
+        actual = reserved  # without a known cost the attempt counts in full
         try:
             with anyio.fail_after(self.limits.seconds):
-                answer = await self.model.answer(ask.call)
+                answer = await self.model.answer(request.call)
         except (CallFailure, TimeoutError) as error:
-            failure = error if isinstance(error, CallFailure) else _too_late(self.limits.seconds)
-            if failure.status:  # a refused request is a call that nobody charges for
+            failure = error if isinstance(error, CallFailure) else _timeout(self.limits.seconds)
+            if failure.status:  # an endpoint does not charge for a refused request
                 actual = Spending(1, 0, reserved.usd and reserved.usd * 0)
-            self.ledger.failed(key, number, failure, time.monotonic() - started, actual.usd)
+            self.ledger.store_failure(key, number, failure, time.monotonic() - started, actual.usd)
             raise failure from None
         else:
-            actual = spent(ask.call, answer.usage, self.price)
-            self.ledger.answered(key, number, answer, time.monotonic() - started, actual.usd)
-            self._breaker.succeeded()
+            actual = actual_spending(request.call, answer.usage, self.price)
+            self.ledger.store_answer(key, number, answer, time.monotonic() - started, actual.usd)
+            self._breaker.record_success()
             self.progress.answered += 1
             self.progress.last_answer = time.monotonic()
             return answer
@@ -203,16 +203,16 @@ class Scheduler:
     async def _report(self) -> None:
         while True:
             await anyio.sleep(HEARTBEAT)
-            self.say(self.progress)
+            self.on_progress(self.progress)
 
 
-def _too_late(seconds: float) -> CallFailure:
+def _timeout(seconds: float) -> CallFailure:
     return CallFailure(f"no answer within {seconds:g} s", "timeout")
 
 
 def _pause(attempt: int, failure: CallFailure) -> float:
-    """Seconds before the next attempt: what the server asks for, else doubling, with jitter so that not all come back
-    at once."""
-    longest = min(FIRST_PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE)
+    """Return the seconds before the next attempt: exponential backoff with jitter, at least what the server asks
+    for."""
+    longest = min(FIRST_PAUSE * 2 ** (attempt - 1), MAX_PAUSE)
     jittered = random.uniform(longest / 2, longest)
     return max(jittered, failure.retry_after or 0.0)

@@ -1,1 +1,1 @@
-"""Texts as vectors, whose directions are alike where the texts mean about the same: from local files alone."""
+"""Embeddings: texts as vectors with similar directions for similar meanings, from local files only."""

@@ -1,4 +1,4 @@
-"""Which embedding a run uses: word vectors of a file, a sentence model of a folder, or the packaged model."""
+"""Opening the embedding of a run: word vectors in a file, a sentence model in a folder, or the packaged model."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ _INSTALL: Final = "pip install numpy && pip install --no-deps safetensors tokeni
 
 
 class Embedding(Protocol):
-    """Turns texts into vectors of one length; None for a text it knows nothing of."""
+    """Turns texts into vectors of one dimension."""
 
     @property
     def near(self) -> float:
-        """The cosine from which on two texts are worth a hint, where the scorecard names none."""
+        """The default threshold: the cosine from which two texts are reported as similar."""
 
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float] | None]:
-        """A vector for each text."""
+        """Return a vector for each text, or None for a text without known words."""
 
 
 class EmbeddingError(RuntimeFailure):
-    """An embedding that is asked for and not installed."""
+    """An embedding that is not installed."""
 
 
 def open_embedding(name: str) -> Embedding:
-    """The embedding that `name` asks for: `minilm`, a folder with a sentence model, or a file of word vectors.
+    """Open the embedding `name`: `minilm`, a folder with a sentence model, or a file of word vectors.
 
-    Nothing is ever fetched: what is not there is an EmbeddingError that says how to install it, or an InputError.
+    Nothing is downloaded. Raises EmbeddingError, which says how to install a missing package, or InputError.
     """
     folder = packaged_folder() if name == PACKAGED else name
     if not os.path.isdir(folder):
         return WordVectors(folder)
-    if (missing := what_is_missing()) is not None:
+    if (missing := missing_package()) is not None:
         raise missing
     from rulewright_runtime.embedding.sentences import SentenceModel
 
     return SentenceModel(folder)
 
 
-def what_is_missing() -> EmbeddingError | None:
-    """What a sentence model needs and is not installed, as the error that says how to install it."""
+def missing_package() -> EmbeddingError | None:
+    """Return the error for a missing package of sentence models, with how to install it; None when all exist."""
     missing = next((name for name in _NEEDED if find_spec(name) is None), None)
     return None if missing is None else EmbeddingError(f"a sentence model needs {missing}: `{_INSTALL}`")
 
 
 def packaged_folder() -> str:
-    """The folder of the packaged model. Its package is found, never imported: only its data are read. Raises
-    EmbeddingError where it is not installed."""
-    found = find_spec(_PACKAGE)
-    if found is None or found.origin is None:
+    """Return the folder of the packaged model. Its package is located but never imported: only its data are read.
+    Raises EmbeddingError when it is not installed."""
+    spec = find_spec(_PACKAGE)
+    if spec is None or spec.origin is None:
         raise EmbeddingError(f"the model `{PACKAGED}` is not installed: `{_INSTALL}` (83 MB)")
-    return os.path.join(os.path.dirname(found.origin), "model")
+    return os.path.join(os.path.dirname(spec.origin), "model")

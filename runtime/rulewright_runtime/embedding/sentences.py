@@ -1,8 +1,8 @@
-"""A sentence model: a BERT encoder whose mean is the direction of a text, read from a folder of plain data.
+"""A sentence model: a BERT encoder with mean pooling, read from a folder of plain data.
 
-The folder holds what models of this kind are published as: `config.json`, `vocab.txt` and `model.safetensors` (Reimers
-and Gurevych 2019). No code of a model is run and nothing is fetched. The arithmetic is that of numpy, so that the last
-digits depend on the machine: compare rounded figures.
+The folder holds the usual files of such models: `config.json`, `vocab.txt` and `model.safetensors` (Reimers and
+Gurevych 2019). No code of a model is run and nothing is downloaded. The arithmetic is numpy's, so the last digits
+depend on the machine: compare rounded values.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from rulewright_runtime.errors import InputError
 
 _T = TypeVar("_T")
 Numbers = NDArray[np.float32]
-_BATCH: Final = 64  # texts that are read at once
-_KEPT: Final = 8192  # vectors that are remembered: windows of a text come again for the next phrase
-_MARKS: Final = ("[UNK]", "[CLS]", "[SEP]")
+_BATCH: Final = 64  # texts encoded at once
+_CACHE_SIZE: Final = 8192  # vectors: windows of a text are needed again for the next phrase
+_SPECIAL_TOKENS: Final = ("[UNK]", "[CLS]", "[SEP]")
 
 
 class _Config(msgspec.Struct):
-    """What of a model's `config.json` decides how it computes."""
+    """The keys of a model's `config.json` that are used."""
 
     model_type: str
     hidden_size: int
@@ -55,10 +55,10 @@ class _Pooling(msgspec.Struct):
 class SentenceModel:
     """An embedding of whole texts."""
 
-    near = 0.55  # of short clinical phrases this is above all that are unrelated, and below most paraphrases
+    near = 0.55  # for short clinical phrases: above all unrelated ones, below most paraphrases
 
     def __init__(self, folder: str) -> None:
-        """Read the model in `folder`. InputError for one that is broken or of another kind."""
+        """Read the model in `folder`. Raises InputError for a damaged one, and for another kind of model."""
         self._config = config = _read(folder, "config.json", _Config)
         if (config.model_type, config.hidden_act) != ("bert", "gelu"):
             raise InputError("is not a BERT model with the activation `gelu`", os.path.join(folder, "config.json"))
@@ -66,46 +66,46 @@ class SentenceModel:
             raise InputError("takes something else than the mean of its tokens", folder)
         self._tokenizer = _tokenizer(folder, config.max_position_embeddings)
         self._weights = _weights(os.path.join(folder, "model.safetensors"))
-        self._known: dict[str, list[float]] = {}
+        self._cache: dict[str, list[float]] = {}
         try:
             self.embed(["a"])
         except KeyError as missing:
             raise InputError(f"the weights hold no tensor {missing}", folder) from None
         except (ValueError, IndexError, TypeError, ZeroDivisionError):
             raise InputError("the weights don't fit `config.json`", folder) from None
-        self._known.clear()
+        self._cache.clear()
 
     def embed(self, texts: Sequence[str]) -> list[list[float] | None]:
-        """The direction of each text, of length 1."""
-        if len(self._known) > _KEPT:
-            self._known.clear()
-        unknown = [text for text in dict.fromkeys(texts) if text not in self._known]
-        new = [(found.ids, text) for found, text in zip(self._tokenizer.encode_batch(unknown), unknown, strict=True)]
-        new.sort(key=lambda each: len(each[0]))
-        for _, group in groupby(new, key=lambda each: len(each[0])):  # texts of one length need no padding
-            alike = list(group)
-            for at in range(0, len(alike), _BATCH):
-                part = alike[at : at + _BATCH]
-                vectors = self._read(np.array([numbers for numbers, _ in part]))
-                self._known.update(zip((text for _, text in part), vectors.tolist(), strict=True))
-        return [self._known[text] for text in texts]
+        """Return a unit vector for each text."""
+        if len(self._cache) > _CACHE_SIZE:
+            self._cache.clear()
+        new = [text for text in dict.fromkeys(texts) if text not in self._cache]
+        encoded = [(each.ids, text) for each, text in zip(self._tokenizer.encode_batch(new), new, strict=True)]
+        encoded.sort(key=lambda each: len(each[0]))
+        for _, group in groupby(encoded, key=lambda each: len(each[0])):  # texts of one length need no padding
+            same_length = list(group)
+            for at in range(0, len(same_length), _BATCH):
+                batch = same_length[at : at + _BATCH]
+                vectors = self._encode(np.array([ids for ids, _ in batch]))
+                self._cache.update(zip((text for _, text in batch), vectors.tolist(), strict=True))
+        return [self._cache[text] for text in texts]
 
-    def reads_all(self, text: str) -> bool:
+    def fits(self, text: str) -> bool:
         """Whether the model reads a text to its end."""
         return not self._tokenizer.encode(text).overflowing
 
-    def _read(self, numbers: NDArray[np.int64]) -> Numbers:
-        """The directions of texts of one length, given as numbers of their pieces."""
+    def _encode(self, ids: NDArray[np.int64]) -> Numbers:
+        """Return unit vectors (texts x dimensions) for token ids (texts x tokens) of texts of one length."""
         weights = self._weights
-        words, places, kinds = (weights[f"embeddings.{name}_embeddings.weight"] for name in _EMBEDDED)
-        state = self._normed(words[numbers] + places[: numbers.shape[1]] + kinds[0], "embeddings")
+        words, positions, types = (weights[f"embeddings.{name}_embeddings.weight"] for name in _EMBEDDINGS)
+        state = self._normalize(words[ids] + positions[: ids.shape[1]] + types[0], "embeddings")
         for layer in range(self._config.num_hidden_layers):
             state = self._layer(state, f"encoder.layer.{layer}")
         mean = state.mean(axis=1)
         return np.asarray(mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12), np.float32)
 
     def _layer(self, state: Numbers, name: str) -> Numbers:
-        """One layer of the encoder: every token attends to every other, then each is transformed by itself."""
+        """Apply one layer of the encoder: self-attention, then the feed-forward network."""
         texts, tokens, size = state.shape
         heads = self._config.num_attention_heads
         query, key, value = (
@@ -114,35 +114,35 @@ class SentenceModel:
             .transpose(0, 2, 1, 3)
             for part in ("query", "key", "value")
         )
-        likeness = query @ key.transpose(0, 1, 3, 2) / np.float32(np.sqrt(size // heads))
-        share = np.exp(likeness - likeness.max(axis=-1, keepdims=True))
-        share /= share.sum(axis=-1, keepdims=True)
-        seen = (share @ value).transpose(0, 2, 1, 3).reshape(texts, tokens, size)
+        scores = query @ key.transpose(0, 1, 3, 2) / np.float32(np.sqrt(size // heads))
+        attention = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        attention /= attention.sum(axis=-1, keepdims=True)
+        context = (attention @ value).transpose(0, 2, 1, 3).reshape(texts, tokens, size)
         output = f"{name}.attention.output"
-        state = self._normed(state + self._dense(seen, f"{output}.dense"), output)
+        state = self._normalize(state + self._dense(context, f"{output}.dense"), output)
         inner = _gelu(self._dense(state, f"{name}.intermediate.dense"))
-        return self._normed(state + self._dense(inner, f"{name}.output.dense"), f"{name}.output")
+        return self._normalize(state + self._dense(inner, f"{name}.output.dense"), f"{name}.output")
 
     def _dense(self, state: Numbers, name: str) -> Numbers:
         rows = state.reshape(-1, state.shape[-1]) @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
         return np.asarray(rows.reshape(*state.shape[:-1], -1))
 
-    def _normed(self, state: Numbers, name: str) -> Numbers:
-        """Each token with mean 0 and variance 1, then scaled and moved as the model learned."""
+    def _normalize(self, state: Numbers, name: str) -> Numbers:
+        """Apply layer normalization."""
         centered = state - state.mean(axis=-1, keepdims=True)
         variance = np.square(centered).mean(axis=-1, keepdims=True)
         scaled = centered / np.sqrt(variance + np.float32(self._config.layer_norm_eps))
         return np.asarray(scaled * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"])
 
 
-_EMBEDDED: Final = ("word", "position", "token_type")
+_EMBEDDINGS: Final = ("word", "position", "token_type")
 # The error function to 1.5e-7, a polynomial in 1 / (1 + p x) (Abramowitz and Stegun 1964, 7.1.26).
 _ERF: Final = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 _ERF_SCALE: Final = np.float32(0.3275911)
 
 
 def _gelu(values: Numbers) -> Numbers:
-    """Each value times the share of a normal distribution below it."""
+    """Apply the Gaussian error linear unit: each value times the normal distribution function at it."""
     size = np.abs(values) * np.float32(np.sqrt(0.5))
     step = 1 / (1 + _ERF_SCALE * size)
     total = np.zeros_like(step)
@@ -153,7 +153,7 @@ def _gelu(values: Numbers) -> Numbers:
 
 
 def _read(folder: str, name: str, kind: type[_T], otherwise: _T | None = None) -> _T:
-    """A file of settings; `otherwise` where there is none."""
+    """Read a JSON file as `kind`; `otherwise`, if given, replaces a missing file. Raises InputError."""
     path = os.path.join(folder, name)
     if otherwise is not None and not os.path.exists(path):
         return otherwise
@@ -166,34 +166,35 @@ def _read(folder: str, name: str, kind: type[_T], otherwise: _T | None = None) -
         raise InputError(f"is not a file of a sentence model: {error}", path) from None
 
 
-def _tokenizer(folder: str, most: int) -> BertWordPieceTokenizer:
-    """The pieces of the model's vocabulary; of a text no more are read than the model takes."""
+def _tokenizer(folder: str, limit: int) -> BertWordPieceTokenizer:
+    """Return the tokenizer of the model's vocabulary, which truncates texts to the model's maximum length."""
     lower = _read(folder, "tokenizer_config.json", _Tokens, _Tokens()).do_lower_case
-    most = min(most, _read(folder, "sentence_bert_config.json", _Sentences, _Sentences()).max_seq_length or most)
+    limit = min(limit, _read(folder, "sentence_bert_config.json", _Sentences, _Sentences()).max_seq_length or limit)
     path = os.path.join(folder, "vocab.txt")
     try:
         os.stat(path)
         tokenizer = BertWordPieceTokenizer(path, lowercase=lower)
     except OSError as error:
         raise InputError(error.strerror or "can't be read", path) from None
-    except Exception:  # whatever its reader raises
+    except Exception:  # the library raises undocumented errors
         raise InputError("is not a vocabulary of word pieces", path) from None
-    if any(tokenizer.token_to_id(mark) is None for mark in _MARKS):
+    if any(tokenizer.token_to_id(token) is None for token in _SPECIAL_TOKENS):
         raise InputError("is not a vocabulary of word pieces", path)
-    tokenizer.enable_truncation(most)
+    tokenizer.enable_truncation(limit)
     return tokenizer
 
 
 def _weights(path: str) -> dict[str, Numbers]:
-    """The tensors of a file of safetensors. InputError for a file that is none, or whose numbers are not float32."""
+    """Return the tensors of a safetensors file. Raises InputError for any other file, and for weights other than
+    float32."""
     try:
         os.stat(path)
-        found = load_file(path)
+        tensors = load_file(path)
     except OSError as error:
         raise InputError(error.strerror or "can't be read", path) from None
-    except Exception:  # whatever its reader raises
+    except Exception:  # the library raises undocumented errors
         raise InputError("is not a file of safetensors", path) from None
-    for name, tensor in found.items():
+    for name, tensor in tensors.items():
         if name.endswith((".weight", ".bias")) and tensor.dtype != np.float32:
             raise InputError(f"the tensor `{name}` is not one of 32-bit numbers", path)
-    return found
+    return tensors

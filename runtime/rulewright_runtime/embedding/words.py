@@ -14,12 +14,12 @@ _WORD: Final = re.compile(r"\w+")
 
 
 class WordVectors:
-    """An embedding that averages the vectors of words, read from a text file: a word and its numbers on each line."""
+    """An embedding that averages word vectors from a text file with a word and its numbers on each line."""
 
     near = 0.75
 
     def __init__(self, path: str) -> None:
-        """Read `path` (the text form of GloVe and word2vec). InputError for a file that is none."""
+        """Read `path` (the text form of GloVe and word2vec). Raises InputError for any other file."""
         self._vectors: dict[str, array[float]] = {}
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
@@ -31,7 +31,7 @@ class WordVectors:
             raise InputError("holds no vectors", path)
 
     def _add(self, path: str, number: int, words: list[str]) -> None:
-        if number == 1 and len(words) == 2:  # the header of word2vec: how many words of how many numbers
+        if number == 1 and len(words) == 2:  # the header of word2vec: word count and dimension
             return
         try:
             vector = array("f", map(float, words[1:]))
@@ -43,9 +43,9 @@ class WordVectors:
         self._vectors[words[0].lower()] = vector
 
     def embed(self, texts: Sequence[str]) -> list[list[float] | None]:
-        """The mean vector of each text's words; None where none of them is known."""
+        """Return the mean vector of each text's words, or None for a text without known words."""
         return [self._mean(text) for text in texts]
 
     def _mean(self, text: str) -> list[float] | None:
-        known = [self._vectors[word] for word in _WORD.findall(text.lower()) if word in self._vectors]
-        return [sum(column) / len(known) for column in zip(*known, strict=True)] if known else None
+        vectors = [self._vectors[word] for word in _WORD.findall(text.lower()) if word in self._vectors]
+        return [sum(column) / len(vectors) for column in zip(*vectors, strict=True)] if vectors else None

@@ -1,1 +1,1 @@
-"""The harness: scenarios played against a model, turn by turn, so that there are transcripts to judge."""
+"""The harness plays scenarios against a model, turn by turn, and records the transcripts."""

@@ -1,7 +1,7 @@
-"""Adapters: who plays the assistant. An adapter is a function in `ADAPTERS` that opens what a command line names.
+"""Adapters play the assistant. `ADAPTERS` maps the name of each to the function that opens it.
 
-A model is named `NAME:REST`. `scripted:FILE` answers with recorded replies; `product-http:URL` speaks to a product and
-is experimental.
+A command line names a model as `NAME:REST`. `scripted:FILE` answers with prepared replies; `product-http:URL` sends
+turns to a product and is experimental.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from rulewright_runtime.strict_json import JsonObject
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RAW: Final = "llm/raw"  # turns go to the model as they are, and its replies are kept as they come (seed 004)
+RAW: Final = "llm/raw"  # turns are sent to the model and replies recorded unchanged (seed 004)
 MAX_REPLY: Final = 2**20  # bytes of a product's answer
 
 
 class AdapterError(RuntimeFailure):
-    """A model that can't be opened, or a turn that it did not answer."""
+    """A model that can't be opened, or a turn without an answer."""
 
 
 class TurnRequest(msgspec.Struct, frozen=True):
-    """One turn. The model reads `context` and `messages`, the last of which is the user's, and nothing else.
+    """The request for one turn. The model receives only `context` and `messages`, the last of which is the user's.
 
-    `conversation` (the scenario's id), `session` and `turn` are for the adapter's own bookkeeping.
+    `conversation` (the scenario's id), `session` and `turn` are for the adapter's bookkeeping.
     """
 
     conversation: str
@@ -49,10 +49,10 @@ class TurnRequest(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What the model said, and what it cost where that is known.
+    """A reply of the model, with its token counts if known.
 
-    `finish` says why it is not whole: `length`, `refusal` or `filter`. `served_model` is the name under which the
-    endpoint answered, `parameters` what it was asked with.
+    `finish` says why the reply is incomplete: `length`, `refusal` or `filter`; None for a complete one. `served_model`
+    is the model's name in the response, `parameters` are those of the call.
     """
 
     content: str
@@ -64,69 +64,69 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 def transcript_id_of(model: str, scenario_id: str) -> str:
-    """The id of the transcript in which a model plays a scenario."""
+    """Return the id of the transcript of a model and a scenario."""
     return f"{re.sub(r'[^A-Za-z0-9.]+', '-', model).strip('-') or 'model'}__{scenario_id}"
 
 
 class Adapter(Protocol):
-    """A model under evaluation. Several conversations may be held at once, so `reply` has to bear threads.
+    """A model under evaluation. Several conversations may be active at once, so `reply` has to be thread-safe.
 
-    An adapter may also have an `identity`, a text that is another one for whoever answers differently under one name.
+    An adapter may also have an `identity`, a string that differs for models that share a name but answer differently.
     """
 
     @property
     def model(self) -> str:
-        """The model's name, as transcripts carry it."""
+        """The model's name in transcripts."""
 
     @property
     def harness(self) -> str:
-        """How the model is reached: `llm/raw`, or the name of a product."""
+        """The interface to the model: `llm/raw`, or the name of a product."""
 
     def reply(self, request: TurnRequest) -> Reply:
-        """The answer to one turn. Whatever is raised is recorded as an error of the turn."""
+        """Return the reply to one turn. Any exception is recorded as an error of the turn."""
 
 
 class ScriptedAdapter:
     """Answers with prepared replies: `{"model": NAME, "replies": {scenario_id: [reply, ...]}}`, one for each turn.
 
-    A reply is a text, or `{"error": message}` for a turn that fails.
+    A reply is a string, or `{"error": message}` for a turn that fails.
     """
 
     harness = RAW
 
     def __init__(self, replies: dict[str, list[Any]], model: str = "scripted") -> None:
-        """Keep the replies."""
+        """`replies` maps each scenario id to its replies."""
         self.model = model
         self._replies = replies
 
     @property
     def identity(self) -> str:
-        """The fingerprint of the prepared replies."""
+        """The sha256 (hex) of the prepared replies."""
         return sha256(msgspec.json.encode(self._replies, order="deterministic")).hexdigest()
 
     def reply(self, request: TurnRequest) -> Reply:
-        """The prepared reply. Raises AdapterError where none was prepared or where it says so."""
+        """Return the prepared reply. Raises AdapterError without one, and for a prepared error."""
         prepared = self._replies.get(request.conversation, [])
-        place = sum(message.role == "assistant" for message in request.messages)
-        found = prepared[place] if place < len(prepared) else None
-        if isinstance(found, str):
-            return Reply(found)
-        if isinstance(found, dict):
-            raise AdapterError(str(found.get("error", "the prepared reply is an error")))
+        index = sum(message.role == "assistant" for message in request.messages)
+        reply = prepared[index] if index < len(prepared) else None
+        if isinstance(reply, str):
+            return Reply(reply)
+        if isinstance(reply, dict):
+            raise AdapterError(str(reply.get("error", "the prepared reply is an error")))
         raise AdapterError(f"no reply is prepared for turn {request.turn}")
 
 
 class ProductAdapter:
-    """A product over HTTP (experimental): it keeps the conversation itself and is sent one message at a time.
+    """A product over HTTP (experimental) that keeps the conversation itself and receives one message at a time.
 
-    POST `{conversation, session, turn, opens_session, context, message}`, answered by `{reply}`. The conversation's
-    name is a digest, so that the scenario's name tells the product nothing.
+    POST `{conversation, session, turn, opens_session, context, message}`, answered by `{reply}`. `conversation` is a
+    digest, so that the scenario's name reveals nothing to the product.
     """
 
     experimental = True
 
     def __init__(self, url: str, timeout: float = 120.0) -> None:
-        """Speak to `url`. Raises AdapterError where it is not a web address."""
+        """Send turns to `url`. Raises AdapterError unless it is an http or https address."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise AdapterError(f"`{url}` is not a web address; expected `product-http:https://...`")
@@ -135,7 +135,7 @@ class ProductAdapter:
         self._url, self._timeout = url, timeout
 
     def reply(self, request: TurnRequest) -> Reply:
-        """The product's answer. Raises AdapterError where it gives none."""
+        """Return the product's reply. Raises AdapterError without one."""
         body = {
             "conversation": hashlib.sha256(request.conversation.encode()).hexdigest()[:16],
             "session": request.session,
@@ -150,21 +150,21 @@ class ProductAdapter:
                 data = answer.read(MAX_REPLY + 1)
             if len(data) > MAX_REPLY:
                 raise AdapterError(f"the product's answer has more than {MAX_REPLY} bytes")
-            found = strict_json.decode(data, type=JsonObject).get("reply")
+            reply = strict_json.decode(data, type=JsonObject).get("reply")
         except (OSError, ValueError, msgspec.MsgspecError) as error:
             raise AdapterError(f"the product did not answer: {error}") from None
-        if not isinstance(found, str):
+        if not isinstance(reply, str):
             raise AdapterError("the product's answer has no text under `reply`")
-        return Reply(found)
+        return Reply(reply)
 
 
 def _scripted(path: str) -> Adapter:
     try:
-        written = strict_json.decode(read_expanded(path), type=_Script)
+        script = strict_json.decode(read_expanded(path), type=_Script)
     except (OSError, EOFError, zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise AdapterError(f"the scripted replies `{path}` can't be read: {reason}") from None
-    return ScriptedAdapter(written.replies, written.model)
+    return ScriptedAdapter(script.replies, script.model)
 
 
 class _Script(msgspec.Struct):
@@ -176,7 +176,7 @@ ADAPTERS: Final[dict[str, Callable[[str], Adapter]]] = {"product-http": ProductA
 
 
 def open_adapter(specification: str) -> Adapter:
-    """The model that a command line names. Raises AdapterError where there is no such adapter."""
+    """Open the model that a command line names. Raises AdapterError for an unknown adapter."""
     name, colon, rest = specification.partition(":")
     if not colon or name not in ADAPTERS:
         known = ", ".join(f"`{each}:...`" for each in sorted(ADAPTERS))

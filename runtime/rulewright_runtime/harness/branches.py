@@ -1,4 +1,4 @@
-"""Branches: which message the user sends, given what the assistant has said."""
+"""Branches: the choice of the user's message by the assistant's replies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The user's message, the branch it comes from (None: the turn's own), and conditions that had no answer."""
+    """The user's message, its branch (None: the turn's own message), and the branches with undecidable conditions, with
+    the reasons."""
 
     message: str
     branch_id: str | None = None
@@ -23,11 +24,10 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choose(turn: ScriptTurn, replies: Sequence[str]) -> Choice:
-    """The message of `turn` after the assistant's messages so far, the last of which decides.
+    """Choose the message of `turn` by the assistant's last reply.
 
-    The branches are tried in order and the first whose condition holds wins. Without a previous message, or where it
-    is empty, the turn's own message is sent; a condition that can't be decided does not hold (seed 004, conditional
-    branching).
+    The branches are tried in order, and the first whose condition holds wins. Without a previous reply, or after an
+    empty one, the turn's own message is sent. An undecidable condition does not hold (seed 004, conditional branching).
     """
     undecided: dict[str, str] = {}
     reply = replies[-1] if replies else ""

@@ -1,12 +1,12 @@
-"""The run plan: what a harness says to a model in every scenario, as one versioned and content-hashed JSON document.
+"""The run plan: the user's side of every scenario, as one versioned and content-hashed JSON document.
 
-It holds the user's messages, the conditions of branches and the context that a persona lets the model see, and nothing
-else of a scenario: what is not in here can't leak into a request.
+It holds the user's messages, the conditions of branches and the visible part of a persona, and nothing else of a
+scenario, so that nothing else can leak into a request.
 
     RunPlan
     `-- scripts    Script, in the order of their ids
-        `-- sessions    Session
-            `-- turns       Turn, with the branches that may replace its message
+        `-- sessions    ScriptSession
+            `-- turns       ScriptTurn, with the branches that may replace its message
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VERSION: Final = 1
 
 
 class ScriptBranch(PlanPart, frozen=True):
-    """What the user says instead when `condition` holds; it sees `reply`, `replies` and `turn`."""
+    """A message that replaces the turn's when `condition` holds; it sees `reply`, `replies` and `turn`."""
 
     id: str
     condition: Program
@@ -44,7 +44,7 @@ class ScriptTurn(PlanPart, frozen=True):
 
 
 class ScriptSession(PlanPart, frozen=True):
-    """One sitting; turn numbers run on across sessions. `elapsed` is told to nobody but product adapters."""
+    """One session; turn numbers continue across sessions. `elapsed` is shown only to a simulated user."""
 
     number: int
     turns: tuple[ScriptTurn, ...]
@@ -52,9 +52,9 @@ class ScriptSession(PlanPart, frozen=True):
 
 
 class Script(PlanPart, frozen=True):
-    """One scenario as the model meets it: the visible part of the persona, then the sessions.
+    """One scenario: `context`, the visible part of the persona, and the sessions.
 
-    `persona` is the whole persona, and is there only for a model that plays the user.
+    `persona` is the whole persona, only for a model that plays the user.
     """
 
     id: str
@@ -69,7 +69,8 @@ class Script(PlanPart, frozen=True):
 
 
 class RunPlan(PlanPart, frozen=True):
-    """Every scenario of a run. `redact` holds patterns and what replaces them in replies; messages are redacted."""
+    """Every scenario of a run. `redact` holds patterns and their replacements for replies; messages are already
+    redacted."""
 
     language: str
     scripts: tuple[Script, ...]
@@ -83,7 +84,7 @@ KIND: Final = Kind(RunPlan, FORMAT, VERSION, "rulewright harness --dry-run")
 
 
 def decode(data: bytes, limits: PlanLimits = LIMITS) -> RunPlan:
-    """The run plan in `data`. Raises PlanError for whatever an honest compiler never writes."""
+    """Decode a run plan. Raises PlanError for anything that the compiler never writes."""
     plan = envelope.decode(data, replace(KIND, most=limits.size))
     _guard(plan, limits)
     return plan
@@ -94,11 +95,11 @@ def _guard(plan: RunPlan, limits: PlanLimits) -> None:
         raise PlanError(f"the run plan has {len(plan.scripts)} scenarios; at most {limits.scenarios} are accepted")
     for pattern, _ in plan.redact:
         compile_regex(pattern, limits.regex_memory)
-    seen: set[str] = set()
+    ids: set[str] = set()
     for script in plan.scripts:
-        if script.id in seen:
+        if script.id in ids:
             raise PlanError(f"the run plan has two scenarios `{script.id}`")
-        seen.add(script.id)
+        ids.add(script.id)
         for turn in script.turns:
             for branch in turn.branches:
                 if len(branch.condition.nodes) > limits.program_nodes:

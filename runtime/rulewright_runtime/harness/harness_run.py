@@ -1,12 +1,12 @@
-"""A harness run: every scenario of a run plan played, its transcript written turn by turn, resumable.
+"""A resumable harness run: every scenario of a run plan is played, its transcript written turn by turn.
 
-run_plan.json     what is said
-header.json       plan, model and harness, so that another run can't be continued by mistake
-transcripts/      `<model>__<scenario_id>.jsonl`; `.part` behind the name while the conversation goes on
-harness.json      turns, errors and branches taken, scenario by scenario
+run_plan.json     the user's messages
+header.json       plan, model and harness, so that a different run can't be resumed by mistake
+transcripts/      `<model>__<scenario_id>.jsonl`, with the suffix `.part` until the conversation ends
+harness.json      turns, errors and branches taken, by scenario
 
-A reply is on the disk before the next turn begins, and a transcript before it has its name. One process at a time
-writes to the folder.
+A reply is on disk before the next turn begins, and a transcript before it is renamed. One process at a time writes to
+the folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.files import make_room, open_part, sync, sync_folder, write_whole
 from rulewright_runtime.harness.adapters import transcript_id_of
-from rulewright_runtime.harness.play import Line, play
+from rulewright_runtime.harness.play import TranscriptLine, play
 from rulewright_runtime.locks import held_folder
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.strict_json import JsonObject
@@ -42,13 +42,13 @@ _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a resumed run must have in common with the one it continues."""
+    """The fields that must be equal when a run is resumed."""
 
     plan: str
     model: str
     harness: str
-    replies: str = ""  # who answers under that name, where the adapter tells
-    user: str = ""  # who plays the user, where a model does
+    replies: str = ""  # the adapter's `identity`, if it has one
+    user: str = ""  # the identity of the model that plays the user, if any
 
 
 def run(
@@ -62,13 +62,12 @@ def run(
     progress: Callable[[int], None] = lambda _: None,
     user: SimulatedUser | None = None,
 ) -> JsonObject:
-    """Play every scenario, write the folder `out` and return what its `harness.json` holds.
+    """Play every scenario into the folder `out`. Returns the content of its `harness.json`.
 
-    `parallel` scenarios are played at a time, their turns one after the other; the files are the same for every
-    number. A model may play the `user`. With `resume` a killed run is continued: no turn that was answered is asked
-    again, and one that ended in an error is. Raises PlanError where `out` belongs to another run or was damaged,
-    BusyError where another process writes to it, OSError where it can't be written; what was said until then can be
-    resumed.
+    `parallel` scenarios are played at a time; the files do not depend on that number. A model may play the `user`.
+    `resume` continues a killed run: answered turns are kept, and one that ended in an error is repeated. Raises
+    PlanError when `out` belongs to another run or is damaged, BusyError when another process writes to it, OSError when
+    it can't be written; the run can then be resumed.
     """
     for script in plan.scripts:
         if not _FILE_NAME.fullmatch(script.id):
@@ -76,11 +75,11 @@ def run(
     with held_folder(out):
         folder = _Folder(os.fspath(out), _header(plan, adapter, user), resume)
         write_whole(folder.at("run_plan.json"), encode(plan))
-        return _played(plan, _Players(adapter, user, attempts), folder, parallel, progress)
+        return _play_all(plan, _Players(adapter, user, attempts), folder, parallel, progress)
 
 
 class _Players(msgspec.Struct, frozen=True):
-    """Who speaks, and how often is tried."""
+    """The adapter, the simulated user, and the attempts for each message."""
 
     adapter: Adapter
     user: SimulatedUser | None
@@ -88,12 +87,15 @@ class _Players(msgspec.Struct, frozen=True):
 
 
 def _header(plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> _Header:
-    who = "" if user is None else user.speaker.identity
-    return _Header(plan.hash, adapter.model, adapter.harness, getattr(adapter, "identity", ""), who)
+    user_identity = "" if user is None else user.speaker.identity
+    return _Header(plan.hash, adapter.model, adapter.harness, getattr(adapter, "identity", ""), user_identity)
 
 
-def finished(plan: RunPlan, adapter: Adapter, out: str | os.PathLike[str], user: SimulatedUser | None = None) -> int:
-    """How many conversations of the run in `out` are finished. Raises PlanError where `run` would not resume it."""
+def count_finished(
+    plan: RunPlan, adapter: Adapter, out: str | os.PathLike[str], user: SimulatedUser | None = None
+) -> int:
+    """Return the number of finished conversations of the run in `out`. Raises PlanError when `run` would not resume
+    it."""
     if not holds_run(out):
         raise PlanError(f"`{os.fspath(out)}` holds no run to resume")
     _check_header(os.fspath(out), _header(plan, adapter, user))
@@ -101,11 +103,11 @@ def finished(plan: RunPlan, adapter: Adapter, out: str | os.PathLike[str], user:
         return sum(entry.name.endswith(".jsonl") for entry in entries)
 
 
-def not_begun(plan: RunPlan, model: str, out: str | os.PathLike[str]) -> RunPlan:
-    """The plan with the scenarios of which the folder `out` holds nothing yet."""
-    places = {script.id: _transcript(os.fspath(out), model, script.id) for script in plan.scripts}
-    left = [script for script in plan.scripts if not any(map(os.path.exists, _files_of(places[script.id])))]
-    return msgspec.structs.replace(plan, scripts=tuple(left))
+def remaining_plan(plan: RunPlan, model: str, out: str | os.PathLike[str]) -> RunPlan:
+    """Return the plan with only the scenarios that have no transcript in the folder `out`, not even a part."""
+    paths = {script.id: _transcript(os.fspath(out), model, script.id) for script in plan.scripts}
+    remaining = [script for script in plan.scripts if not any(map(os.path.exists, _files_of(paths[script.id])))]
+    return msgspec.structs.replace(plan, scripts=tuple(remaining))
 
 
 def _transcript(out: str, model: str, scenario_id: str) -> str:
@@ -113,39 +115,39 @@ def _transcript(out: str, model: str, scenario_id: str) -> str:
 
 
 def _files_of(transcript: str) -> tuple[str, str]:
-    """Where a conversation stands when it is finished, and while it is played."""
+    """Return the paths of a finished transcript, and of one that is being played."""
     return transcript, f"{transcript}.part"
 
 
 def _check_header(out: str, header: _Header) -> None:
-    """Refuse the run in `out` when it is another one."""
-    place = os.path.join(out, HEADER)
+    """Raise PlanError when the run in `out` has another header, or a damaged one."""
+    path = os.path.join(out, HEADER)
     try:
-        with open(place, "rb") as stream:
-            known = strict_json.decode(stream.read(), type=_Header)
+        with open(path, "rb") as stream:
+            stored = strict_json.decode(stream.read(), type=_Header)
     except msgspec.MsgspecError as error:
-        raise PlanError(f"`{place}` is damaged ({error}); choose another folder") from None
-    if known != header:
+        raise PlanError(f"`{path}` is damaged ({error}); choose another folder") from None
+    if stored != header:
         raise PlanError(
             f"the run in `{out}` has another plan, model, user, harness or other replies; choose another folder"
         )
 
 
 def holds_run(out: str | os.PathLike[str]) -> bool:
-    """Whether a run was begun in a folder."""
+    """Whether a folder holds a run."""
     return os.path.exists(os.path.join(out, HEADER))
 
 
-def _played(
+def _play_all(
     plan: RunPlan, players: _Players, folder: _Folder, parallel: int, progress: Callable[[int], None]
 ) -> JsonObject:
     rows: list[JsonObject] = []
     redaction = Redaction(plan.redact)
     with ThreadPoolExecutor(max(parallel, 1)) as pool:
-        waiting = [pool.submit(_conversation, script, players, folder, redaction) for script in plan.scripts]
+        futures = [pool.submit(_conversation, script, players, folder, redaction) for script in plan.scripts]
         try:
-            for done in waiting:
-                rows.append(done.result())
+            for future in futures:
+                rows.append(future.result())
                 progress(len(rows))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -169,42 +171,42 @@ class _Folder:
         self._path = path
         self._model = header.model
         os.makedirs(os.path.join(path, FOLDER), exist_ok=True)
-        before = self.at(HEADER)
-        if resume and os.path.exists(before):
+        header_path = self.at(HEADER)
+        if resume and os.path.exists(header_path):
             _check_header(path, header)
         elif os.listdir(os.path.join(path, FOLDER)):
             raise PlanError(f"`{path}` holds transcripts already; continue with `--resume` or choose another folder")
         if os.path.exists(self.at(SUMMARY)):
-            os.remove(self.at(SUMMARY))  # whoever finds it must be able to trust it
-        write_whole(before, msgspec.json.encode(header))
+            os.remove(self.at(SUMMARY))  # an existing summary must be complete
+        write_whole(header_path, msgspec.json.encode(header))
 
     def at(self, name: str) -> str:
-        """The path of a file of the run."""
+        """Return the path of a file of the run."""
         return os.path.join(self._path, name)
 
     def transcript(self, scenario_id: str) -> str:
-        """The path of a scenario's transcript."""
+        """Return the path of a scenario's transcript."""
         return _transcript(self._path, self._model, scenario_id)
 
 
 def forget_conversation(out: str | os.PathLike[str], transcript_id: str) -> list[str]:
-    """Remove a transcript from the run in `out`; the paths that were removed or changed. Raises PlanError where the
-    run's summary is damaged."""
-    place, summary = os.path.join(out, FOLDER, f"{transcript_id}.jsonl"), os.path.join(out, SUMMARY)
-    gone = [path for path in _files_of(place) if _FILE_NAME.fullmatch(transcript_id) and os.path.exists(path)]
-    for path in gone:
+    """Remove a transcript from the run in `out`. Returns the paths that were removed or changed. Raises PlanError when
+    the run's summary is damaged."""
+    transcript, summary = os.path.join(out, FOLDER, f"{transcript_id}.jsonl"), os.path.join(out, SUMMARY)
+    removed = [path for path in _files_of(transcript) if _FILE_NAME.fullmatch(transcript_id) and os.path.exists(path)]
+    for path in removed:
         os.remove(path)
-    if not gone or not os.path.exists(summary):
-        return gone
+    if not removed or not os.path.exists(summary):
+        return removed
     with open(summary, "rb") as stream:
         try:
-            known = strict_json.decode(stream.read(), type=JsonObject)
-            model, rows = known["model"], dict(known["by_scenario"])
+            about = strict_json.decode(stream.read(), type=JsonObject)
+            model, rows = about["model"], dict(about["by_scenario"])
         except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
             raise _damaged(summary, str(error)) from None
-    kept = {name: row for name, row in rows.items() if transcript_id_of(model, name) != transcript_id}
-    _write_summary(summary, known, kept)
-    return [*gone, summary]
+    remaining = {name: row for name, row in rows.items() if transcript_id_of(model, name) != transcript_id}
+    _write_summary(summary, about, remaining)
+    return [*removed, summary]
 
 
 def _write_summary(path: str, about: JsonObject, rows: dict[str, JsonObject]) -> dict[str, object]:
@@ -220,28 +222,28 @@ def _write_summary(path: str, about: JsonObject, rows: dict[str, JsonObject]) ->
 
 
 def _conversation(script: Script, players: _Players, folder: _Folder, redaction: Redaction) -> JsonObject:
-    """Hold one conversation to its end, or take the transcript that a run before has finished.
+    """Play one conversation to its end, or reuse a finished transcript. Returns its row of the summary.
 
-    One that ended in an error goes on from the turn that was not answered.
+    A conversation that ended in an error continues with the turn that was not answered.
     """
     path = folder.transcript(script.id)
     _, part = _files_of(path)
     if os.path.exists(path):
-        finished = _about(_lines(path))
+        finished = _summary_row(_lines(path))
         if finished["error"] is None and finished["turns"] != len(script.turns):
             raise _damaged(path, f"it answers {finished['turns']} of {len(script.turns)} turns")
         if finished["error"] is None:
             return finished
         os.replace(path, part)
-    before = [line for line in _lines(part) if line.error is None]
-    recorded = {(line.turn, line.role): line for line in before}
-    size = sum(len(msgspec.json.encode(line)) + 1 for line in before)
-    lines: list[Line] = []
+    earlier = [line for line in _lines(part) if line.error is None]
+    recorded = {(line.turn, line.role): line for line in earlier}
+    size = sum(len(msgspec.json.encode(line)) + 1 for line in earlier)
+    lines: list[TranscriptLine] = []
     with open_part(part, size) as stream:
         make_room(stream, size)
         for line in play(script, players.adapter, players.attempts, recorded, redaction, players.user):
             lines.append(line)
-            if len(lines) > len(before):  # what the killed run wrote stands there already
+            if len(lines) > len(earlier):  # lines of the killed run are already in the file
                 size += stream.write(msgspec.json.encode(line) + b"\n")
                 sync(stream)
                 make_room(stream, size)
@@ -249,15 +251,15 @@ def _conversation(script: Script, players: _Players, folder: _Folder, redaction:
         sync(stream)
     os.replace(part, path)
     sync_folder(os.path.dirname(path))
-    return _about(lines)
+    return _summary_row(lines)
 
 
-def _lines(path: str) -> list[Line]:
-    """The whole lines of a transcript; one that was cut off is not there."""
+def _lines(path: str) -> list[TranscriptLine]:
+    """Return the complete lines of a transcript, without a truncated last one. Raises PlanError for a damaged file."""
     try:
         with open(path, "rb") as stream:
-            whole = stream.read().split(b"\n")[:-1]
-        return [strict_json.decode(line, type=Line) for line in whole]
+            complete = stream.read().split(b"\n")[:-1]
+        return [strict_json.decode(line, type=TranscriptLine) for line in complete]
     except FileNotFoundError:
         return []
     except msgspec.MsgspecError as error:
@@ -268,7 +270,7 @@ def _damaged(path: str, why: str) -> PlanError:
     return PlanError(f"`{path}` is damaged ({why}); remove it to have the scenario played again")
 
 
-def _about(lines: list[Line]) -> JsonObject:
+def _summary_row(lines: list[TranscriptLine]) -> JsonObject:
     failed = next((line for line in lines if line.error is not None), None)
     return {
         "turns": sum(line.role == "assistant" and line.error is None for line in lines),

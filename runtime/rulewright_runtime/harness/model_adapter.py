@@ -1,4 +1,4 @@
-"""Models as the assistant of a scenario, `llm/raw`: the turns go to the model as they are."""
+"""Models as the assistant of a scenario, `llm/raw`: turns are sent to the model unchanged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rulewright_runtime.calls.ask import Ask, ask_key
+from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.harness.adapters import RAW, Reply, TurnRequest, transcript_id_of
 from rulewright_runtime.models.call import ChatMessage, ModelCall
 from rulewright_runtime.models.redacted import RedactedModel
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from rulewright_runtime.calls.portal import CallPortal
     from rulewright_runtime.models.call import Model
 
-LONGEST_REPLY = 1024  # tokens
+MAX_REPLY_TOKENS = 1024
 
 
 class ModelAdapter:
-    """A model behind any door of the client layer. What it answered is in the ledger, and is not paid for again."""
+    """A model of any provider. Its answers are in the ledger and are not paid twice."""
 
     harness = RAW
 
@@ -31,17 +31,17 @@ class ModelAdapter:
         model: Model,
         open_portal: Callable[[Model], CallPortal],
         *,
-        max_tokens: int = LONGEST_REPLY,
+        max_tokens: int = MAX_REPLY_TOKENS,
         temperature: float | None = None,
         sample: int = 0,
         redaction: Redaction = NOTHING,
     ) -> None:
-        """What `redaction` finds in replies does not reach the ledger.
+        """Replies are redacted by `redaction` before they are stored in the ledger.
 
-        `open_portal` is called before the first turn. Another `sample` has every turn answered anew.
+        `open_portal` is called before the first turn. Another `sample` gives new answers to all turns.
         """
         self._model: Model = RedactedModel(model, redaction) if redaction.rules else model
-        self._open, self._sample = open_portal, sample
+        self._open_portal, self._sample = open_portal, sample
         self._max_tokens = min(max_tokens, model.capabilities.reply or max_tokens)
         self._temperature = temperature
         self._portal: CallPortal | None = None
@@ -50,45 +50,46 @@ class ModelAdapter:
 
     @property
     def identity(self) -> str:
-        """Who answers, and with which parameters."""
-        who = (self._model.identity, self.parameters)
-        return msgspec.json.encode(who, order="deterministic").decode()
+        """The identity of the model with its parameters, as JSON."""
+        return msgspec.json.encode((self._model.identity, self.parameters), order="deterministic").decode()
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What every turn is asked with, as its transcript carries it."""
-        given = {"temperature": self._temperature, "sample": self._sample or None}
-        return {"max_tokens": self._max_tokens, **{key: value for key, value in given.items() if value is not None}}
+        """The parameters of every turn, as in its transcript."""
+        optional = {"temperature": self._temperature, "sample": self._sample or None}
+        return {"max_tokens": self._max_tokens, **{key: value for key, value in optional.items() if value is not None}}
 
     def open(self) -> None:
         """Open the ledger. Raises LedgerError."""
-        self._portal = self._open(self._model)
+        self._portal = self._open_portal(self._model)
 
     def reply(self, request: TurnRequest) -> Reply:
-        """The model's answer, also one that it refused to give or that was cut off. Raises CallFailure."""
-        return self.say(self.ask_of(request))
+        """Return the model's reply, also a refused or truncated one. Raises CallFailure."""
+        return self.send(self.turn_call(request))
 
-    def ask_of(self, request: TurnRequest) -> Ask:
-        """The call that a turn is."""
-        told = (ChatMessage("system", request.context),) if request.context else ()
-        return self.ask(
-            (*told, *request.messages), transcript_id_of(self.model, request.conversation), "turn", request.turn
+    def turn_call(self, request: TurnRequest) -> CallRequest:
+        """Return the call for a turn."""
+        system = (ChatMessage("system", request.context),) if request.context else ()
+        return self.call_request(
+            (*system, *request.messages), transcript_id_of(self.model, request.conversation), "turn", request.turn
         )
 
-    def ask(self, messages: tuple[ChatMessage, ...], transcript_id: str, purpose: str, turn: int) -> Ask:
-        """The call that asks the model what comes behind `messages`, for a turn of a transcript."""
+    def call_request(
+        self, messages: tuple[ChatMessage, ...], transcript_id: str, purpose: str, turn: int
+    ) -> CallRequest:
+        """Return the call that continues `messages`, for a turn of a transcript."""
         call = ModelCall(messages, self._max_tokens, self._temperature)
-        return Ask(call, transcript_id, "", purpose, turn, self._sample)
+        return CallRequest(call, transcript_id, "", purpose, turn, self._sample)
 
-    def key_of(self, ask: Ask) -> str:
-        """Its key in the ledger."""
-        return ask_key(self._model.identity, ask)
+    def key_of(self, request: CallRequest) -> str:
+        """Return the key of a call in the ledger."""
+        return request_key(self._model.identity, request)
 
-    def say(self, ask: Ask) -> Reply:
-        """What the model says. Raises CallFailure."""
+    def send(self, request: CallRequest) -> Reply:
+        """Send a call and return the reply. Raises CallFailure."""
         if self._portal is None:
             raise AssertionError("the adapter is not open")
-        answer = self._portal.ask(ask)
+        answer = self._portal.ask(request)
         finish = None if answer.is_whole else answer.finish
         usage = answer.usage
         return Reply(
@@ -96,6 +97,6 @@ class ModelAdapter:
         )
 
     def close(self) -> None:
-        """Give up connections."""
+        """Close connections."""
         if self._portal is not None:
             self._portal.close()

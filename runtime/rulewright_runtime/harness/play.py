@@ -1,4 +1,4 @@
-"""One conversation: the turns of a script, one after the other, each on what was said before."""
+"""Playing one conversation: the turns of a script in order, each depending on the replies before."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from rulewright_runtime.harness.simulated_user import SimulatedUser
 
 
-class Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of a transcript. What a model said bears its name, and through which harness it spoke; `error` stands
-    where it did not speak, `finish` where what it said is not whole. `undecided` holds the conditions of branches that
-    had no answer."""
+class TranscriptLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of a transcript. A model's message has its `model` and `harness`; `error` replaces a missing message,
+    `finish` says why one is incomplete. `undecided` maps branches with undecidable conditions to the reasons."""
 
     turn: int
     role: str
@@ -48,79 +47,89 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class EmptyReplyError(Exception):
-    """The model answered with nothing, or with nothing that anybody would see."""
+    """A reply that is empty or has no visible text."""
 
 
 def play(
     script: Script,
     adapter: Adapter,
     attempts: int = 1,
-    recorded: Mapping[tuple[int, str], Line] | None = None,
+    recorded: Mapping[tuple[int, str], TranscriptLine] | None = None,
     redaction: Redaction = NOTHING,
     user: SimulatedUser | None = None,
-) -> Iterator[Line]:
-    """The lines of the conversation as they come, a user's and an assistant's for every turn.
+) -> Iterator[TranscriptLine]:
+    """Yield the lines of the conversation, a user's and an assistant's for every turn.
 
-    What the user says depends on the reply before, so a turn that the model does not answer in `attempts` tries ends
-    the conversation with a line that holds the error; so does a message that `user`, who plays the user, does not
-    write. Lines in `recorded`, by turn and role, are not asked again. What `redaction` finds in what models say is
-    replaced.
+    The user's message depends on the reply before, so a turn that the model does not answer in `attempts` tries ends
+    the conversation with a line that holds the error; so does a message that the simulated `user` does not write. Lines
+    in `recorded`, by turn and role, are reused. Messages of models are redacted by `redaction`.
     """
-    known = recorded or {}
+    recorded = recorded or {}
     several = len(script.sessions) > 1
-    so_far: list[Line] = []
+    so_far: list[TranscriptLine] = []
     for session in script.sessions:
         number = session.number if several else None
-        for place, turn in enumerate(session.turns):
-            line = _users(script, session, turn, so_far, known, user, attempts)
+        for index, turn in enumerate(session.turns):
+            line = _user_line(script, session, turn, so_far, recorded, user, attempts)
             so_far.append(_redacted(line, redaction) if user is not None else line)
             yield so_far[-1]
             if so_far[-1].error is not None:
                 return
-            request = turn_request(script, session, place, so_far)
-            blank = Line(turn.number, "assistant", "", harness=adapter.harness, model=adapter.model, session=number)
-            answer = known.get((turn.number, "assistant")) or _asked(partial(adapter.reply, request), blank, attempts)
+            request = turn_request(script, session, index, so_far)
+            blank = TranscriptLine(
+                turn.number, "assistant", "", harness=adapter.harness, model=adapter.model, session=number
+            )
+            answer = recorded.get((turn.number, "assistant"))
+            answer = answer or _reply_line(partial(adapter.reply, request), blank, attempts)
             so_far.append(_redacted(answer, redaction))
             yield so_far[-1]
             if so_far[-1].error is not None:
                 return
 
 
-def _users(
+def _user_line(
     script: Script,
     session: ScriptSession,
     turn: ScriptTurn,
-    so_far: Sequence[Line],
-    known: Mapping[tuple[int, str], Line],
+    so_far: Sequence[TranscriptLine],
+    recorded: Mapping[tuple[int, str], TranscriptLine],
     user: SimulatedUser | None,
     attempts: int,
-) -> Line:
-    """The user's line of a turn: the scenario's own message, or what a model makes of it."""
+) -> TranscriptLine:
+    """Return the user's line of a turn: the scenario's message, or the simulated user's wording of it."""
     choice = choose(turn, [each.content for each in so_far if each.role == "assistant"])
-    number = session.number if len(script.sessions) > 1 else None
-    line = Line(turn.number, "user", choice.message, choice.branch_id, session=number, undecided=choice.undecided)
+    line = TranscriptLine(
+        turn.number,
+        "user",
+        choice.message,
+        choice.branch_id,
+        session=session.number if len(script.sessions) > 1 else None,
+        undecided=choice.undecided,
+    )
     if user is None:
         return line
-    before = [Turn(each.turn, each.role, each.content) for each in so_far]
+    turns = [Turn(each.turn, each.role, each.content) for each in so_far]
     blank = replace(line, content="", harness=user.harness, model=user.model)
-    ask = partial(user.message, script, session, turn.number, choice.message, before)
-    return known.get((turn.number, "user")) or _asked(ask, blank, attempts)
+    ask = partial(user.message, script, session, turn.number, choice.message, turns)
+    return recorded.get((turn.number, "user")) or _reply_line(ask, blank, attempts)
 
 
-def _redacted(line: Line, redaction: Redaction) -> Line:
+def _redacted(line: TranscriptLine, redaction: Redaction) -> TranscriptLine:
     return replace(line, content=redaction.text(line.content), error=redaction.data(line.error))
 
 
-def turn_request(script: Script, session: ScriptSession, place: int, so_far: Sequence[Line | Turn]) -> TurnRequest:
-    """The request for the reply to the turn at `place` of a session, after the conversation `so_far`. Its context
-    is the persona; empty where the persona shows nothing."""
+def turn_request(
+    script: Script, session: ScriptSession, index: int, so_far: Sequence[TranscriptLine | Turn]
+) -> TurnRequest:
+    """Return the request for the reply to the turn at `index` of a session, after the conversation `so_far`. Its
+    context is the visible persona, possibly empty."""
     context = "\n".join(f"{key.replace('_', ' ')}: {value}" for key, value in script.context)
     messages = [ChatMessage("assistant" if each.role == "assistant" else "user", each.content) for each in so_far]
-    return TurnRequest(script.id, session.number, session.turns[place].number, place == 0, context, tuple(messages))
+    return TurnRequest(script.id, session.number, session.turns[index].number, index == 0, context, tuple(messages))
 
 
-def _asked(ask: Callable[[], Reply], blank: Line, attempts: int) -> Line:
-    """The line of a turn with what `ask` gives; whatever it raises becomes an error on it."""
+def _reply_line(ask: Callable[[], Reply], blank: TranscriptLine, attempts: int) -> TranscriptLine:
+    """Fill `blank` with the reply of `ask`, or with its last error. Raises BudgetError and OutageError."""
     error: JsonObject = {}
     for attempt in range(1, max(attempts, 1) + 1):
         try:
@@ -128,9 +137,9 @@ def _asked(ask: Callable[[], Reply], blank: Line, attempts: int) -> Line:
             if not isinstance(reply, Reply) or not says_something(reply.content):
                 raise EmptyReplyError("the reply says nothing")
         except (BudgetError, OutageError):
-            raise  # no turn of any conversation will be answered now; the run can be resumed
-        except Exception as why:
-            error = {"type": type(why).__name__, "message": str(why)[:500], "attempts": attempt}
+            raise  # no other turn would be answered either: the run stops and can be resumed
+        except Exception as failure:
+            error = {"type": type(failure).__name__, "message": str(failure)[:500], "attempts": attempt}
             continue
         return replace(
             blank,

@@ -1,8 +1,8 @@
 """Models: one client layer for judges, harness and workflow agents.
 
-A command line or a project file names a model as `PROVIDER:REST`; `open_model` opens it. A model answers one `Call`
-with an `Answer` or raises a `CallFailure` that says whether another attempt may help. Retries, limits, budgets and the
-record of every call belong to whoever schedules calls, never to a model.
+A command line or a project file names a model as `PROVIDER:REST`; `open_model` opens it. A model answers a `ModelCall`
+with a `ModelAnswer` or raises a `CallFailure` that says whether a retry may help. Retries, limits, budgets and the
+record of every call belong to the scheduler, never to a model.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.models.call import Model
     from rulewright_runtime.models.capabilities import Capabilities
 
-# The module that opens what stands behind `PROVIDER:`, loaded when it is named.
+# The module of each provider, imported on first use.
 PROVIDERS: Final = {
     "anthropic": "http",
     "command": "command",
@@ -38,9 +38,9 @@ class ModelError(RuntimeFailure):
 
 
 def open_model(specification: str, capabilities: Capabilities | None = None) -> Model:
-    """The model that `specification` names; `capabilities` replaces what the shipped table says of it.
+    """Open the model named by `specification`; `capabilities` override the shipped table.
 
-    Raises ModelError for a specification that is not one of `FORMS`, or whose model can't be opened.
+    Raises ModelError for a specification that is not one of `FORMS`, and for a model that can't be opened.
     """
     provider, colon, rest = specification.partition(":")
     if not colon or not rest or provider not in PROVIDERS:

@@ -1,4 +1,4 @@
-"""Calls: what is asked of a model, what it answers, and how a call fails."""
+"""Calls of models: request, answer and failure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rulewright_runtime.models.capabilities import Capabilities
 
 Role = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "refusal", "filter", "other"]
-WHOLE: Final = "stop"  # how an answer ends that was neither cut nor refused
+WHOLE: Final = "stop"  # the finish of an answer that was neither cut off nor refused
 
 
 class ChatMessage(msgspec.Struct, frozen=True):
@@ -22,11 +22,10 @@ class ChatMessage(msgspec.Struct, frozen=True):
 
 
 class ModelCall(msgspec.Struct, frozen=True):
-    """One question to a model. Everything in here determines the answer and is part of the call's key.
+    """One call of a model. All fields determine the answer and are part of the call's key.
 
-    `temperature` None leaves it to the model; a model that takes no temperature is not sent one. `schema` is the JSON
-    Schema of the wanted reply; a provider that can't enforce it is told in its own way or not at all, so the reply is
-    parsed as strictly as any other.
+    `temperature` None leaves it to the model; it is not sent to a model that does not accept one. `schema` is the JSON
+    Schema of the reply; not every provider enforces it, so the reply is always parsed strictly.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -39,7 +38,7 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens as the endpoint counts them; None where it does not say."""
+    """Token counts of the endpoint; None when it does not report them."""
 
     input_tokens: Count | None = None
     output_tokens: Count | None = None
@@ -47,10 +46,10 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class ModelAnswer(msgspec.Struct, frozen=True):
-    """What a model said.
+    """The answer of a model.
 
-    `model` is the name under which the endpoint says it answered. `finish` other than `stop` means that `text` is not
-    a whole reply: cut at the token limit, refused, or filtered. `raw` is the body as it came.
+    `model` is the model's name in the response. `finish` other than `stop` means that `text` is not a complete reply:
+    cut off at the token limit, refused, or filtered. `raw` is the unchanged body.
     """
 
     text: str
@@ -61,15 +60,15 @@ class ModelAnswer(msgspec.Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the endpoint says that the model had finished."""
+        """Whether the reply is complete."""
         return self.finish == WHOLE
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Who answers: part of a run and of every call's key. It holds no key and no token.
+    """The identity of a model, part of a run and of every call's key. It holds no credentials.
 
     `endpoint` is the base URL without user information and query, the module of a callable, or the argv of a command;
-    `api_version` the version of the wire format; `wrapper` the version of the code that forms requests.
+    `api_version` the version of the wire format; `wrapper` the version of the code that builds requests.
     """
 
     provider: str
@@ -82,16 +81,16 @@ class Identity(msgspec.Struct, frozen=True):
 class CallFailure(RuntimeFailure):
     """A call without an answer.
 
-    `kind` is `timeout`, `network`, `limited` (429), `server` (5xx, 408, 409, 425, 529), `malformed` (an answer that is
-    not the provider's format), `too_long` (prompt and reply do not fit into the window), `rejected` (400, 413, 422:
+    `kind` is `timeout`, `network`, `limited` (429), `server` (5xx, 408, 409, 425, 529), `malformed` (not in the
+    provider's format), `too_long` (prompt and reply do not fit into the context window), `rejected` (400, 413, 422:
     this request will never work) or `denied` (401, 402, 403, 404: no request will work). `retry_after` is in seconds,
-    where the server says it. `raw` is what came, if anything.
+    if the server sends it. `raw` is the response body, if any.
     """
 
     def __init__(
         self, message: str, kind: str, *, status: int = 0, retry_after: float | None = None, raw: str = ""
     ) -> None:
-        """Keep the reason and what a scheduler needs of it."""
+        """Store the message and the fields for the scheduler."""
         self.kind, self.status, self.retry_after, self.raw = kind, status, retry_after, raw
         super().__init__(message)
 
@@ -102,12 +101,12 @@ class CallFailure(RuntimeFailure):
 
     @property
     def is_outage(self) -> bool:
-        """Whether it says nothing of the call: nobody was there, or nobody is let in."""
+        """Whether the failure is one of the endpoint or its access, not of the call."""
         return self.kind in OUTAGES
 
     @property
     def is_fatal(self) -> bool:
-        """Whether no call to this model can succeed until somebody changes something."""
+        """Whether every call to this model fails until the settings are changed."""
         return self.kind == "denied"
 
 
@@ -116,22 +115,22 @@ RETRIED = frozenset({"timeout", "network", "limited", "server", "malformed"})
 
 
 class Model(Protocol):
-    """A model, however it is reached. Several calls may be in flight at a time."""
+    """The interface of models. Several calls may be in flight at a time."""
 
     @property
     def identity(self) -> Identity:
-        """Who answers."""
+        """The identity of the model."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """The parameters it takes, and its window."""
+        """The accepted parameters and the context window."""
 
     @property
     def host(self) -> str:
-        """The host that a call's text is sent to; empty where it stays in this process or on this machine."""
+        """The host that receives a call's text; empty for this process and this machine."""
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
-        """The answer. Raises CallFailure, and is cancelled at any await."""
+        """Return the answer. Raises CallFailure; may be cancelled at any await."""
 
     async def aclose(self) -> None:
-        """Give up connections and processes."""
+        """Close connections and processes."""

@@ -1,4 +1,4 @@
-"""Models behind a Python callable, `python:MODULE:CALLABLE`: any client that a user brings."""
+"""Models behind a Python callable, `python:MODULE:CALLABLE`: any client of the user."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WRAPPER: Final = "1"
 
 
 class CallableModel:
-    """A callable that is given the `ModelCall` and gives a text or a `ModelAnswer`; async, or run in a thread."""
+    """A callable from a `ModelCall` to a string or a `ModelAnswer`; async, or run in a thread."""
 
     host = ""
     capabilities = Capabilities()
@@ -37,51 +37,51 @@ class CallableModel:
         self.identity = Identity("python", name, name, str(getattr(function, "version", "")), WRAPPER)
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
-        """What the callable gives. Whatever it raises is a CallFailure that may be retried, also that it would end the
-        process."""
+        """Return the callable's answer. Raises CallFailure, which may be retried, for any exception of the callable,
+        SystemExit included."""
         try:
-            given = await (self._function(call) if _is_async(self._function) else self._in_thread(call))
+            value = await (self._function(call) if _is_async(self._function) else self._in_thread(call))
         except CallFailure:
             raise
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():
-                raise  # ours; another one is the callable's
-            raise _raised(error) from error
+                raise  # our task was cancelled; otherwise the callable raised it
+            raise _failure(error) from error
         except (Exception, SystemExit) as error:
-            raise _raised(error) from error
-        return self._checked(ModelAnswer(given, self.identity.model, raw=given) if isinstance(given, str) else given)
+            raise _failure(error) from error
+        return self._checked(ModelAnswer(value, self.identity.model, raw=value) if isinstance(value, str) else value)
 
     async def _in_thread(self, call: ModelCall) -> Any:
-        """What the callable gives in a thread of its own; one that never ends does not keep the process alive."""
+        """Run the callable in its own daemon thread, which does not keep the process alive if it never ends."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Any] = loop.create_future()
 
-        def settle(given: Any, failure: CallFailure | None) -> None:
+        def settle(value: Any, failure: CallFailure | None) -> None:
             if not done.done():
-                done.set_result(given) if failure is None else done.set_exception(failure)
+                done.set_result(value) if failure is None else done.set_exception(failure)
 
         def work() -> None:
-            given, failure = None, None
+            value, failure = None, None
             try:
-                given = self._function(call)
+                value = self._function(call)
             except CallFailure as error:
                 failure = error
             except BaseException as error:
-                failure = _raised(error)
-            with suppress(RuntimeError):  # the loop has ended: nobody waits any more
-                loop.call_soon_threadsafe(settle, given, failure)
+                failure = _failure(error)
+            with suppress(RuntimeError):  # the loop has ended: the result is not needed
+                loop.call_soon_threadsafe(settle, value, failure)
 
         Thread(target=work, daemon=True).start()
         return await done
 
-    def _checked(self, given: object) -> ModelAnswer:
-        """The answer, if it is one that can be kept. Raises CallFailure."""
-        if not isinstance(given, ModelAnswer):
-            message = f"`{self.identity.model}` gave {type(given).__name__}; expected a text or a `ModelAnswer`"
+    def _checked(self, value: object) -> ModelAnswer:
+        """Return the value if it is a `ModelAnswer` that can be stored. Raises CallFailure for any other value."""
+        if not isinstance(value, ModelAnswer):
+            message = f"`{self.identity.model}` gave {type(value).__name__}; expected a text or a `ModelAnswer`"
             raise CallFailure(message, "denied")
         try:
-            return msgspec.json.decode(msgspec.json.encode(given), type=ModelAnswer)
+            return msgspec.json.decode(msgspec.json.encode(value), type=ModelAnswer)
         except UnicodeEncodeError as error:
             raise CallFailure(f"`{self.identity.model}` gave text that is not Unicode: {error}", "malformed") from None
         except (msgspec.ValidationError, TypeError, OverflowError) as error:
@@ -89,13 +89,13 @@ class CallableModel:
             raise CallFailure(message, "denied") from None
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: there are no connections."""
 
 
 def open_model(_: str, rest: str, __: Capabilities | None = None) -> CallableModel:
-    """The callable `MODULE:CALLABLE`, from the working folder or an installed package.
+    """Open the callable `MODULE:CALLABLE`, from the working folder or an installed package.
 
-    Raises ModelError where it can't be imported or called.
+    Raises ModelError when it can't be imported or is not callable.
     """
     module, colon, name = rest.partition(":")
     if not colon or not module or not name:
@@ -117,5 +117,5 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
-def _raised(error: BaseException) -> CallFailure:
+def _failure(error: BaseException) -> CallFailure:
     return CallFailure(f"{type(error).__name__}: {error}", "server")

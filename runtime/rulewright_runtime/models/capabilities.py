@@ -1,4 +1,4 @@
-"""What a model accepts, by family: a table of name patterns that a project can extend."""
+"""Capabilities of models by family: a table of name patterns that a project can extend."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import msgspec
 
 
 class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The parameters a model takes.
+    """The parameters that a model accepts.
 
-    `temperature`: whether it accepts one. `limit`: the request's key for the longest reply. `structured`: whether the
-    endpoint enforces a JSON Schema (`schema`), some JSON object (`json`) or nothing (`none`). `context` is the window
-    in tokens, prompt and reply together, `reply` the longest reply that is worth waiting for; None where nobody knows.
-    `bounds`: whether a schema's `maxLength` and `maxItems` are enforced, and not refused.
+    `temperature`: whether it accepts one. `limit`: the request's key for the reply's token limit. `structured`: whether
+    the endpoint enforces a JSON Schema (`schema`), a JSON object (`json`) or nothing (`none`). `context`: the window in
+    tokens for prompt and reply, `reply`: the longest useful reply in tokens; None if unknown. `bounds`: whether a
+    schema's `maxLength` and `maxItems` are enforced instead of refused.
     """
 
     temperature: bool = True
@@ -27,7 +27,7 @@ class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Family(msgspec.Struct, frozen=True):
-    """Models whose names match `pattern` (`*` and `?`): who made them, and what they take."""
+    """Models whose names match `pattern` (`*` and `?`): their maker's family name and capabilities."""
 
     provider: str
     pattern: str
@@ -41,8 +41,8 @@ _CLAUDE: Final = Capabilities(structured="schema", context=200_000)
 _CLAUDE_WITHOUT_TEMPERATURE: Final = Capabilities(temperature=False, structured="schema", context=200_000)
 _UNKNOWN: Final = Capabilities()
 
-# The first row that matches counts. Sources: the providers' API references, read in 2026; Claude models from Opus 4.7
-# on answer a request that sets `temperature` with 400, OpenAI's reasoning models one that sets `max_tokens`.
+# The first matching row applies. Sources: the providers' API references, read in 2026; Claude models from Opus 4.7 on
+# answer a request with `temperature` with 400, OpenAI's reasoning models one with `max_tokens`.
 FAMILIES: Final[tuple[Family, ...]] = (
     *(Family("openai", pattern, "gpt", _REASONING) for pattern in ("o[1-9]*", "gpt-5*", "gpt-6*")),
     Family("openai", "gpt-*", "gpt", _CHAT),
@@ -53,7 +53,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     ),
     Family("anthropic", "claude-*", "claude", _CLAUDE_WITHOUT_TEMPERATURE),
 )
-# Who made a model, whatever endpoint serves it: judge and subject of one maker are not independent.
+# The maker of a model, whatever endpoint serves it: judge and subject of one maker are not independent.
 MAKERS: Final[tuple[tuple[str, str], ...]] = (
     ("*claude*", "claude"),
     ("*gpt*", "gpt"),
@@ -82,7 +82,7 @@ MAKERS: Final[tuple[tuple[str, str], ...]] = (
 
 
 def capabilities_of(provider: str, model: str) -> Capabilities:
-    """What the shipped table says of a model; of an unknown one, what every compatible server takes."""
+    """Return the capabilities of a model; for an unknown one, those of every compatible server."""
     name = bare_name(model)
     for family in FAMILIES:
         if family.provider == provider and fnmatchcase(name, family.pattern):
@@ -91,7 +91,7 @@ def capabilities_of(provider: str, model: str) -> Capabilities:
 
 
 def family_of(model: str, makers: Sequence[tuple[str, str]] = ()) -> str | None:
-    """Who made a model, by its name; `makers` are rows of the project, which come first. None where nobody knows."""
+    """Return the maker of a model by its name, or None. `makers` are the project's rows, which come first."""
     name = model.lower()
     for pattern, maker in (*makers, *MAKERS):
         if fnmatchcase(name, pattern) or fnmatchcase(bare_name(name), pattern):
@@ -100,5 +100,5 @@ def family_of(model: str, makers: Sequence[tuple[str, str]] = ()) -> str | None:
 
 
 def bare_name(model: str) -> str:
-    """A model's own name, lower case, without the vendor a router puts before it and the tag behind it."""
+    """Return a model's name in lower case, without a router's vendor prefix and without its tag."""
     return model.lower().rpartition("/")[2].partition(":")[0]

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 WRAPPER: Final = "1"
 MAX_LINE: Final = 2**24  # bytes
-PATIENCE: Final = 10.0  # seconds without any line after which a note says what is expected
-STARTS: Final = 3  # times that a command which never answered is started
-LINGER: Final = 1.0  # seconds in which a command that closed its output may end by itself
-ID_BITS: Final = 48  # a command that numbers its answers itself never meets the number of another question
+PATIENCE: Final = 10.0  # seconds without any line before a note explains the protocol
+STARTS: Final = 3  # starts of a command that never answered
+LINGER: Final = 1.0  # seconds for a command that closed its output to exit
+ID_BITS: Final = 48  # random, so that a command that numbers its answers itself does not hit another request's id
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
-    """A line that the command writes."""
+    """A line of the command's output."""
 
     id: int
     text: str | None = None
@@ -49,25 +49,25 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Command:
-    """A command that was started, and what it has written."""
+    """A started command and its answers."""
 
     def __init__(self, process: Process) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process, self._stdin = process, process.stdin
         self._lines = BufferedByteReceiveStream(process.stdout)
-        self._unanswered: set[int] = set()  # also what nobody waits for any more
+        self._unanswered: set[int] = set()  # including cancelled requests
         self._answers: dict[int, _Line] = {}
         self._writing, self._reading = anyio.Lock(), anyio.Lock()
 
     async def ask(self, number: int, request: bytes) -> _Line:
-        """The line that answers the request: whoever holds the stream reads for all."""
+        """Send a request and return the line that answers it; the task that holds the stream reads for all tasks."""
         async with self._writing:
             self._unanswered.add(number)
             try:
                 await self._stdin.send(request)
             except BaseException:
-                self._kill()  # it may have read half a line, and would take the next one for its end
+                self._kill()  # it may have read half a line, and would read the next request as the rest
                 raise
         while True:
             async with self._reading:
@@ -84,7 +84,7 @@ class _Command:
             self._process.kill()
 
     async def status(self) -> str:
-        """How it ended, for a message; empty where it goes on without output."""
+        """Return the exit status for a message; empty when the command still runs."""
         with anyio.move_on_after(LINGER):
             await self._process.wait()
         status = self._process.returncode
@@ -92,7 +92,7 @@ class _Command:
 
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
-            await self._stdin.aclose()  # the end of its input is how it learns that nothing more is asked
+            await self._stdin.aclose()  # the end of its input tells the command that there are no more requests
             with anyio.move_on_after(LINGER):
                 await self._process.wait()
             self._kill()
@@ -100,13 +100,13 @@ class _Command:
 
 
 class CommandModel:
-    """A command that answers line by line."""
+    """A model behind a command that answers line by line."""
 
     host = ""
     capabilities = Capabilities()
 
     def __init__(self, argv: tuple[str, ...]) -> None:
-        """`argv` is started at the first call."""
+        """`argv` is started with the first call."""
         self._argv = argv
         self.identity = Identity("command", argv[0], shlex.join(argv), "lines/1", WRAPPER)
         self._command: _Command | None = None
@@ -115,7 +115,7 @@ class CommandModel:
         self._note: asyncio.TimerHandle | None = None
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
-        """The command's line for the call. Raises CallFailure where it ends, or writes what is no such line."""
+        """Return the command's answer. Raises CallFailure when the command ends or writes an invalid line."""
         number = secrets.randbits(ID_BITS)
         line = await self._line(number, msgspec.json.encode({"id": number, **msgspec.to_builtins(call)}) + b"\n")
         if line.error is not None or line.text is None:
@@ -126,24 +126,24 @@ class CommandModel:
     async def _line(self, number: int, request: bytes) -> _Line:
         command: _Command | None = None
         try:
-            command = await self._started()
+            command = await self._running_command()
             line = await command.ask(number, request)
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead):
             status = "" if command is None else await command.status()
             await self._end(command)
             raise self._failure(f"ended before it answered{status}", "network") from None
         except (msgspec.MsgspecError, anyio.DelimiterNotFound, UnicodeDecodeError) as error:
-            await self._end(command)  # what a later line answers is not known any more
+            await self._end(command)  # later lines can't be matched to requests any more
             raise self._failure(f"wrote a line that can't be read: {error}", "malformed") from None
         self._has_answered = True
         return line
 
     def _failure(self, what: str, kind: str) -> CallFailure:
-        """A failure that ends the run where the command was started a few times and has never answered."""
+        """Return a failure; it is fatal when the command was started `STARTS` times and never answered."""
         denied = not self._has_answered and self._starts >= STARTS
         return CallFailure(f"`{self._argv[0]}` {what}", "denied" if denied else kind)
 
-    async def _started(self) -> _Command:
+    async def _running_command(self) -> _Command:
         async with self._starting:
             if self._command is None:
                 try:
@@ -165,7 +165,7 @@ class CommandModel:
             )
 
     async def _end(self, command: _Command | None) -> None:
-        """End a command, unless another one was started since."""
+        """End a command, and forget it unless another one was started since."""
         if command is None:
             return
         if self._command is command:
@@ -180,7 +180,8 @@ class CommandModel:
 
 
 def open_model(_: str, rest: str, __: Capabilities | None = None) -> CommandModel:
-    """The command `ARGV`, split as a shell would split it and run without one. Raises ModelError where it is empty."""
+    """Open the command `ARGV`, split like a shell does but run without one. Raises ModelError for an empty or malformed
+    one."""
     try:
         argv = tuple(shlex.split(rest))
     except ValueError as error:

@@ -14,7 +14,7 @@ import httpx2
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Identity
 from rulewright_runtime.models.capabilities import capabilities_of
-from rulewright_runtime.models.wire import WIRES, decoded, failure_of
+from rulewright_runtime.models.wire import WIRES, decode_body, response_failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from rulewright_runtime.models.capabilities import Capabilities
     from rulewright_runtime.models.wire import Wire
 
-WRAPPER: Final = "1"  # raised whenever a request to the same model would be formed otherwise
+WRAPPER: Final = "1"  # raised whenever requests to the same model change
 BASES: Final = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
 BASE_VARIABLES: Final = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
 KEY_VARIABLES: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 OTHER_KEY: Final = "RULEWRIGHT_API_KEY"  # for servers given as @BASE_URL
 MAX_BODY: Final = 2**24  # bytes of a response, after decompression
-TIMEOUT: Final = httpx2.Timeout(None, connect=10.0)  # seconds; whoever calls limits the whole call
-GZIP: Final = 16 + zlib.MAX_WBITS  # what zlib is told to expect
+TIMEOUT: Final = httpx2.Timeout(None, connect=10.0)  # seconds; the caller limits the whole call
+GZIP: Final = 16 + zlib.MAX_WBITS  # the window bits by which zlib expects the gzip format
 LOCAL: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class HttpModel:
-    """A model that one of the two wire formats reaches."""
+    """A model behind an HTTP endpoint."""
 
     def __init__(
         self, provider: str, model: str, base: str, key: str | None, capabilities: Capabilities | None = None
     ) -> None:
-        """Speak to `model` at the base URL; the key is sent there and kept nowhere else."""
+        """`base` is the endpoint's base URL; the key is sent only there and stored nowhere else."""
         self._wire: Wire = WIRES[provider]
         self._model = model
         self.capabilities = capabilities or capabilities_of(provider, model)
@@ -56,7 +56,7 @@ class HttpModel:
         )
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
-        """The answer of the endpoint. Raises CallFailure for everything else that comes, or does not come."""
+        """Return the endpoint's answer. Raises CallFailure for any other response, and without one."""
         body = self._wire.body(self._model, call, self.capabilities)
         try:
             async with self._client.stream("POST", self._url, json=body) as response:
@@ -66,8 +66,8 @@ class HttpModel:
         except (httpx2.TransportError, httpx2.StreamError) as error:
             raise CallFailure(f"the endpoint can't be reached: {error or type(error).__name__}", "network") from None
         if response.status_code != 200:
-            raise failure_of(response.status_code, data, _retry_after(response.headers))
-        return self._wire.answer(decoded(data), data.decode("utf-8", "replace"))
+            raise response_failure(response.status_code, data, _retry_after(response.headers))
+        return self._wire.answer(decode_body(data), data.decode("utf-8", "replace"))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -75,26 +75,28 @@ class HttpModel:
 
 
 def open_model(provider: str, rest: str, capabilities: Capabilities | None = None) -> HttpModel:
-    """The model `MODEL[@BASE_URL]`. Raises ModelError for a base that is not a web address and where a key is missing.
+    """Open the model `MODEL[@BASE_URL]`. Raises ModelError for an invalid base URL and for a missing key.
 
-    A key goes to the host it was made for and to no other: `OPENAI_API_KEY` to OpenAI and to `OPENAI_BASE_URL`, and
-    `RULEWRIGHT_API_KEY`, where it is set, to a server that is given as `@BASE_URL`.
+    A key is sent only to its own host: `OPENAI_API_KEY` to OpenAI and to `OPENAI_BASE_URL`, `RULEWRIGHT_API_KEY`, if
+    set, to a server given as `@BASE_URL`.
     """
-    model, given, base = rest.partition("@http")
+    model, scheme, base = rest.partition("@http")
     configured = os.environ.get(BASE_VARIABLES[provider]) or BASES[provider]
-    base = _base(given[1:] + base) if given else _base(configured)
+    base = _base(scheme[1:] + base) if scheme else _base(configured)
     if not model:
         raise ModelError(f"`{provider}:{rest}` names no model; expected `{provider}:MODEL[@BASE_URL]`")
     own = base in (_base(configured), BASES[provider])
     variable = KEY_VARIABLES[provider] if own else OTHER_KEY
     key = os.environ.get(variable)
     if key is None and base == BASES[provider]:
-        raise ModelError(f"`{provider}:{model}` needs a key in the environment variable `{variable}`{_meant(model)}")
+        raise ModelError(
+            f"`{provider}:{model}` needs a key in the environment variable `{variable}`{_scheme_hint(model)}"
+        )
     return HttpModel(provider, model, base, key, capabilities)
 
 
-def _meant(model: str) -> str:
-    """What somebody meant who left out the scheme of an address."""
+def _scheme_hint(model: str) -> str:
+    """Return a hint for an address without its scheme; empty for any other name."""
     name, _, address = model.rpartition("@")
     is_address = bool(name) and (":" in address or "/" in address)
     return f"; an address begins with its scheme: `{name}@http://{address}`" if is_address else ""
@@ -110,40 +112,41 @@ def _base(url: str) -> str:
 
 
 async def _limited(response: httpx2.Response) -> bytes:
-    """The body, decompressed, up to a limit: a small response can hold a large one.
+    """Return the decompressed body. Raises CallFailure above `MAX_BODY` bytes: a small response may expand to a large
+    one.
 
-    A compressed body has to reach its own end and checksum, which the library does not ask for: one that was cut off
-    can read like an answer.
+    A compressed body must be complete with its checksum, which the library does not check: a truncated one can look
+    like an answer.
     """
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip"):
         raise CallFailure(f"the response is compressed by `{encoding}`, and only gzip was asked for", "malformed")
-    packed = zlib.decompressobj(GZIP) if encoding == "gzip" else None
+    decompressor = zlib.decompressobj(GZIP) if encoding == "gzip" else None
     data = bytearray()
     try:
         async for part in response.aiter_raw():
-            data += part if packed is None else packed.decompress(part, MAX_BODY + 1 - len(data))
+            data += part if decompressor is None else decompressor.decompress(part, MAX_BODY + 1 - len(data))
             if len(data) > MAX_BODY:
                 raise CallFailure(f"the response has more than {MAX_BODY} bytes", "malformed")
     except zlib.error as error:
         raise CallFailure(f"the response can't be decompressed: {error}", "malformed") from None
-    if packed is not None and not packed.eof:
+    if decompressor is not None and not decompressor.eof:
         raise CallFailure("the compressed response ends early", "network")
-    if packed is not None and packed.unused_data:
+    if decompressor is not None and decompressor.unused_data:
         raise CallFailure("the compressed response goes on behind its end", "malformed")
     return bytes(data)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from `Retry-After` (seconds or a date) or `retry-after-ms`."""
+    """Return the seconds to wait, from `Retry-After` (seconds or a date) or `retry-after-ms`; else None."""
     try:
         if (milliseconds := headers.get("retry-after-ms")) is not None:
             return max(float(milliseconds) / 1000, 0.0)
-        written = headers.get("retry-after")
-        if written is None:
+        value = headers.get("retry-after")
+        if value is None:
             return None
-        if written.strip().replace(".", "", 1).isdecimal():
-            return float(written)
-        return max(parsedate_to_datetime(written).timestamp() - time(), 0.0)
+        if value.strip().replace(".", "", 1).isdecimal():
+            return float(value)
+        return max(parsedate_to_datetime(value).timestamp() - time(), 0.0)
     except (ValueError, TypeError, OverflowError):
         return None

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from rulewright_runtime.models.call import ModelAnswer, ModelCall
 
 CONTEXT: Final = 8192  # tokens of each of the slots
-SLOTS: Final = 4  # calls that are answered at a time
-REPLY: Final = 1024  # tokens; small models may not find an end
-PART: Final = 2**20  # bytes at either end of the file that name it
+SLOTS: Final = 4  # concurrent calls
+REPLY: Final = 1024  # tokens; small models may not stop by themselves
+PART: Final = 2**20  # bytes at each end of the file that are hashed
 
 
 class LocalModel:
-    """A GGUF file, answered by a server that lives as long as this object."""
+    """A model in a GGUF file, served by a server that lives as long as this object."""
 
     host = ""
 
     def __init__(self, path: str, capabilities: Capabilities | None = None) -> None:
-        """Load the file and start the server. Raises ModelError where either can't be done."""
+        """Load the file and start the server. Raises ModelError when either fails."""
         try:
             import xllamacpp
         except ImportError:
@@ -51,24 +51,24 @@ class LocalModel:
         self.identity = replace(self._http.identity, provider="local", endpoint=_digest(path), api_version=version)
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
-        """The server's answer."""
+        """Return the server's answer. Raises CallFailure."""
         return await self._http.answer(call)
 
     async def aclose(self) -> None:
-        """Close the connections; end the server."""
+        """Close the connections and end the server."""
         await self._http.aclose()
         self._server = None
 
 
 def open_model(_: str, rest: str, capabilities: Capabilities | None = None) -> LocalModel:
-    """The model in a file. Raises ModelError where there is no such file."""
+    """Open the model in a file. Raises ModelError when the file does not exist."""
     if not os.path.isfile(rest):
         raise ModelError(f"`local:{rest}` names no file; expected the path of a GGUF file")
     return LocalModel(rest, capabilities)
 
 
 def _digest(path: str) -> str:
-    """A name for the file's content: its size and both its ends, for a whole file may take a minute to read."""
+    """Return the sha256 of the file's size, start and end; hashing a whole file may take a minute."""
     size = os.path.getsize(path)
     with open(path, "rb") as stream:
         first = stream.read(PART)

@@ -1,4 +1,4 @@
-"""A model whose answers are redacted before anybody sees or keeps them."""
+"""A model whose answers are redacted before they are used or stored."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 
 class RedactedModel:
-    """Passes calls on to another model, and takes out of its answers and errors what a project wants replaced."""
+    """Forwards calls to another model, and redacts its answers and errors by the project's patterns."""
 
     def __init__(self, model: Model, redaction: Redaction) -> None:
-        """Ask `model`."""
+        """`model` answers the calls."""
         self._model, self._redaction = model, redaction
 
     @property
     def identity(self) -> Identity:
-        """Who answers."""
+        """The identity of the model."""
         return self._model.identity
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the model takes."""
+        """The capabilities of the model."""
         return self._model.capabilities
 
     @property
     def host(self) -> str:
-        """Where calls are sent."""
+        """The host that receives calls."""
         return self._model.host
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
-        """The redacted answer. Raises CallFailure, redacted too."""
+        """Return the redacted answer. Raises CallFailure, redacted too."""
         text = self._redaction.text
         try:
             answer = await self._model.answer(call)
@@ -53,7 +53,7 @@ class RedactedModel:
         return replace(answer, text=text(answer.text), raw=self._raw(answer.raw))
 
     def _raw(self, raw: str) -> str:
-        """A body, the texts of its JSON redacted: an escape must not hide what a pattern looks for."""
+        """Redact a body by the strings of its JSON, so that escapes do not hide text from a pattern."""
         try:
             body = msgspec.json.decode(raw.encode("utf-8", "surrogatepass"))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -61,5 +61,5 @@ class RedactedModel:
         return msgspec.json.encode(self._redaction.data(body)).decode()
 
     async def aclose(self) -> None:
-        """Give up connections and processes."""
+        """Close connections and processes."""
         await self._model.aclose()

@@ -1,7 +1,7 @@
-"""Two wire formats as pure functions: a call as the body of a request, and the body of a response as an answer.
+"""Two wire formats as pure functions, from a call to a request body and from a response body to an answer.
 
-Chat completions is what OpenAI-compatible servers speak (hosted ones, vLLM, Ollama, llama.cpp), Messages what
-Anthropic's API speaks.
+Chat completions is the format of OpenAI-compatible servers (hosted ones, vLLM, Ollama, llama.cpp), Messages that of
+Anthropic's API.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SCHEMA_NAME: Final = "reply"
 
 
 class Wire(Protocol):
-    """How one provider is spoken to."""
+    """The wire format of a provider."""
 
     @property
     def path(self) -> str:
@@ -37,13 +37,13 @@ class Wire(Protocol):
         """The version of the format, part of every call's key."""
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """The headers that identify the caller."""
+        """Return the headers that identify the caller."""
 
     def body(self, model: str, call: ModelCall, capabilities: Capabilities) -> JsonObject:
-        """The request's body."""
+        """Return the body of the request."""
 
     def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
-        """The answer in a response of status 200. Raises CallFailure where it holds none."""
+        """Return the answer in a response of status 200. Raises CallFailure for a response without one."""
 
 
 class ChatCompletions:
@@ -53,11 +53,11 @@ class ChatCompletions:
     version = "chat-completions/1"
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """A bearer token, where there is a key."""
+        """Return a bearer token, if there is a key."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def body(self, model: str, call: ModelCall, capabilities: Capabilities) -> JsonObject:
-        """Messages, the longest reply, and what the model takes of temperature and schema."""
+        """Return messages and token limit, with temperature and schema if the model accepts them."""
         body: JsonObject = {
             "model": model,
             "messages": [{"role": message.role, "content": message.content} for message in call.messages],
@@ -66,14 +66,15 @@ class ChatCompletions:
         if call.temperature is not None and capabilities.temperature:
             body["temperature"] = call.temperature
         if call.schema is not None and capabilities.structured == "schema":
-            wanted = {"name": SCHEMA_NAME, "schema": call.schema, "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": wanted}
+            schema = {"name": SCHEMA_NAME, "schema": call.schema, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif call.schema is not None and capabilities.structured == "json":
             body["response_format"] = {"type": "json_object"}
         return body
 
     def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
-        """The only choice's message. Some routers answer 200 with an error object; that is a failure."""
+        """Return the message of the only choice. An error object in a response of status 200, as some routers send, is
+        a CallFailure."""
         _refuse_error(data, raw)
         choices = data.get("choices")
         if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
@@ -102,11 +103,11 @@ class Messages:
     version = f"messages/{ANTHROPIC_VERSION}"
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """The version of the API, and the key where there is one."""
+        """Return the version of the API, and the key if there is one."""
         return {"anthropic-version": ANTHROPIC_VERSION} | ({"x-api-key": key} if key else {})
 
     def body(self, model: str, call: ModelCall, capabilities: Capabilities) -> JsonObject:
-        """As for chat completions; system messages stand apart from the conversation."""
+        """As for chat completions, with system messages separate from the conversation."""
         system = "\n\n".join(message.content for message in call.messages if message.role == "system")
         body: JsonObject = {
             "model": model,
@@ -126,7 +127,7 @@ class Messages:
         return body
 
     def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
-        """The text blocks of the content, joined; thinking is left out."""
+        """Return the joined text blocks of the content, without thinking."""
         _refuse_error(data, raw)
         content = data.get("content")
         if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
@@ -149,17 +150,17 @@ _MESSAGES_FINISH: Final[dict[str, Finish]] = {
     "refusal": "refusal",
     "stop_sequence": "stop",
 }
-# How endpoints say that prompt and reply do not fit into the model's window.
+# Errors for a prompt and reply that do not fit into the model's context window.
 _TOO_LONG: Final = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|prompt is too long|context window"
 )
-# How endpoints say that the account is exhausted: OpenAI with 429, Anthropic with 400.
+# Errors for an exhausted account: OpenAI with 429, Anthropic with 400.
 _NO_CREDIT: Final = re.compile(r"insufficient_quota|credit balance is too low")
 WIRES: Final[dict[str, Wire]] = {"anthropic": Messages(), "openai": ChatCompletions()}
 
 
-def decoded(body: bytes) -> JsonObject:
-    """A response's body as a mapping. Raises CallFailure for anything else."""
+def decode_body(body: bytes) -> JsonObject:
+    """Decode a response's body as a JSON object. Raises CallFailure for anything else."""
     raw = body.decode("utf-8", "replace")
     try:
         data = strict_json.decode(body)
@@ -170,14 +171,14 @@ def decoded(body: bytes) -> JsonObject:
     return data
 
 
-def failure_of(status: int, body: bytes, retry_after: float | None) -> CallFailure:
-    """What a response of another status than 200 means."""
+def response_failure(status: int, body: bytes, retry_after: float | None) -> CallFailure:
+    """Return the failure for a response of another status than 200."""
     raw = body.decode("utf-8", "replace")
     try:
-        said = _message(decoded(body).get("error"))
+        detail = _message(decode_body(body).get("error"))
     except CallFailure:
-        said = " ".join(raw.split())[:200]
-    message = f"the endpoint answered {status}" + (f": {said[:300]}" if said else "")
+        detail = " ".join(raw.split())[:200]
+    message = f"the endpoint answered {status}" + (f": {detail[:300]}" if detail else "")
     if _NO_CREDIT.search(raw[:4096]):
         kind = "denied"
     elif status in (400, 413) and _TOO_LONG.search(raw[:4096]):
@@ -188,14 +189,14 @@ def failure_of(status: int, body: bytes, retry_after: float | None) -> CallFailu
 
 
 def kind_of(status: int) -> str:
-    """The kind of failure that a status stands for."""
+    """Return the kind of failure for a status."""
     if status in (400, 413, 422):
         return "rejected"
     if status == 429:
         return "limited"
     if status in (408, 409, 425) or status >= 500:
         return "server"
-    return "denied"  # 401, 402, 403, 404, a redirect: nothing changes until somebody changes the settings
+    return "denied"  # 401, 402, 403, 404, a redirect: fails until the settings are changed
 
 
 def _refuse_error(data: Mapping[str, object], raw: str) -> None:
@@ -208,9 +209,9 @@ def _refuse_error(data: Mapping[str, object], raw: str) -> None:
 
 
 def _message(error: object) -> str:
-    """The words of an error object, whatever its shape."""
-    found = error.get("message") if isinstance(error, dict) else error
-    return " ".join(found.split()) if isinstance(found, str) else ""
+    """Return the message of an error object or string; empty for any other value."""
+    text = error.get("message") if isinstance(error, dict) else error
+    return " ".join(text.split()) if isinstance(text, str) else ""
 
 
 def _mapping(value: object) -> JsonObject:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from rulewright_runtime.calls.ask import Ask, ask_key
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price
+from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
 from rulewright_runtime.errors import InputError
@@ -139,7 +139,7 @@ class LiveJudge:
         settings = self.settings
         ledger = Ledger(settings.ledger)
         scheduler = Scheduler(self.model, ledger, run, settings.limits, settings.budget, settings.token_price)
-        scheduler.say = lambda _: watch(scheduler)
+        scheduler.on_progress = lambda _: watch(scheduler)
         scheduler.reasons = Counter() if settings.explain else None
         try:
             with asyncio.Runner() as runner:
@@ -297,9 +297,9 @@ class _Open:
         exchanges.append(self._exchange(ask, answer, None))
         return answer.text if answer.is_whole else None
 
-    def _exchange(self, ask: Ask, answer: ModelAnswer | None, error: str | None) -> Exchange:
+    def _exchange(self, ask: CallRequest, answer: ModelAnswer | None, error: str | None) -> Exchange:
         request = (ask.check_id, ask.purpose, ask.window, ask.repetition, ask.attempt)
-        key = ask_key(self._scheduler.model.identity, ask)
+        key = request_key(self._scheduler.model.identity, ask)
         prompt = None if ask.repetition or ask.attempt else ask.call.messages[-1].content
         if answer is None:
             return Exchange(*request, key, None, error, prompt=prompt)
@@ -313,7 +313,7 @@ def speakers(transcript: Transcript) -> tuple[str, ...]:
     return (transcript.model, *transcript.simulated_by)
 
 
-def ask_of(question: JudgeRequest, capabilities: Capabilities) -> Ask | None:
+def ask_of(question: JudgeRequest, capabilities: Capabilities) -> CallRequest | None:
     """The request as a call of a model with these `capabilities`; None if it does not fit into the context window."""
     max_tokens = question.max_tokens
     if capabilities.context is not None:
@@ -324,7 +324,7 @@ def ask_of(question: JudgeRequest, capabilities: Capabilities) -> Ask | None:
     bound = max_tokens if capabilities.bounds else None
     schema = SCORE if question.purpose == "metric" else reply_schema(question.fields, bound, question.roles)
     call = ModelCall((ChatMessage("user", question.prompt),), max_tokens, question.temperature, schema)
-    return Ask(
+    return CallRequest(
         call,
         question.transcript_id,
         question.check_id,

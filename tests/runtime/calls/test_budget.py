@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rulewright_runtime.calls.budget import Budget, BudgetError, Price, Spending, floor, least, most, spent
+from rulewright_runtime.calls.budget import (
+    Budget,
+    BudgetError,
+    Price,
+    Spending,
+    actual_spending,
+    max_spending,
+    min_spending,
+    minimum_budget,
+)
 from rulewright_runtime.models.call import ChatMessage, ModelCall, Usage
 
 PRICE = Price(Decimal(2), Decimal(8))
@@ -18,13 +27,13 @@ CALL = ModelCall((ChatMessage("user", "é" * 100),), 50)
 
 
 def test_a_call_costs_at_most_its_bytes_and_its_longest_reply() -> None:
-    assert most(CALL, PRICE) == Spending(1, 232 + 50, Decimal("0.000864"))
-    assert most(CALL, None).usd is None
+    assert max_spending(CALL, PRICE) == Spending(1, 232 + 50, Decimal("0.000864"))
+    assert max_spending(CALL, None).usd is None
 
 
 def test_what_the_endpoint_does_not_count_is_counted_in_full() -> None:
-    assert spent(CALL, Usage(10, 20), PRICE) == Spending(1, 30, Decimal("0.00018"))
-    assert spent(CALL, Usage(10, None), PRICE) == most(CALL, PRICE)
+    assert actual_spending(CALL, Usage(10, 20), PRICE) == Spending(1, 30, Decimal("0.00018"))
+    assert actual_spending(CALL, Usage(10, None), PRICE) == max_spending(CALL, PRICE)
 
 
 @pytest.mark.parametrize("limits", [{"calls": -1}, {"tokens": -5}, {"usd": Decimal(-1)}])
@@ -80,10 +89,12 @@ def test_a_call_waits_for_those_in_flight_before_it_is_refused() -> None:
 
 
 def test_a_call_that_is_answered_costs_at_least_its_longest_tokens_and_one_of_a_reply() -> None:
-    assert least(CALL, PRICE) == Spending(1, 2 + 1, Decimal("0.000012"))
-    assert floor([]) == Spending()
-    assert floor([(CALL, None)]) == most(CALL, None)
-    assert floor([(CALL, PRICE)] * 3) == Spending(3, 2 * 3 + 282, 2 * Decimal("0.000012") + Decimal("0.000864"))
+    assert min_spending(CALL, PRICE) == Spending(1, 2 + 1, Decimal("0.000012"))
+    assert minimum_budget([]) == Spending()
+    assert minimum_budget([(CALL, None)]) == max_spending(CALL, None)
+    assert minimum_budget([(CALL, PRICE)] * 3) == Spending(
+        3, 2 * 3 + 282, 2 * Decimal("0.000012") + Decimal("0.000864")
+    )
 
 
 CALLS = st.builds(
@@ -97,10 +108,10 @@ def test_no_order_of_calls_fits_into_less_than_the_floor(calls: list[ModelCall],
     random.shuffle(calls)
     spent_so_far, fits = 0, True
     for each in calls:
-        fits = fits and spent_so_far + most(each, None).tokens <= limit
-        spent_so_far += least(each, None).tokens
+        fits = fits and spent_so_far + max_spending(each, None).tokens <= limit
+        spent_so_far += min_spending(each, None).tokens
     try:
-        Budget(tokens=limit).refuse(floor([(each, None) for each in calls]))
+        Budget(tokens=limit).refuse(minimum_budget([(each, None) for each in calls]))
     except BudgetError:
         assert not fits
 
@@ -115,5 +126,5 @@ def test_a_limit_below_the_floor_is_named() -> None:
         ({"usd": Decimal("0.0008")}, "at least 0.000888 USD are needed (of at most 128 bytes a token)"),
     ):
         with pytest.raises(BudgetError, match=re.escape(said)):
-            Budget(**limits).refuse(floor([(CALL, PRICE)] * 3))
-    Budget(3, 288, Decimal("0.000888")).refuse(floor([(CALL, PRICE)] * 3))
+            Budget(**limits).refuse(minimum_budget([(CALL, PRICE)] * 3))
+    Budget(3, 288, Decimal("0.000888")).refuse(minimum_budget([(CALL, PRICE)] * 3))

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from rulewright_runtime.calls.ask import Ask, ask_key
+from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import LEASE, Ledger, LedgerError
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, ModelAnswer, ModelCall
 
 ME = Identity("openai", "m", "http://127.0.0.1/v1", "1", "1")
-ASK = Ask(ModelCall((ChatMessage("user", "Well?"),), 9), "t1", "c1")
-KEY = ask_key(ME, ASK)
+ASK = CallRequest(ModelCall((ChatMessage("user", "Well?"),), 9), "t1", "c1")
+KEY = request_key(ME, ASK)
 
 
 class Clock:
@@ -46,9 +46,9 @@ def test_an_answer_is_paid_once_and_serves_every_run(ledgers: tuple[Ledger, Ledg
     mine, theirs = ledgers
     assert mine.claim(KEY, ME, ASK).state == "claimed"
     assert theirs.claim(KEY, ME, ASK).state == "busy"
-    number = mine.sending(KEY)
+    number = mine.begin_attempt(KEY)
     assert theirs.claim(KEY, ME, ASK).state == "busy"
-    mine.answered(KEY, number, ModelAnswer("PASS", "m"), 0.5)
+    mine.store_answer(KEY, number, ModelAnswer("PASS", "m"), 0.5)
     assert theirs.claim(KEY, ME, ASK) == mine.claim(KEY, ME, ASK)
     assert theirs.claim(KEY, ME, ASK).answer == ModelAnswer("PASS", "m")
     assert mine.rows("select outcome, seconds from attempts") == [("answer", 0.5)]
@@ -57,7 +57,7 @@ def test_an_answer_is_paid_once_and_serves_every_run(ledgers: tuple[Ledger, Ledg
 def test_a_failed_attempt_is_kept_and_the_call_is_free_again(ledgers: tuple[Ledger, Ledger]) -> None:
     mine, theirs = ledgers
     mine.claim(KEY, ME, ASK)
-    mine.failed(KEY, mine.sending(KEY), CallFailure("no", "server", status=503, raw="<html>"), 0.1)
+    mine.store_failure(KEY, mine.begin_attempt(KEY), CallFailure("no", "server", status=503, raw="<html>"), 0.1)
     assert theirs.claim(KEY, ME, ASK).state == "busy"  # the first owner retries
     mine.release(KEY)
     assert theirs.claim(KEY, ME, ASK).state == "claimed"
@@ -75,7 +75,7 @@ def test_a_lease_that_ran_out_frees_what_was_not_sent_and_marks_what_was(
     assert theirs.claim(KEY, ME, ASK).state == "busy"
     clock.now += 2
     assert theirs.claim(KEY, ME, ASK).state == "claimed"
-    theirs.sending(KEY)
+    theirs.begin_attempt(KEY)
     clock.now += LEASE + 1
     assert mine.claim(KEY, ME, ASK).state == "ambiguous"
     mine.retake(KEY)
@@ -90,7 +90,7 @@ from tests.runtime.calls.test_ledger import ASK, KEY, ME
 import os
 ledger = Ledger({str(path)!r})
 ledger.claim(KEY, ME, ASK)
-ledger.sending(KEY)
+ledger.begin_attempt(KEY)
 os._exit(9)
 """
     root = Path(__file__).resolve().parents[3]
@@ -104,23 +104,23 @@ os._exit(9)
 @pytest.mark.parametrize(
     "other",
     [
-        (ME, Ask(ModelCall((ChatMessage("user", "Well!"),), 9))),
-        (ME, Ask(ModelCall((ChatMessage("system", "Well?"),), 9))),
-        (ME, Ask(ModelCall(ASK.call.messages, 10))),
-        (ME, Ask(ModelCall(ASK.call.messages, 9, 0.0))),
-        (ME, Ask(ModelCall(ASK.call.messages, 9, None, {}))),
-        (ME, Ask(ASK.call, repetition=1)),
-        (ME, Ask(ASK.call, attempt=1)),
+        (ME, CallRequest(ModelCall((ChatMessage("user", "Well!"),), 9))),
+        (ME, CallRequest(ModelCall((ChatMessage("system", "Well?"),), 9))),
+        (ME, CallRequest(ModelCall(ASK.call.messages, 10))),
+        (ME, CallRequest(ModelCall(ASK.call.messages, 9, 0.0))),
+        (ME, CallRequest(ModelCall(ASK.call.messages, 9, None, {}))),
+        (ME, CallRequest(ASK.call, repetition=1)),
+        (ME, CallRequest(ASK.call, attempt=1)),
         (Identity("openai", "m", "http://127.0.0.1/v1", "1", "2"), ASK),
         (Identity("openai", "m", "http://127.0.0.1/v2", "1", "1"), ASK),
     ],
 )
-def test_whatever_determines_an_answer_is_part_of_its_key(other: tuple[Identity, Ask]) -> None:
-    assert ask_key(*other) != KEY
+def test_whatever_determines_an_answer_is_part_of_its_key(other: tuple[Identity, CallRequest]) -> None:
+    assert request_key(*other) != KEY
 
 
 def test_where_a_question_is_asked_is_not_part_of_its_key() -> None:
-    assert ask_key(ME, Ask(ASK.call, "t2", "c2", "edge", 4)) == KEY
+    assert request_key(ME, CallRequest(ASK.call, "t2", "c2", "edge", 4)) == KEY
 
 
 def test_only_the_owner_may_read_the_ledger(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_nobody_waits_for_a_call_whose_ledger_was_closed(tmp_path: Path, clock: 
     mine, theirs = Ledger(tmp_path / "ledger.sqlite3", clock), Ledger(tmp_path / "ledger.sqlite3", clock)
     sent, unsent = KEY, "0" * 64
     assert [mine.claim(key, ME, ASK).state for key in (sent, unsent)] == ["claimed", "claimed"]
-    mine.sending(sent)
+    mine.begin_attempt(sent)
     mine.close()
     assert [theirs.claim(key, ME, ASK).state for key in (sent, unsent)] == ["ambiguous", "claimed"]
     theirs.close()

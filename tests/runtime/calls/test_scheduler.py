@@ -10,8 +10,8 @@ import anyio
 import pytest
 
 from rulewright_runtime.calls import breaker, scheduler
-from rulewright_runtime.calls.ask import Ask, ask_key
 from rulewright_runtime.calls.budget import Budget, BudgetError
+from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
 from rulewright_runtime.errors import OutageError
@@ -62,13 +62,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         (scheduler, "FIRST_PAUSE", 0.001),
         (scheduler, "POLL", 0.01),
         (breaker, "FIRST_COOLING", 0.01),
-        (breaker, "LONGEST_COOLING", 0.02),
+        (breaker, "MAX_COOLING", 0.02),
     ):
         monkeypatch.setattr(module, name, value)
 
 
-def asked(text: str, repetition: int = 0) -> Ask:
-    return Ask(ModelCall((ChatMessage("user", text),), 9), "t", "c", repetition=repetition)
+def asked(text: str, repetition: int = 0) -> CallRequest:
+    return CallRequest(ModelCall((ChatMessage("user", text),), 9), "t", "c", repetition=repetition)
 
 
 def answers(model: FakeModel, ledger: Ledger, *texts: str, **settings: Any) -> list[str]:
@@ -192,7 +192,7 @@ def test_progress_is_reported_while_nothing_happens(ledger: Ledger, monkeypatch:
         await anyio.sleep(0.2)
         return await echo(text, before)
 
-    answers(FakeModel(reply), ledger, "a", say=lambda progress: said.append(progress.last_failure))
+    answers(FakeModel(reply), ledger, "a", on_progress=lambda progress: said.append(progress.last_failure))
     assert said.count("busy") > 5
 
 
@@ -235,9 +235,9 @@ def test_a_budget_ends_the_run_and_what_was_answered_is_kept(ledger: Ledger) -> 
 
 @pytest.mark.parametrize(("on_ambiguous", "found"), [("retry", "A"), ("unclear", "ambiguous: "), ("hold", "held: ")])
 def test_a_call_that_a_killed_run_had_sent_is_treated_as_told(on_ambiguous: Any, found: str, ledger: Ledger) -> None:
-    key = ask_key(FakeModel.identity, asked("a"))
+    key = request_key(FakeModel.identity, asked("a"))
     ledger.claim(key, FakeModel.identity, asked("a"))
-    ledger.sending(key)
+    ledger.begin_attempt(key)
     ledger.owner = "another process that is gone"
     ledger._clock = lambda: 9e12
     model = FakeModel(echo)

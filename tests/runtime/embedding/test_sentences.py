@@ -50,11 +50,11 @@ def test_a_text_means_the_same_alone_and_among_others(weights: dict[str, list[An
 def test_what_is_remembered_is_forgotten_when_it_is_much(
     weights: dict[str, list[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rulewright_runtime.embedding.sentences._KEPT", 3)
+    monkeypatch.setattr("rulewright_runtime.embedding.sentences._CACHE_SIZE", 3)
     model = SentenceModel(str(write_model(tmp_path, weights)))
     first = model.embed(TEXTS)
     assert model.embed(TEXTS[:2]) == first[:2]
-    assert len(model._known) <= len(set(TEXTS))
+    assert len(model._cache) <= len(set(TEXTS))
 
 
 def cut(folder: Path, weights: dict[str, list[Any]]) -> None:

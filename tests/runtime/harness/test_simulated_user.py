@@ -48,7 +48,7 @@ def played(server: Server, folder: Path, calls: int | None = None, user: str = U
 
     def opened(model: Any) -> CallPortal:
         portals.append(
-            portals[0].beside(model)
+            portals[0].for_model(model)
             if portals
             else CallPortal(model, str(folder / "ledger.sqlite3"), "run", LIMITS, Budget(calls))
         )
