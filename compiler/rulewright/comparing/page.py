@@ -15,6 +15,7 @@ from rulewright.comparing.render import (
 )
 from rulewright.comparing.render import significant as significant_checks
 from rulewright.reporting.overview import Figure
+from rulewright.reporting.page import Link
 from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
@@ -22,8 +23,9 @@ from rulewright_runtime.strict_json import JsonMapping
 TONES = {"worse": "bad", "not worse": "good"}
 
 
-def diff_page(found: JsonMapping, frame: PageFrame | None = None) -> Iterator[str]:
-    """The page of a comparison, piece by piece."""
+def diff_page(found: JsonMapping, frame: PageFrame | None = None, link: Link | None = None) -> Iterator[str]:
+    """The page of a comparison, piece by piece; `link` gives the address of a transcript of the second run, and of a
+    check's verdict on it."""
     facts = [(side, run_line(found[side])) for side in ("before", "after")]
     for side in ("before", "after"):
         lines = unresolved_lines(found[side]["unresolved"])
@@ -41,6 +43,7 @@ def diff_page(found: JsonMapping, frame: PageFrame | None = None) -> Iterator[st
         tone=TONES.get(found["verdict"], "open"),
         facts=facts,
         figures=list(_figures(found)),
+        link=link,
         flips=[(flip, cause(flip), _quotes(flip)) for flip in found["flips"]],
         outcomes=[(row, cause(row)) for row in found["outcomes"]],
         checks=[(check, check_line(check)) for check in significant_checks(found["checks"])],

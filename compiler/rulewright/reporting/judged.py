@@ -136,6 +136,10 @@ class IndexedRun:
         """The id of the transcript with this number."""
         return self._scores[number - 1][0].transcript_id
 
+    def number(self, name: str) -> int:
+        """The number of the transcript with this id."""
+        return self._numbers[name]
+
     def judged(self, number: int) -> JudgedTranscript:
         """The transcript with this number, from 1."""
         _, start, end = self._scores[number - 1]

@@ -189,9 +189,17 @@ class RunsApp:
         return Response(location=f"/run/{run}/label/{place}")
 
     def _diff(self, request: Request, before: int, after: int) -> Response:
-        runs = [self._at(before), self._at(after)]
-        found = diff(runs[0].folder, runs[1].folder, transcripts=runs[1].transcripts, replies=runs[1].replies)
-        return Response("".join(diff_page(found, FRAME)))
+        opened = self._at(after)
+        folders = [each.load().index.run.folder for each in (self._at(before), opened)]
+        found = diff(*folders, transcripts=opened.transcripts, replies=opened.replies)
+        loaded = opened.load()
+
+        def link(name: str, check_id: str | None = None) -> str:
+            number = loaded.index.number(name)
+            anchor = "" if check_id is None else f"#{loaded.chats.anchor(number, check_id)}"
+            return f"/run/{after}/t/{number}{anchor}"
+
+        return Response("".join(diff_page(found, FRAME, link)))
 
 
 def _route(path: str) -> tuple[str, list[int]]:

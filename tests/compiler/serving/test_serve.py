@@ -137,6 +137,16 @@ def test_a_decision_recomputes_the_run_beside_it(runs: Path) -> None:
     assert "1 verdict flips" in shown.read_text(encoding="utf-8")
 
 
+def test_a_comparison_counts_decisions_and_leads_to_the_conversations(runs: Path) -> None:
+    with served(runs) as server:
+        assert "in the conversation" not in ask(server, "/diff/2/1")[1], "the runs are the same"
+        ask(server, WAITING, decision(server))
+        page = ask(server, "/diff/2/1")[1]
+        (href,) = re.findall(r'href="(/run/1/t/12#t12-c\d+)" aria-label="RW-A1 in the conversation', page)
+        assert f'id="{href.partition("#")[2]}"' in ask(server, href.partition("#")[0])[1]
+        assert '<a href="/run/1/t/12">' in page
+
+
 def test_each_transcript_leads_to_the_next_that_waits(runs: Path) -> None:
     with served(runs) as server:
         first = re.search(r'href="(/run/1/t/\d+)#(t\d+-c\d+)">Next that waits', ask(server, "/run/1/t/1")[1])
