@@ -1,12 +1,12 @@
 """The instruction set: an expression as a flat array of nodes whose references point backwards only.
 
-A `Program` is data. It is decoded from JSON as untrusted input, then `validate` refuses whatever an honest compiler
+A `Program` is data. It is decoded from JSON as untrusted input, then `validate` refuses anything that the compiler
 never writes: an unknown operation, a forward reference, a wrong number of arguments, an unbound local.
 
     op                  args (node indices)         value
     const               -                           a tagged literal: ["int", "1"], ["string", "x"] ...
-    name                -                           the names tried in order, most qualified first: ["a.b", "a"], each
-                                                    with the fields still to select: [["ns.a", []], ["a", ["b"]]]
+    name                -                           the candidate names in order, most qualified first: "a.b", "a", each
+                                                    with the fields left to select: [["ns.a", []], ["a", ["b"]]]
     local               -                           the slot of a bound variable
     select, opt_select  operand                     field
     has                 operand                     field
@@ -35,9 +35,9 @@ by the plain name (`size`, `startsWith`), the target being the first argument; n
 `optional.of`, `strings.quote`). `a[b]` is `index`, `!a` is `not`. A path that a schema declares to be a `score` is
 wrapped in a call of `score`, which checks and reads the number; literals beside scores are `score` constants.
 
-Slots are small integers from 0; a comprehension inside the body of another uses slots of its own.
+Slots are small integers from 0; a comprehension inside the body of another has its own slots.
 
-The last node is the result. A node inside a comprehension's body may only be referred to from inside that body.
+The last node is the result. A node inside a comprehension's body may only be referenced from inside that body.
 """
 
 import base64
@@ -67,7 +67,7 @@ NUMBERS: Final = ("int", "uint", "double", "score")  # the tags of literals
 
 
 class Node(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """One operation. `at` is its place in the program's source text (start, end, code points), or empty."""
+    """One operation. `at` is its span in the program's source text (start and end in code points), or empty."""
 
     op: str
     args: tuple[int, ...] = ()
@@ -99,7 +99,7 @@ OPERATIONS: Final = frozenset(_FIXED) | {
 
 
 def literal(value: object) -> list[Any]:
-    """The tagged literal of a value of the language; TypeError for anything else."""
+    """The tagged literal of a value of the language. Raises TypeError for anything else."""
     match value:
         case None:
             return ["null"]
@@ -136,14 +136,14 @@ _DOUBLE_WORDS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def literal_value(tagged: Any, depth: int = 0) -> Any:
-    """The value of a tagged literal, read as untrusted input: PlanError for anything malformed."""
+    """The value of a tagged literal, which is untrusted. Raises PlanError for a malformed one."""
     try:
         tag, *rest = tagged
         if tag == "null" and not rest:
             return None
         (body,) = rest
         if depth > MAX_DEPTH:
-            raise ValueError("nested too deeply")
+            raise ValueError("it is nested too deeply")
         if tag == "bool" and isinstance(body, bool):
             return body
         if tag in ("string", "type", "bytes", "int", "uint", "double", "score", "timestamp", "duration"):
@@ -184,7 +184,7 @@ def _scalar(tag: str, body: Any) -> Any:
 
 
 class ProgramLimits(msgspec.Struct, frozen=True):
-    """What a program may cost before it runs. `size` counts nodes with shared ones as often as they are used."""
+    """The maximum sizes of a program. `size` counts shared nodes once per use."""
 
     nodes: int = 20_000
     size: int = 100_000
@@ -205,7 +205,7 @@ def encode(program: Program) -> bytes:
 
 
 def decode(data: bytes | str, limits: ProgramLimits = ProgramLimits()) -> Program:  # noqa: B008  frozen
-    """The program that `encode` wrote, validated; PlanError for anything else."""
+    """The program that `encode` wrote, validated. Raises PlanError for anything else."""
     try:
         program = strict_json.decode(data, type=Program)
     except (msgspec.MsgspecError, RecursionError) as why:
@@ -215,7 +215,7 @@ def decode(data: bytes | str, limits: ProgramLimits = ProgramLimits()) -> Progra
 
 
 def validate(program: Program, limits: ProgramLimits = ProgramLimits()) -> None:  # noqa: B008  frozen
-    """Refuse (PlanError) what an honest compiler never writes: see the module's docstring."""
+    """Raise PlanError for anything that the compiler never writes; see the module's docstring."""
     nodes = program.nodes
     if not nodes:
         raise PlanError("an expression without nodes")
@@ -236,7 +236,7 @@ def validate(program: Program, limits: ProgramLimits = ProgramLimits()) -> None:
 
 
 def free_locals(program: Program) -> list[frozenset[int]]:
-    """For each node the slots it reads that are bound outside it. The program is valid."""
+    """For each node of a valid program, the slots it reads that are bound outside it."""
     free: list[frozenset[int]] = []
     for number, node in enumerate(program.nodes):
         free.append(_free(number, node, free))
@@ -283,7 +283,7 @@ def _check_shape(number: int, node: Node, limits: ProgramLimits) -> None:
 
 
 def _is_text(tagged: object) -> bool:
-    """Whether a literal is a string or a list of strings: well-formed, and no other kind of value has to be loaded."""
+    """Whether a literal is a well-formed string or list of strings, which needs no further validation."""
     if not isinstance(tagged, list) or len(tagged) != 2:
         return False
     tag, body = tagged

@@ -14,7 +14,7 @@ from rulewright.lower.selection import repetitions
 from rulewright.lower.semantics import Policies, unit_of
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.plan.corpus import Corpus
-from rulewright_runtime.plan.question import Beside, Judging, Window
+from rulewright_runtime.plan.question import Judging, ShownContext, Window
 from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.state_machine import StateMachine
 
@@ -84,7 +84,7 @@ class LoweringContext:
             reading=self.policies.reading,
             precheck=self.candidates(check),
             tags=check.tags or (),
-            shows=cast("Any", tuple(each for each in get_args(Beside) if each in check.shows)),
+            shows=cast("Any", tuple(each for each in get_args(ShownContext) if each in check.shows)),
         )
 
     def window(self, check: CheckDocument) -> Window:

@@ -85,7 +85,7 @@ KIND: Final = Kind(RunPlan, FORMAT, VERSION, "rulewright harness --dry-run")
 
 def decode(data: bytes, limits: PlanLimits = LIMITS) -> RunPlan:
     """Decode a run plan. Raises PlanError for anything that the compiler never writes."""
-    plan = envelope.decode(data, replace(KIND, most=limits.size))
+    plan = envelope.decode(data, replace(KIND, max_size=limits.size))
     _guard(plan, limits)
     return plan
 

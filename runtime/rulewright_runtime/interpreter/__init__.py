@@ -1,4 +1,4 @@
-"""The interpreter: a program becomes one Python callable, which evaluates it on a plain dict or over columns."""
+"""The interpreter: compiles a program to a Python callable that evaluates it on a dict or over columns."""
 
 from rulewright_runtime.interpreter.evaluator import Evaluator, prepare
 

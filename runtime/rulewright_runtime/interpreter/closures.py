@@ -1,7 +1,7 @@
-"""What every closure of the interpreter knows: what its argument is, and where things stand in it.
+"""The closures of the interpreter: their argument and its layout.
 
-Each node of a program becomes a closure of one argument. In a program that binds no variables that is the bindings
-themselves; in others a frame, a list of the bindings, the steps that loops have left, and the slots of the variables.
+Each node of a program becomes a closure with one argument. In a program that binds no variables the argument is the
+bindings; in others it is a frame: a list of the bindings, the remaining steps of loops, and the slots of the variables.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from rulewright_runtime.values import Value, no_overload
 
 Closure: TypeAlias = Callable[[Value], Value]
 Lookup: TypeAlias = Callable[[str, int, bool], Function]  # name, number of arguments, strict CEL
-Builder: TypeAlias = Callable[["Layout", Node, list[Closure]], Closure]  # of a node, given those of its operands
-FIRST_SLOT: Final = 2  # of a frame: before it stand the bindings and the steps left
-UNUSED: Final = -1  # the place in a frame for what nobody reads
+Builder: TypeAlias = Callable[["Layout", Node, list[Closure]], Closure]  # layout, node, closures of its operands
+FIRST_SLOT: Final = 2  # of a frame, after the bindings and the remaining steps
+UNUSED: Final = -1  # the frame index of values that are never read
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Where a program's closures find things: whether their argument is a frame, and with how many slots. `lazy` are
-    those that `bind` fills, whose values may have failed; `depth` is how deeply closures call each other; `function`
-    finds what a call names."""
+    """The layout of a program's closure argument: whether it is a frame, and with how many slots. `lazy` are the slots
+    that `bind` fills, whose values may be a `Failed`; `depth` is the nesting of closure calls; `function` looks up the
+    functions of calls."""
 
     program: Program
     framed: bool
@@ -49,13 +49,13 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 class Failed(NamedTuple):
-    """A bound variable without a value: the error shows only where the variable is read."""
+    """A bound variable whose expression failed: the error is raised when the variable is read."""
 
     error: EvaluationError
 
 
 def absorbed(why: EvaluationError) -> EvaluationError:
-    """The error, to be kept while others are tried; a limit ends everything, or a loop would run against it again."""
+    """The error, so that other operands can be tried; raises it if it is a limit, which would only be hit again."""
     if why.code == "limit":
         raise why
     return why
@@ -64,8 +64,8 @@ def absorbed(why: EvaluationError) -> EvaluationError:
 def deciding(
     name: str, decides: bool, ask: Callable[[Value, Value], Value]
 ) -> Callable[[Value, Iterable[Value]], bool]:
-    """`and`, `or`, `all` and `exists`: an answer that `decides` wins over errors of others (CEL spec, logical
-    operators). `ask` gives the answer of a step, given the closure's argument."""
+    """`and`, `or`, `all` and `exists`: a value that `decides` overrides errors of other steps (CEL spec, logical
+    operators). `ask` evaluates a step, given the closure's argument."""
 
     def decide(argument: Value, steps: Iterable[Value]) -> bool:
         error: EvaluationError | None = None
@@ -73,8 +73,7 @@ def deciding(
             try:
                 value = ask(argument, step)
             except EvaluationError as why:
-                kept = absorbed(why)
-                error = error or kept
+                error = error or absorbed(why)
                 continue
             if value is decides:
                 return bool(decides)

@@ -1,9 +1,9 @@
-"""Columns: a decision over numbers is read for a whole batch at once, by quantising each column.
+"""Columns: evaluates a decision over numbers for a whole batch at once, by quantising each column.
 
-Such a decision reads each number only through the thresholds it is compared with, so that finitely many cells hold
-every possible answer. The answers are found by evaluating the program once for each cell, on numbers that lie in it.
-A cell that holds anything else goes through the row evaluator, so that it means the same in a batch and alone;
-so does every row of a program that is no such decision.
+Such a decision depends on each number only through the thresholds it is compared with, so that a finite number of cells
+covers every possible result. The program is evaluated once for each cell, on numbers inside it. A row with any other
+value goes through the row evaluator, so that it has the same result in a batch and alone; so does every row of a
+program that is not such a decision.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from rulewright_runtime.interpreter.evaluator import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.values import Value
 
-_MOST_CELLS: Final = 4096
-_REMEMBERED: Final = 10_000  # different numbers of a column
-ABSENT: Final = object()  # the cell of a row that lacks the value
+_MAX_CELLS: Final = 4096
+_MAX_CACHED: Final = 10_000  # different numbers of a column
+ABSENT: Final = object()  # marks a missing value in a column
 Columns = Mapping[str, Value]  # sequences of one length
 
 
 @dataclass(frozen=True, slots=True)
 class Answers(Sequence[Value]):
-    """The answers of a batch: row i has `by_code[codes[i]]`, or what `odd[i]` holds: a value, or the EvaluationError of
-    a row without one."""
+    """The results of a batch: row i has `odd[i]`, a value or an EvaluationError, if it is there, else
+    `by_code[codes[i]]`."""
 
     codes: Sequence[int]
     by_code: tuple[Value, ...]
@@ -45,14 +45,14 @@ class Answers(Sequence[Value]):
         return len(self.codes)
 
     def __getitem__(self, row: Value) -> Value:
-        """The answer of one row, or its EvaluationError."""
+        """The value of one row, or its EvaluationError."""
         row = row if row >= 0 else row + len(self.codes)
         return self.odd[row] if row in self.odd else self.by_code[self.codes[row]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """A number that is read: where it stands, the least value of each of its cells, and the greatest of its domain."""
+    """A number that the decision reads: its path, the least value of each of its cells, and the greatest value."""
 
     keys: Keys
     cells: tuple[float, ...]
@@ -60,10 +60,10 @@ class _Axis:
 
 
 def prepare_columns(program: Program, numpy: bool | None = None) -> Callable[[Columns], Answers]:
-    """The reading of `program` over columns: a mapping from paths (`cr`, `scores.cr`) to sequences of one length.
+    """Prepare `program` for columns: a mapping from paths (`cr`, `scores.cr`) to sequences of equal length.
 
-    The fastest columns are float64 arrays of numpy, then `array('d')`. `ABSENT` marks what a row lacks. `numpy` chooses
-    the backend; None takes numpy where the first column is one of its arrays. Raises ValueError for columns of
+    numpy arrays of float64 are the fastest columns, then `array('d')`. `ABSENT` marks a missing value. `numpy` selects
+    the backend; None uses numpy if the first column is a numpy array. The result raises ValueError for columns of
     different lengths.
     """
     evaluate = prepare(program)
@@ -87,8 +87,8 @@ def prepare_columns(program: Program, numpy: bool | None = None) -> Callable[[Co
 
 
 def _axes(layout: Layout) -> list[_Axis] | None:
-    """One axis for each number that a decision reads. None when it does anything but compare doubles or scores of the
-    bindings with constants, reads one of them in two ways, or has too many cells."""
+    """One axis for each number that a decision reads. None if it does anything but compare doubles or scores of the
+    bindings with constants, reads one of them as both, or has too many cells."""
     numbers = _numbers(layout)
     domains: dict[Keys, tuple[float, float]] = {}
     cuts: dict[Keys, set[float]] = {}
@@ -97,33 +97,33 @@ def _axes(layout: Layout) -> list[_Axis] | None:
         if domains.setdefault(each.keys, domain) != domain:
             return None
         ranges = ((each.low, each.high), (each.other_low, each.other_high))
-        found = cuts.setdefault(each.keys, set())
-        found |= {low for low, _ in ranges if low > domain[0]}
-        found |= {math.nextafter(high, math.inf) for _, high in ranges if high < domain[1]}
+        cuts_of_number = cuts.setdefault(each.keys, set())
+        cuts_of_number |= {low for low, _ in ranges if low > domain[0]}
+        cuts_of_number |= {math.nextafter(high, math.inf) for _, high in ranges if high < domain[1]}
     if any(keys[:end] in domains for keys in domains for end in range(1, len(keys))):
-        return None  # what is a number can't be a record too
+        return None  # a number can't also be a record
     axes = [_Axis(keys, (least, *sorted(cuts[keys])), most) for keys, (least, most) in domains.items()]
-    return axes if math.prod(len(axis.cells) for axis in axes) <= _MOST_CELLS else None
+    return axes if math.prod(len(axis.cells) for axis in axes) <= _MAX_CELLS else None
 
 
 def _numbers(layout: Layout) -> list[Number] | None:
-    """The comparisons a decision is made of, when there is nothing else in it; else None."""
-    nodes, found = layout.program.nodes, list[Number]()
+    """The comparisons of a decision that contains nothing else; else None."""
+    nodes, numbers = layout.program.nodes, list[Number]()
     pending = [len(nodes) - 1]
-    while pending and len(pending) <= _MOST_CELLS and not layout.framed:
+    while pending and len(pending) <= _MAX_CELLS and not layout.framed:
         number = pending.pop()
         each = condition_of(layout, number)
         if nodes[number].op in ("cond", "and", "or") or (nodes[number].op == "not" and not isinstance(each, Number)):
             pending += nodes[number].args[::-1]
         elif isinstance(each, Number) and each.low.__class__ is float:
-            found.append(each)
+            numbers.append(each)
         elif nodes[number].op != "const":
             return None
-    return None if pending else found
+    return None if pending else numbers
 
 
 def _answers(evaluate: Evaluator, axes: list[_Axis], paths: list[str]) -> tuple[Value, ...] | None:
-    """The answer of every cell, the last axis running fastest; None where one has no answer."""
+    """The value of every cell, with the last axis varying fastest; None if a cell has no value."""
     cells = product(*(axis.cells for axis in axes))
     try:
         return tuple([evaluate(_bindings(dict(zip(paths, cell, strict=True)))) for cell in cells])
@@ -132,7 +132,7 @@ def _answers(evaluate: Evaluator, axes: list[_Axis], paths: list[str]) -> tuple[
 
 
 def _bindings(values: Mapping[str, Value]) -> dict[str, Value]:
-    """The bindings of one row, given the value at each path; numbers of numpy become Python's."""
+    """The bindings of one row, given the value at each path; numpy numbers become Python numbers."""
     bindings: dict[str, Value] = {}
     for path, value in values.items():
         *records, last = path.split(".")
@@ -152,7 +152,7 @@ def _answer(evaluate: Evaluator, columns: Columns, row: int) -> Value:
 
 
 class _Quantiser(dict[Value, int]):
-    """What each number of a column adds to the code of its row; `odd` for what lies outside the domain."""
+    """The contribution of each number of a column to its row's code; `odd` for a number outside the domain."""
 
     def __init__(self, axis: _Axis, weight: int, odd: int) -> None:
         self.axis, self.weight, self.odd = axis, weight, odd
@@ -161,17 +161,17 @@ class _Quantiser(dict[Value, int]):
         if not self.axis.cells[0] <= number <= self.axis.most:
             return self.odd
         code = (bisect_right(self.axis.cells, number) - 1) * self.weight
-        if len(self) < _REMEMBERED:
+        if len(self) < _MAX_CACHED:
             self[number] = code
         return code
 
     def of(self, value: Value) -> int:
-        """As for a number; what is none is odd."""
+        """The contribution of a value; `odd` if it is not a float."""
         return self[value] if value.__class__ is float else self.odd
 
 
 def _code(axes: list[_Axis], columns: list[Value], cells: int) -> tuple[Sequence[int], list[int]]:
-    """The cell of each row, and the rows that lie in none."""
+    """The cell of each row, and the rows outside every cell."""
     weight, parts = cells, list[Iterator[int]]()
     for axis, column in zip(axes, columns, strict=True):
         weight //= len(axis.cells)
@@ -192,7 +192,7 @@ def _code_with_numpy(axes: list[_Axis], columns: list[Value], cells: int) -> tup
     for axis, column in zip(axes, columns, strict=True):
         is_double = getattr(column, "dtype", None) == np.float64
         values = column if is_double else np.array([v if v.__class__ is float else math.nan for v in column], float)
-        # The least of values with a NaN among them is NaN, so that the comparison fails as it must.
+        # `min` of values with a NaN is NaN, so that the comparison fails as required.
         least, *cuts = axis.cells
         if len(values) and not least <= values.min() <= values.max() <= axis.most:
             odd.update(np.flatnonzero(~((values >= least) & (values <= axis.most))).tolist())

@@ -1,7 +1,7 @@
-"""The simplest conditions, found in a program: what stands at a path, tested against constants.
+"""Simple conditions in a program: tests of the value at a path against constants.
 
-Each is true for some values and false for others. A value of which it says neither (a bool among numbers, an absent
-one) is left to the general closures, so that a fast path is right whenever it answers.
+Each is true for some values and false for others. Any other value (a bool instead of a number, an absent one) is left
+to the general closures, so that a fused closure is right whenever it returns.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rulewright_runtime.ir import Node, literal_value
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import INT_MAX, INT_MIN, Value
 
-_INEXACT: Final = 2**53  # from here on a double may stand for several integers
+_INEXACT: Final = 2**53  # from here on a double may represent several integers
 _MOST: Final = sys.float_info.max  # an exact score can't be compared with infinity
 _MIRRORED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_"}
 Keys: TypeAlias = tuple[Value, ...]  # the subscripts from a closure's argument to a value
 
 
 class Number(msgspec.Struct, frozen=True):
-    """True for a number in [low, high], else false for one in [other_low, other_high]."""
+    """True for a number in [low, high], false for any other in [other_low, other_high]."""
 
     keys: Keys
     low: Value
@@ -36,15 +36,15 @@ class Number(msgspec.Struct, frozen=True):
     other_high: Value
 
     def negated(self) -> Number | None:
-        """The condition that is true where this one is false; equality with a number has none."""
+        """The opposite condition; None for equality with a number."""
         if self.low == self.high:
             return None
         return replace(self, low=self.other_low, high=self.other_high, other_low=self.low, other_high=self.high)
 
 
 class Test(msgspec.Struct, frozen=True):
-    """Whether what `asks` says of a value of the type `kind` is as `wanted`. A text is asked whether it is among the
-    `texts`; any other value is not, but that is for the general closure to say."""
+    """True if `asks(value)` equals `wanted`, for a value of the type `kind`. For a text, `asks` tests membership in
+    `texts`; values of other types are left to the general closure."""
 
     keys: Keys
     kind: type
@@ -53,7 +53,7 @@ class Test(msgspec.Struct, frozen=True):
     texts: frozenset[str] = frozenset()
 
     def negated(self) -> Test:
-        """The condition that is true where this one is false."""
+        """The opposite condition."""
         return replace(self, wanted=not self.wanted)
 
 
@@ -61,9 +61,9 @@ Condition: TypeAlias = Number | Test
 
 
 def path_of(layout: Layout, number: int) -> Keys | None:
-    """The subscripts to the value of a plain path, or None for anything else.
+    """The subscripts to the value of a plain path; None for any other node.
 
-    They are interned, because a dict finds the very object it holds as a key faster than an equal one.
+    They are interned, because a dict finds an identical key faster than an equal one.
     """
     fields: list[str] = []
     node = layout.program.nodes[number]
@@ -80,7 +80,7 @@ def path_of(layout: Layout, number: int) -> Keys | None:
 
 
 def condition_of(layout: Layout, number: int) -> Condition | None:
-    """The node as one of the simple conditions, or None."""
+    """The node as a simple condition, or None."""
     nodes = layout.program.nodes
     node = nodes[number]
     if node.op == "not":
@@ -128,7 +128,7 @@ def _comparison(layout: Layout, operand: int, operator: str, constant: Node) -> 
 
 def _number(keys: Keys, operator: str, bound: Value, least: Value, most: Value) -> Number | None:
     if abs(bound) >= _INEXACT:
-        return None  # there an integer beside a double counts as the nearest double, which Python's order does not know
+        return None  # CEL compares such an integer as the nearest double, Python exactly
     whole = bound.__class__ is int
     above, below = (bound + 1, bound - 1) if whole else (math.nextafter(bound, end) for end in (math.inf, -math.inf))
     ranges = {
@@ -173,7 +173,7 @@ def _text_of(node: Node) -> str | None:
 
 
 def _texts_of(layout: Layout, number: int) -> frozenset[str] | None:
-    """The texts of a list that holds nothing else, written as a constant or item by item."""
+    """The texts of a list of texts, written as a constant or item by item; None for any other node."""
     node = layout.program.nodes[number]
     items: Value = None
     if node.op == "const":

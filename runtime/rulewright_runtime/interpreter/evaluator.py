@@ -1,5 +1,5 @@
-"""From a program to its evaluator: a closure for each node, made of those of its operands, the fast one where there is
-one."""
+"""Compiles a program to its evaluator: a closure for each node, built from those of its operands; a fused one if
+possible."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from rulewright_runtime.ir import Program, validate
 from rulewright_runtime.values import Value
 
 _GENERAL: Final = {**OPERATIONS, **LOOPS}
-_GUARD_DEPTH: Final = 40  # below it no evaluation can run out of Python's stack by itself
+_GUARD_DEPTH: Final = 40  # a shallower program can't overflow Python's stack by itself
 
 
 class Evaluator(Protocol):
-    """A prepared expression: call it with the bindings (names to values, dotted names allowed) to get its value.
+    """A prepared expression: a callable from bindings (names to values, dotted names allowed) to its value.
 
-    Raises EvaluationError and nothing else. Thread-safe and reentrant.
+    It raises only EvaluationError, and is thread-safe and reentrant.
     """
 
     def __call__(self, bindings: Mapping[str, object], /) -> Value:
@@ -31,14 +31,14 @@ class Evaluator(Protocol):
 
 
 def prepare(program: Program) -> Evaluator:
-    """The evaluator of `program`, which is validated here once (PlanError)."""
+    """The evaluator of `program`. Raises PlanError if the program is not valid."""
     validate(program)
     return evaluator(program)
 
 
 def evaluator(program: Program, *, fast: bool = True, function: Lookup = lookup) -> Evaluator:
-    """The evaluator of a valid program; without `fast` closures every operation is carried out by its general one.
-    `function` finds what calls name."""
+    """The evaluator of a valid program; without `fast`, every node has its general closure. `function` looks up the
+    functions of calls."""
     layout = Layout.of(program, function)
     root = _closures(layout, _fallbacks(layout) if fast else None)[-1]
     if not layout.framed and layout.depth < _GUARD_DEPTH:
@@ -55,7 +55,7 @@ def evaluator(program: Program, *, fast: bool = True, function: Lookup = lookup)
 
 
 def _closures(layout: Layout, fallback: Callable[[int], Closure] | None = None) -> list[Closure]:
-    """The closure of every node, the fast one where there is one and something to fall back on."""
+    """The closure of every node; a fused one if there is one, and `fallback` gives its general closure."""
     built: list[Closure] = []
     for number, node in enumerate(layout.program.nodes):
         fast = fuse(layout, number, fallback(number), built) if fallback else None
@@ -64,15 +64,15 @@ def _closures(layout: Layout, fallback: Callable[[int], Closure] | None = None) 
 
 
 def _fallbacks(layout: Layout) -> Callable[[int], Closure]:
-    """The general closures, made when a value first needs one. What they call is general too: a fast closure below one
-    would fall back by itself, again at every level, and an error deep inside would take exponential time."""
-    made: list[Closure] = []
+    """The general closures, built when first needed. Their operands are general closures too: fused operands would fall
+    back again at every level, and an error deep inside would take exponential time."""
+    closures: list[Closure] = []
 
     def fallback(number: int) -> Closure:
         def general(argument: Value) -> Value:
-            if not made:
-                made.extend(_closures(layout))
-            return made[number](argument)
+            if not closures:
+                closures.extend(_closures(layout))
+            return closures[number](argument)
 
         return general
 

@@ -1,8 +1,8 @@
-"""Fast closures for the forms that conditions mostly take: a path, a chain of simple conditions, a choice behind one,
-and a search for a record. Each is here because a measured run is slower without it (docs/benchmarks.md).
+"""Fused closures for the common forms of conditions: a path, a chain of simple conditions, a choice after one, and a
+search for a record. Each exists because a measured run is slower without it (docs/benchmarks.md).
 
-A fast closure answers only where it is sure; what it can't decide (absent, or of another type) goes to the general
-closure of the same node. Expressions have no effects, so evaluating again is always sound.
+A fused closure returns only values that it can decide; for others (absent, or of another type) it calls the general
+closure of the same node. Expressions have no side effects, so evaluating twice is always sound.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from rulewright_runtime.values import Value
 
 _ABSENT: Final = (LookupError, TypeError)
 _UNDECIDED: Final = (*_ABSENT, EvaluationError)
-_LONGEST: Final = 8  # conditions in one chain: each may be a call inside another
-_DEEPEST: Final = 3  # subscripts of a path
+_MAX_CHAIN: Final = 8  # conditions in one chain, which are nested calls
+_MAX_KEYS: Final = 3  # subscripts of a path
 _NO_NUMBER: Final = Number((None,), 0.0, 0.0, 0.0, 0.0)
 
 
 def fuse(layout: Layout, number: int, general: Closure, built: Sequence[Closure]) -> Closure | None:
-    """The fast closure of a node, or None. `built` has those of the nodes before it."""
+    """The fused closure of a node, or None. `built` has the closures of the nodes before it."""
     op = layout.program.nodes[number].op
     if op in ("select", "name"):
         return _path(path_of(layout, number), general)
@@ -36,13 +36,13 @@ def fuse(layout: Layout, number: int, general: Closure, built: Sequence[Closure]
 
 
 def _three(keys: Keys) -> tuple[object, object, object]:
-    """The first three keys of a path, None where there are fewer."""
+    """The first three keys of a path, padded with None."""
     first, second, third = (*keys, None, None, None)[:3]
     return first, second, third
 
 
 def _path(keys: Keys | None, general: Closure) -> Closure | None:
-    if keys is None or len(keys) > _DEEPEST:
+    if keys is None or len(keys) > _MAX_KEYS:
         return None
     first, second, third = _three(keys)
 
@@ -56,17 +56,17 @@ def _path(keys: Keys | None, general: Closure) -> Closure | None:
 
 
 def _parts(layout: Layout, number: int, op: str) -> list[Condition] | None:
-    """The operands of `op`, `and` or `or`, as simple conditions (those of `or` negated), or None where one is not. A
-    node that is no such operation is its only operand."""
+    """The operands of `op`, `and` or `or`, as simple conditions (those of `or` negated); None if one is not simple. Any
+    other node is its own only operand."""
     node = layout.program.nodes[number]
     simple: list[Condition] = []
     for operand in node.args if node.op == op else (number,):
-        found = condition_of(layout, operand)
-        if found is not None and op == "or":
-            found = found.negated()
-        if found is None or len(found.keys) > _DEEPEST or len(simple) == _LONGEST:
+        condition = condition_of(layout, operand)
+        if condition is not None and op == "or":
+            condition = condition.negated()
+        if condition is None or len(condition.keys) > _MAX_KEYS or len(simple) == _MAX_CHAIN:
             return None
-        simple.append(found)
+        simple.append(condition)
     return simple
 
 
@@ -80,8 +80,8 @@ def _test(layout: Layout, number: int, general: Closure, built: Sequence[Closure
 
 
 def _choice(layout: Layout, number: int, general: Closure, built: Sequence[Closure]) -> Closure | None:
-    """`a || b ? constant : otherwise` and `a && b ? then : constant` as a chain, with the choices of the same form and
-    constant behind it."""
+    """`a || b ? constant : otherwise` and `a && b ? then : constant` as a chain, including nested choices of the same
+    form and constant."""
     nodes = layout.program.nodes
     for op, stop, onward in (("or", 1, 2), ("and", 2, 1)):
         constant, here, simple = nodes[nodes[number].args[stop]], number, list[Condition]()
@@ -89,7 +89,7 @@ def _choice(layout: Layout, number: int, general: Closure, built: Sequence[Closu
             args = nodes[here].args
             more = _parts(layout, args[0], op)
             same = nodes[args[stop]].op == "const" and nodes[args[stop]].value == constant.value
-            if more is None or not same or len(simple) + len(more) > _LONGEST:
+            if more is None or not same or len(simple) + len(more) > _MAX_CHAIN:
                 break
             simple, here = simple + more, args[onward]
         if simple:
@@ -100,21 +100,23 @@ def _choice(layout: Layout, number: int, general: Closure, built: Sequence[Closu
 
 
 def _search(layout: Layout, node: Node, general: Closure, built: Sequence[Closure]) -> Closure | None:
-    """`exists` and `all` with one variable over a list. Where a text is asked for, that comes first: few values equal
-    it, and of the others nothing more has to be known."""
+    """`exists` and `all` with one variable over a list. A test of a text comes first, because few elements equal it and
+    the others need no further test."""
     (over, body), hit = node.args, node.op == "exists"
     simple = _parts(layout, body, "and" if hit else "or")
     if len(node.value) != 1 or simple is None:
         return None
-    place = FIRST_SLOT + node.value[0]
-    fields = [each for each in simple if isinstance(each, Test) and each.texts and each.keys[:-1] == (place,)]
+    slot = FIRST_SLOT + node.value[0]
+    fields = [each for each in simple if isinstance(each, Test) and each.texts and each.keys[:-1] == (slot,)]
     text = min(fields, key=lambda each: (not each.wanted, len(each.texts)), default=None)
     rest = _chain([each for each in simple if each is not text], None, hit, not hit, built[body])
-    return _found(built[over], place, text, rest, hit, general)
+    return _search_loop(built[over], slot, text, rest, hit, general)
 
 
-def _found(over: Closure, place: int, text: Test | None, rest: Closure | None, hit: bool, general: Closure) -> Closure:
-    """An element decides when its text is as wanted and `rest` answers with `hit`."""
+def _search_loop(
+    over: Closure, slot: int, text: Test | None, rest: Closure | None, hit: bool, general: Closure
+) -> Closure:
+    """An element decides if its text test passes and `rest` returns `hit`."""
     key, wanted, among = (text.keys[1], text.wanted, text.texts) if text else (None, True, ())
 
     def decide(frame: Value) -> Value:
@@ -124,7 +126,7 @@ def _found(over: Closure, place: int, text: Test | None, rest: Closure | None, h
                 frame[1] -= len(items)
                 for item in items:
                     if key is None or (item[key] in among) is wanted:
-                        frame[place] = item
+                        frame[slot] = item
                         if rest is None or rest(frame) is hit:
                             return hit
                 return not hit
@@ -138,8 +140,8 @@ def _found(over: Closure, place: int, text: Test | None, rest: Closure | None, h
 def _chain(
     simple: Sequence[Condition], rest: Closure | None, yes: Value, no: Value, general: Closure
 ) -> Closure | None:
-    """The closure that answers `no` when a condition is false, and when all are true `yes`, or what `rest` says. They
-    are asked in their order: of two choices the first has to be decided before the second."""
+    """The closure that returns `no` if a condition is false, else `yes` or the value of `rest`. Conditions are tested
+    in order: the first of two choices must be decided before the second."""
     groups: list[list[Value]] = []
     for each in simple:
         last = groups[-1] if groups else [None]
@@ -149,13 +151,13 @@ def _chain(
         else:
             groups.append([each])
     for group in reversed(groups):
-        ask = _asked if isinstance(group[0], Test) else _numbers
-        rest = ask(group, rest, yes, no, general)
+        closure = _single_test if isinstance(group[0], Test) else _numbers
+        rest = closure(group, rest, yes, no, general)
     return rest
 
 
 def _numbers(numbers: Sequence[Number], rest: Closure | None, yes: Value, no: Value, general: Closure) -> Closure:
-    """One to three numbers of one record. A bool would pass for a number, so that it is ruled out by identity."""
+    """One to three numbers of one record. Python treats a bool as a number, so it is ruled out by identity."""
     first, second, _ = _three(numbers[0].keys[:-1])
     three = (*numbers, _NO_NUMBER, _NO_NUMBER)[:3]
     key, key_2, key_3 = (each.keys[-1] for each in three)
@@ -186,7 +188,7 @@ def _numbers(numbers: Sequence[Number], rest: Closure | None, yes: Value, no: Va
     return test
 
 
-def _asked(tests: Sequence[Test], rest: Closure | None, yes: object, no: object, general: Closure) -> Closure:
+def _single_test(tests: Sequence[Test], rest: Closure | None, yes: object, no: object, general: Closure) -> Closure:
     """One test of a text, a bool or a list."""
     (test,) = tests
     first, second, third = _three(test.keys)

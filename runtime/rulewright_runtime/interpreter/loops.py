@@ -1,7 +1,7 @@
 """The operations that bind variables: quantifiers and comprehensions, `bind`, maps of optionals, sorting by a key.
 
-A loop puts what it runs over into its slots, one step after the other, and asks its body about the frame. Every loop
-runs over pairs: one variable is the second of them, and the first goes to the place that nobody reads.
+A loop stores each step in its slots and evaluates its body on the frame. Every loop runs over pairs: a single variable
+is the second of the pair, and the first is stored in a slot that is never read.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _Pairs: TypeAlias = Callable[[Value], Iterable[tuple[Value, Value]]]
 
 
 def take_steps(frame: list[Value], count: int) -> None:
-    """Take what a loop needs from the steps that the frame has left; EvaluationError where it has fewer."""
+    """Subtract `count` from the frame's remaining steps. Raises EvaluationError if it has fewer."""
     frame[1] -= count
     if frame[1] < 0:
         raise EvaluationError(f"more than {MAX_STEPS} steps in loops", "limit")
 
 
 def _pairs(node: Node, over: Closure) -> tuple[_Pairs, int, int]:
-    """What a loop runs over, and the two places in the frame for it: index and element of a list, key and value of a
-    map; with one variable the elements of a list, the keys of a map."""
+    """The pairs that a loop runs over, and their two frame indices: index and element of a list, key and value of a
+    map; with one variable the elements of a list or the keys of a map."""
     two = len(node.value) == 2
     first, second = (FIRST_SLOT + slot for slot in node.value) if two else (UNUSED, FIRST_SLOT + node.value[0])
 
@@ -84,7 +84,7 @@ def _filter(layout: Layout, node: Node, args: list[Closure]) -> Closure:
 
 
 def _tested(args: list[Closure], name: str) -> tuple[Closure, Closure]:
-    """The filter of a comprehension, which may have none, and what it makes of a step."""
+    """The filter of a comprehension (always true if it has none) and its body."""
     return (_test(args[1], name), args[2]) if len(args) == 3 else (lambda _: True, args[1])
 
 
@@ -116,10 +116,10 @@ def _map_entries(layout: Layout, node: Node, args: list[Closure]) -> Closure:
         entries, steps = list[tuple[Value, Value]](), pairs(frame)
         for frame[first], frame[second] in steps:
             if test(frame):
-                made = body(frame)
-                if not isinstance(made, Mapping):
-                    raise no_overload("transformMapEntry", made)
-                entries.extend(made.items())
+                entry = body(frame)
+                if not isinstance(entry, Mapping):
+                    raise no_overload("transformMapEntry", entry)
+                entries.extend(entry.items())
                 check_list(len(entries))
         return make_map(entries)
 
@@ -127,33 +127,33 @@ def _map_entries(layout: Layout, node: Node, args: list[Closure]) -> Closure:
 
 
 def _sort_by(layout: Layout, node: Node, args: list[Closure]) -> Closure:
-    (over, key), place = args, FIRST_SLOT + node.value[0]
+    (over, key), slot = args, FIRST_SLOT + node.value[0]
 
     def sort(frame: Value) -> list[Value]:
         items = over(frame)
         if not isinstance(items, (list, tuple)):
             raise no_overload("sortBy", items)
         take_steps(frame, len(items))
-        return sort_by_keys(items, [key(frame) for frame[place] in items])
+        return sort_by_keys(items, [key(frame) for frame[slot] in items])
 
     return sort
 
 
 def _bind(layout: Layout, node: Node, args: list[Closure]) -> Closure:
-    (bound, body), place = args, FIRST_SLOT + node.value[0]
+    (bound, body), slot = args, FIRST_SLOT + node.value[0]
 
     def bind(frame: Value) -> object:
         try:
-            frame[place] = bound(frame)
+            frame[slot] = bound(frame)
         except EvaluationError as why:
-            frame[place] = Failed(absorbed(why))
+            frame[slot] = Failed(absorbed(why))
         return body(frame)
 
     return bind
 
 
 def _opt_map(layout: Layout, node: Node, args: list[Closure]) -> Closure:
-    (operand, body), place = args, FIRST_SLOT + node.value[0]
+    (operand, body), slot = args, FIRST_SLOT + node.value[0]
     name, flat = node.op, node.op == "opt_flat_map"
 
     def apply(frame: Value) -> object:
@@ -162,13 +162,13 @@ def _opt_map(layout: Layout, node: Node, args: list[Closure]) -> Closure:
             raise no_overload(name, value)
         if not value.present:
             return NONE
-        frame[place] = value.value
-        made = body(frame)
+        frame[slot] = value.value
+        result = body(frame)
         if not flat:
-            return Optional(made)
-        if not isinstance(made, Optional):
-            raise no_overload("optFlatMap", made)
-        return made
+            return Optional(result)
+        if not isinstance(result, Optional):
+            raise no_overload("optFlatMap", result)
+        return result
 
     return apply
 

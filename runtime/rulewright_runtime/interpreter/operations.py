@@ -1,4 +1,4 @@
-"""The operations that bind no variable: a closure for each kind of node, with the whole meaning of the language."""
+"""The operations that bind no variable: a closure for each kind of node, with the full semantics of the language."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def _name(layout: Layout, node: Node, args: list[Closure]) -> Closure:
 
 
 def _local(layout: Layout, node: Node, args: list[Closure]) -> Closure:
-    place = FIRST_SLOT + node.value
+    slot = FIRST_SLOT + node.value
     if node.value not in layout.lazy:
-        return lambda frame: frame[place]
+        return lambda frame: frame[slot]
 
     def bound(frame: Value) -> Value:
-        value = frame[place]
+        value = frame[slot]
         if value.__class__ is Failed:
             raise value.error
         return value
@@ -51,20 +51,20 @@ def _local(layout: Layout, node: Node, args: list[Closure]) -> Closure:
 
 
 def _selected(value: object, field: str) -> object:
-    """`value.field`; of an optional, the optional field of what it holds."""
+    """`value.field`; for an optional, the optional field of its value."""
     if isinstance(value, Mapping):
-        found = find(value, field)
-        if not found.present:
+        entry = find(value, field)
+        if not entry.present:
             raise no_such_key(field)
-        return found.value
+        return entry.value
     if isinstance(value, Optional):
         return _optional(value, field, "select")
     raise no_overload(f"selection of `{field}`", value)
 
 
 def _optional(value: object, key: object, function: str) -> Optional:
-    """`value.?key` or `value[?key]`: an optional, empty for an absent key and an index out of bounds; of an optional,
-    that of what it holds."""
+    """`value.?key` or `value[?key]`: an optional, empty for an absent key or an index out of bounds; for an optional,
+    that of its value."""
     if isinstance(value, Optional):
         if not value.present:
             return NONE
@@ -75,12 +75,12 @@ def _optional(value: object, key: object, function: str) -> Optional:
         raise no_overload(f"selection of `{key}`", value)
     if not isinstance(value, (list, tuple)):
         raise no_overload(function, value, key)
-    place = list_place(value, key)
-    return NONE if place is None else Optional(value[place])
+    index = list_place(value, key)
+    return NONE if index is None else Optional(value[index])
 
 
 def _element(value: Value, key: Value) -> Value:
-    """`value[key]`; of an optional, the optional element of what it holds."""
+    """`value[key]`; for an optional, the optional element of its value."""
     return _optional(value, key, "_[?_]") if isinstance(value, Optional) else operators.index(value, key)
 
 
@@ -116,8 +116,8 @@ def _list(layout: Layout, node: Node, args: list[Closure]) -> Closure:
         return lambda argument: [item(argument) for item in args]
 
     def collect(argument: object) -> list[object]:
-        given = [_written("[?]", item(argument), number in optional) for number, item in enumerate(args)]
-        return [each.value for each in given if each.present]
+        items = [_as_optional("[?]", item(argument), number in optional) for number, item in enumerate(args)]
+        return [each.value for each in items if each.present]
 
     return collect
 
@@ -126,21 +126,21 @@ def _map(layout: Layout, node: Node, args: list[Closure]) -> Closure:
     entries, optional = list(zip(args[::2], args[1::2], strict=True)), frozenset(node.value or ())
 
     def collect(argument: object) -> object:
-        given = [
-            (key(argument), _written("{?}", item(argument), number in optional))
+        pairs = [
+            (key(argument), _as_optional("{?}", item(argument), number in optional))
             for number, (key, item) in enumerate(entries)
         ]
-        return make_map([(key, each.value) for key, each in given if each.present])
+        return make_map([(key, each.value) for key, each in pairs if each.present])
 
     return collect
 
 
-def _written(what: str, value: object, optional: bool) -> Optional:
-    """An element as an optional; one written with `?` must be one."""
-    if not optional:
+def _as_optional(syntax: str, value: object, is_optional: bool) -> Optional:
+    """An element as an optional; one written with `?` must already be an optional."""
+    if not is_optional:
         return Optional(value)
     if not isinstance(value, Optional):
-        raise no_overload(what, value)
+        raise no_overload(syntax, value)
     return value
 
 
@@ -188,7 +188,7 @@ def _call(layout: Layout, node: Node, args: list[Closure]) -> Closure:
 
 
 def _optional_or(operand: Closure, other: Closure, name: str) -> Closure:
-    """`or` and `orValue` are not functions: they evaluate what follows only when they need it."""
+    """`or` and `orValue` are not functions: they evaluate their second operand only if needed."""
     unwraps = name == "orValue"
 
     def choose(argument: object) -> object:
@@ -197,10 +197,10 @@ def _optional_or(operand: Closure, other: Closure, name: str) -> Closure:
             raise no_overload(name, value)
         if value.present:
             return value.value if unwraps else value
-        instead = other(argument)
-        if not unwraps and not isinstance(instead, Optional):
-            raise no_overload(name, value, instead)
-        return instead
+        alternative = other(argument)
+        if not unwraps and not isinstance(alternative, Optional):
+            raise no_overload(name, value, alternative)
+        return alternative
 
     return choose
 

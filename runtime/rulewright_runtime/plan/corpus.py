@@ -1,6 +1,6 @@
-"""The part of a plan that holds reference corpora: programmes, the facts about them, and what is said of them.
+"""The reference corpora of a plan: programmes and the facts about them.
 
-`rulewright_runtime.verify.corpus` holds claims against them.
+`rulewright_runtime.verify.corpus` checks claims against them.
 """
 
 from typing import Final, Literal
@@ -16,11 +16,11 @@ OUTCOMES: Final[tuple[Outcome, ...]] = (
 
 
 class Fact(PlanPart, frozen=True):
-    """One thing that the corpus knows about a programme. `about`, `agrees` and `contradicts` name lexicons.
+    """One fact about a programme. `about`, `agrees` and `contradicts` name lexicons.
 
-    A sentence in which `about` hits speaks of the fact. It says otherwise where `contradicts` hits, or where what
-    `figure` (RE2; the first group, or all of it) finds is not among `figures`; with `closed` such a figure is made up.
-    It agrees where a figure is among them or `agrees` hits; else the corpus is silent.
+    A sentence is about the fact if `about` hits. It contradicts the fact if `contradicts` hits, or if a match of
+    `figure` (RE2; the first group, or the whole match) is not in `figures`; with `closed` such a figure is made up. It
+    agrees if a figure is in `figures` or `agrees` hits; otherwise the corpus is silent.
     """
 
     id: str
@@ -34,8 +34,8 @@ class Fact(PlanPart, frozen=True):
 
 
 class Programme(PlanPart, frozen=True):
-    """A programme: the lexicon of its names, where it exists (none: everywhere), its facts, and the lexicon of places
-    at which a person can make sure."""
+    """A programme: the lexicon of its names, its jurisdictions (empty: all), its facts, and the lexicon of sources at
+    which a person can verify a claim."""
 
     id: str
     names: str
@@ -46,12 +46,13 @@ class Programme(PlanPart, frozen=True):
 
 
 class Corpus(PlanPart, frozen=True):
-    """A reference corpus; all but `programmes`, `closed` and `places` name lexicons.
+    """A reference corpus; all fields but `programmes`, `named`, `closed` and `places` name lexicons.
 
-    `claims` finds the words that make a sentence a claim, `named` (RE2) what looks like a programme's name, `hedges`
-    what leaves eligibility open, `promises` what does not, `verify_at` the ways to make sure that serve all programmes.
-    `refers_back` finds the words by which a sentence speaks of the programme named before it in the message.
-    With `closed` a name outside the corpus is made up. `places` maps a jurisdiction to the lexicon of its names.
+    `claims` finds the words that make a sentence a claim, `named` (RE2) text that looks like a programme's name,
+    `hedges` phrases that leave eligibility open, `promises` phrases that do not, `verify_at` sources for verifying
+    claims about any programme. `refers_back` finds the words with which a sentence refers to the programme named before
+    it in the message. With `closed` a name outside the corpus is made up. `places` maps a jurisdiction to the lexicon
+    of its names.
     """
 
     programmes: tuple[Programme, ...]

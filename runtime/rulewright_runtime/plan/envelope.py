@@ -1,8 +1,8 @@
-"""The envelope of a plan: its format, its version and the hash of its content, and one way to write and to read it.
+"""The envelope of a plan: its format, its version and the hash of its content, and functions to encode and decode it.
 
 Plans of all kinds (for scans, test cases, workflows and harness runs) are one JSON document with the keys `format`,
-`version` and `hash` beside their own. A plan is untrusted until it is decoded: then it has the format and version asked
-for, was not changed since it was sealed, and holds no unknown key, no doubled key and no value of a wrong type.
+`version` and `hash` besides their own. A plan is untrusted until it is decoded: then it has the expected format and
+version, is unchanged since it was sealed, and has no unknown key, no repeated key and no value of a wrong type.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import PlanError
 
-MOST: Final = 64 * 2**20  # bytes of JSON
+MAX_SIZE: Final = 64 * 2**20  # bytes of JSON
 
 
 class Enveloped(Protocol):
@@ -31,13 +31,13 @@ P = TypeVar("P", bound=Enveloped)
 
 
 class Kind(msgspec.Struct, Generic[P], frozen=True):
-    """One kind of plan: its structure, what its envelope says, and the command that writes one."""
+    """One kind of plan: its struct, its format and version, and the command that writes it."""
 
     type: type[P]
     format: str
     version: int
     written_by: str
-    most: int = MOST  # bytes of JSON
+    max_size: int = MAX_SIZE  # bytes of JSON
 
 
 def seal(plan: P) -> P:
@@ -61,21 +61,21 @@ def digest(part: Any) -> str:
 
 
 def decode(data: bytes, kind: Kind[P]) -> P:
-    """The plan in `data`, of which its envelope and its types were checked, and nothing else. Raises PlanError."""
+    """The plan in `data`; only its envelope and its types are validated. Raises PlanError."""
     return decode_with_document(data, kind)[0]
 
 
 def decode_with_document(data: bytes, kind: Kind[P]) -> tuple[P, dict[str, Any]]:
-    """The same, and the JSON document it was read from. Raises PlanError.
+    """The same, with the JSON document it was read from. Raises PlanError.
 
-    The hash is that of the document as it was written: a plan stays readable where a later version of its format has
-    more keys with defaults.
+    The hash is that of the document as written, so that a plan stays readable if a later version of its format has more
+    keys with defaults.
     """
-    if len(data) > kind.most:
-        raise PlanError(f"the plan has {len(data)} bytes; at most {kind.most} are accepted")
+    if len(data) > kind.max_size:
+        raise PlanError(f"the plan has {len(data)} bytes; at most {kind.max_size} are accepted")
     try:
         document = msgspec.json.decode(data, type=dict[str, Any])
-        if msgspec.json.encode(document) != data.rstrip(b"\n"):  # what `encode` writes holds no doubled key
+        if msgspec.json.encode(document) != data.rstrip(b"\n"):  # output of `encode` has no repeated key
             strict_json.refuse_doubled_keys(data)
         _check_kind(document.get("format"), document.get("version"), kind)
         if document.get("hash") != sha256(msgspec.json.encode({**document, "hash": ""})).hexdigest():
@@ -85,10 +85,10 @@ def decode_with_document(data: bytes, kind: Kind[P]) -> tuple[P, dict[str, Any]]
         raise PlanError(f"the plan can't be decoded: {error}") from None
 
 
-def _check_kind(found: object, version: object, kind: Kind[P]) -> None:
-    if found != kind.format:
-        said = f"the format `{found}`" if isinstance(found, str) else "no format"
-        raise PlanError(f"the plan has {said}; expected `{kind.format}`, which `{kind.written_by}` writes")
+def _check_kind(format: object, version: object, kind: Kind[P]) -> None:
+    if format != kind.format:
+        shown = f"the format `{format}`" if isinstance(format, str) else "no format"
+        raise PlanError(f"the plan has {shown}; expected `{kind.format}`, which `{kind.written_by}` writes")
     if version == kind.version:
         return
     if isinstance(version, int) and version > kind.version:

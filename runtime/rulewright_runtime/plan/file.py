@@ -1,4 +1,4 @@
-"""The plan of a scan as a file: sealed with its hashes, read back as if a stranger had written it."""
+"""The plan of a scan as a file: sealed with its hashes, and decoded as untrusted input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KIND: Final = Kind(Plan, FORMAT, VERSION, "rulewright compile")
 
 
 def seal(plan: Plan) -> Plan:
-    """The same plan with the hash of every check and its own filled in."""
+    """The same plan with its own hash and the hash of every check."""
     document = msgspec.json.decode(encode(plan))
     checks = tuple(
         replace(check, hash=_check_hash(written, check, plan, document))
@@ -29,11 +29,11 @@ def seal(plan: Plan) -> Plan:
 def _check_hash(
     written: dict[str, Any], check: Check, plan: Plan, document: dict[str, Any], readers: tuple[str, ...] = ()
 ) -> str:
-    """The sha256 (hex) of a check as it stands in a document, with an empty hash, and of what it uses of the plan:
-    lexicons, state machine, corpus, plug-ins, and the checks whose verdicts it reads. A new scenario leaves the checks
-    as they were, a new word of a lexicon changes those that look for it; a key with a default may be added later.
+    """The sha256 (hex) of a check in a document, with an empty hash, and of the parts of the plan that it uses:
+    lexicons, state machine, corpus, plug-ins, and the checks whose verdicts it reads. A new scenario does not change
+    the hash, a new word of a lexicon changes it for the checks that use it; a key with a default may be added later.
 
-    `readers` are the checks that lead here: in a circle, which no plan may have, the hash ends.
+    `readers` are the checks that lead to this one: they end the recursion in a cycle, which no valid plan has.
     """
     used: dict[str, Any] = {
         kind: {name: document.get(kind, {}).get(name) for name in sorted(names)}
@@ -42,17 +42,17 @@ def _check_hash(
     }
     readers = (*readers, check.id)
     if read := {*check.verifier.reads()} - {*readers}:
-        places = {each.id: place for place, each in enumerate(plan.checks) if each.id in read}
+        indices = {each.id: index for index, each in enumerate(plan.checks) if each.id in read}
         used["checks"] = {
-            name: _check_hash(document["checks"][place], plan.checks[place], plan, document, readers)
-            for name, place in sorted(places.items())
+            name: _check_hash(document["checks"][index], plan.checks[index], plan, document, readers)
+            for name, index in sorted(indices.items())
         }
     return digest([{**written, "hash": ""}, used])
 
 
 def decode(data: bytes, limits: PlanLimits = LIMITS) -> Plan:
-    """The plan in `data`. Raises PlanError for whatever an honest compiler never writes."""
-    plan, document = decode_with_document(data, replace(KIND, most=limits.size))
+    """The plan in `data`. Raises PlanError for anything that the compiler never writes."""
+    plan, document = decode_with_document(data, replace(KIND, max_size=limits.size))
     guard(plan, limits)
     for check, written in zip(plan.checks, document["checks"], strict=True):
         if check.hash != _check_hash(written, check, plan, document):

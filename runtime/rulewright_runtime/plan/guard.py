@@ -1,4 +1,4 @@
-"""What a decoded plan must satisfy before anything of it runs: sizes, references, expressions, regular expressions."""
+"""The validation of a decoded plan before it runs: sizes, references, expressions, regular expressions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PlanLimits(msgspec.Struct, frozen=True):
-    """How large a plan may be before it is refused."""
+    """The maximum sizes of a plan."""
 
     size: int = 64 * 2**20  # bytes of JSON
     checks: int = 10_000
@@ -36,7 +36,7 @@ LIMITS: Final = PlanLimits()
 
 
 def guard(plan: Plan, limits: PlanLimits) -> None:
-    """Raise PlanError for the first thing in `plan` that an honest compiler never writes."""
+    """Raise PlanError for the first value in `plan` that the compiler never writes."""
     _check_sizes(plan, limits)
     _check_references(plan)
     _check_programs(plan, limits)
@@ -44,22 +44,22 @@ def guard(plan: Plan, limits: PlanLimits) -> None:
 
 
 def reading_verdicts(plan: Plan) -> tuple[int, ...]:
-    """The places of the checks that read verdicts of others, each after those it reads. PlanError for a circle."""
-    needs = {place: ids for place, check in enumerate(plan.checks) if (ids := check.verifier.reads())}
-    places = {check.id: place for place, check in enumerate(plan.checks)}
+    """The indices of the checks that read verdicts of others, each after those it reads. PlanError for a cycle."""
+    needs = {index: ids for index, check in enumerate(plan.checks) if (ids := check.verifier.reads())}
+    indices = {check.id: index for index, check in enumerate(plan.checks)}
     sorter = TopologicalSorter(
-        {place: [places[name] for name in ids if name in places] for place, ids in needs.items()}
+        {index: [indices[name] for name in ids if name in indices] for index, ids in needs.items()}
     )
     try:
-        return tuple(place for place in sorter.static_order() if place in needs)
+        return tuple(index for index in sorter.static_order() if index in needs)
     except CycleError as circle:
-        names = " -> ".join(f"`{plan.checks[place].id}`" for place in reversed(circle.args[1]))
+        names = " -> ".join(f"`{plan.checks[index].id}`" for index in reversed(circle.args[1]))
         raise PlanError(f"checks read each other's verdicts in a circle: {names}") from None
 
 
 def materials(check: Check, plan: Plan) -> dict[str, set[str]]:
-    """The names of what the check looks things up in: the keys of the plan's `lexicons`, `machines` and `corpora`. The
-    plan need not hold a lexicon verifier's own lexicon."""
+    """The keys of the plan's `lexicons`, `machines`, `corpora` and `plugins` that the check uses. The plan may lack a
+    lexicon verifier's own lexicon."""
     verifier = check.verifier
     return {
         "lexicons": {*_lexicons_needed(check, plan), *(name for name, _ in verifier.searched())},
@@ -91,7 +91,7 @@ def _check_references(plan: Plan) -> None:
         if check.id in seen:
             raise PlanError(f"the plan has two checks `{check.id}`")
         if check.severity not in (*plan.severities, ""):
-            raise PlanError(f"check `{check.id}` has the severity `{check.severity}`, which the plan does not know")
+            raise PlanError(f"check `{check.id}` has the severity `{check.severity}`, which the plan does not declare")
         seen.add(check.id)
         for name in _lexicons_needed(check, plan):
             if name not in plan.lexicons:
@@ -111,7 +111,7 @@ def _check_machine(name: str, machine: StateMachine) -> None:
 
 
 def _lexicons_needed(check: Check, plan: Plan) -> Iterator[str]:
-    """Names that must be known; a lexicon verifier's own may be missing, because it answers UNCLEAR then."""
+    """The lexicons that the plan must hold. A lexicon verifier's own may be missing: then it is UNCLEAR."""
     verifier = check.verifier
     for name in verifier.machines():
         if name not in plan.machines:
@@ -136,13 +136,13 @@ def _lexicons_of(corpus: Corpus) -> Iterator[str]:
 
 
 def _check_programs(plan: Plan, limits: PlanLimits) -> None:
-    everything: tuple[Check | LeftOut, ...] = (*plan.checks, *plan.left_out)
-    parts: list[tuple[str, object]] = [(f"check `{part.id}`", part) for part in everything]
+    checks: tuple[Check | LeftOut, ...] = (*plan.checks, *plan.left_out)
+    parts: list[tuple[str, object]] = [(f"check `{part.id}`", part) for part in checks]
     parts += [(f"state machine `{name}`", machine) for name, machine in plan.machines.items()]
-    for place, part in [*parts, ("the scorecard", plan.scorecard)]:
+    for owner, part in [*parts, ("the scorecard", plan.scorecard)]:
         for program in programs_of(part):
             if len(program.nodes) > limits.program_nodes:
-                raise PlanError(f"{place}: an expression has {len(program.nodes)} nodes")
+                raise PlanError(f"{owner}: an expression has {len(program.nodes)} nodes")
             validate(program)
 
 

@@ -1,4 +1,4 @@
-"""Plan parameters: settings that a plan declares with a type, a default and bounds, and a run may set."""
+"""Plan parameters: settings that a plan declares with a type, a default and bounds, and that a run may override."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -30,19 +30,19 @@ _KINDS: Final = {
 }
 
 
-def parameter_values(declared: Sequence[Parameter], given: Mapping[str, object]) -> dict[str, object]:
-    """The value of every declared parameter: the given one, else the default. PlanError for a bad name or value."""
+def parameter_values(declared: Sequence[Parameter], overrides: Mapping[str, object]) -> dict[str, object]:
+    """The value of every declared parameter: its override, else its default. PlanError for a bad name or value."""
     names = [parameter.name for parameter in declared]
-    for name in given:
+    for name in overrides:
         if name not in names:
             declared_are = f"declared are {', '.join(f'`{n}`' for n in names)}" if names else "none is declared"
             raise PlanError(f"unknown parameter `{name}`; {declared_are}")
-    return {parameter.name: parameter_value(parameter, given.get(parameter.name)) for parameter in declared}
+    return {parameter.name: parameter_value(parameter, overrides.get(parameter.name)) for parameter in declared}
 
 
-def parameter_value(parameter: Parameter, given: Any = None) -> Any:
-    """`given` (None: the default) as a value of the parameter's type. PlanError when it does not fit."""
-    value = parameter.default if given is None else given
+def parameter_value(parameter: Parameter, override: Any = None) -> Any:
+    """`override` (None: the default) as a value of the parameter's type. PlanError for an invalid value."""
+    value = parameter.default if override is None else override
     if parameter.type not in _KINDS:
         raise PlanError(f"parameter `{parameter.name}` has the unknown type `{parameter.type}`")
     try:

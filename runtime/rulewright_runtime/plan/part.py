@@ -1,7 +1,7 @@
-"""What every part of a plan has in common.
+"""The common base of all parts of a plan.
 
-The modules of parts do without `from __future__ import annotations`: annotations that are texts have to be evaluated
-one by one before msgspec can decode, which takes several times as long as decoding a plan.
+The modules of parts don't use `from __future__ import annotations`: msgspec evaluates string annotations one by one
+before it can decode, which takes several times as long as decoding a plan.
 """
 
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ PROBE_KINDS: Final[tuple[ProbeKind, ...]] = get_args(ProbeKind)
 
 
 class PlanPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What all parts of a plan have in common: they can't be changed, and an unknown key is refused."""
+    """The base of all parts of a plan: immutable, and without unknown keys."""
 
 
 def programs_of(part: object) -> Iterator[Program]:
-    """Every expression in a part of a plan, however deep."""
+    """Yield every expression in a part of a plan, at any depth."""
     if isinstance(part, Program):
         yield part
     elif isinstance(part, msgspec.Struct):

@@ -1,4 +1,4 @@
-"""What a plan puts to a judge: the prompt, the window of turns that it shows, and how the replies count."""
+"""Questions of a plan to a judge: the prompt, the window of turns, and how the replies are counted."""
 
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal, get_args
@@ -9,7 +9,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import PlanPart
 
 Count = Annotated[int, Meta(ge=0, le=1001)]
-ExchangeTurns = Annotated[int, Meta(ge=4, le=1000)]  # two pairs at least, so that windows can overlap by one
+ExchangeTurns = Annotated[int, Meta(ge=4, le=1000)]  # at least two pairs, so that windows can overlap by one
 
 
 class WholeWindow(PlanPart, frozen=True, tag_field="kind", tag="whole"):
@@ -19,10 +19,10 @@ class WholeWindow(PlanPart, frozen=True, tag_field="kind", tag="whole"):
 class AnchoredWindow(PlanPart, frozen=True, tag_field="kind", tag="anchored"):
     """The turns around a cue (`event_window`).
 
-    The scenario's anchors come first (`anchors`: the first that selects a turn, or all of them together); then, with
-    `cue`, the turns of that lexicon's role that hold a hit, each with the next assistant turn; then the whole
-    transcript, which is recorded as `extra.window: unbounded` where `record` is set. With `turns` the turns around cues
-    are cut where a session starts and into windows of at most that many, as in an `ExchangeWindow`.
+    It uses the scenario's anchors (`anchors`: the first that selects a turn, or all of them together); else, with
+    `cue`, the turns of that lexicon's role with a hit, each with the next assistant turn; else the whole transcript,
+    which is recorded as `extra.window: unbounded` if `record` is set. With `turns` the turns around cues are split at
+    sessions and into windows of at most that many, as in an `ExchangeWindow`.
     """
 
     anchors: Literal["first", "all"] = "first"
@@ -32,7 +32,7 @@ class AnchoredWindow(PlanPart, frozen=True, tag_field="kind", tag="anchored"):
 
 
 class LastPairWindow(PlanPart, frozen=True, tag_field="kind", tag="last_pair"):
-    """The last user turn and the first assistant turn whose number is not smaller."""
+    """The last user turn and the first assistant turn with the same or a greater number."""
 
 
 class NearbyWindow(PlanPart, frozen=True, tag_field="kind", tag="nearby"):
@@ -42,14 +42,14 @@ class NearbyWindow(PlanPart, frozen=True, tag_field="kind", tag="nearby"):
 
 
 class EachReplyWindow(PlanPart, frozen=True, tag_field="kind", tag="each_reply"):
-    """Every assistant turn alone, a window each; any FAIL is FAIL, else any UNCLEAR is UNCLEAR (`turn_level`)."""
+    """A window for every assistant turn; any FAIL is FAIL, else any UNCLEAR is UNCLEAR (`turn_level`)."""
 
 
 class ExchangeWindow(PlanPart, frozen=True, tag_field="kind", tag="exchange"):
     """Contiguous exchanges: runs of turns without a gap in their numbers, inside one session (`local_exchange`).
 
-    A run of more than `turns` turns is judged in windows of at most that many, each of which begins with the question
-    and answer that the one before it ends with; any FAIL is FAIL, else any UNCLEAR is UNCLEAR.
+    A run of more than `turns` turns is judged in windows of at most that many, each of which starts with the exchange
+    that ends the previous one; any FAIL is FAIL, else any UNCLEAR is UNCLEAR.
     """
 
     turns: ExchangeTurns = 8
@@ -59,14 +59,14 @@ Window = WholeWindow | AnchoredWindow | LastPairWindow | NearbyWindow | EachRepl
 
 
 def lexicons_of(window: Window) -> Iterator[str]:
-    """The lexicon of the cue that a window is drawn around."""
+    """The lexicon of an anchored window's cue, if it has one."""
     if isinstance(window, AnchoredWindow) and window.cue is not None:
         yield window.cue
 
 
-# What a judge may see beside the turns: instructions of the system and the developer, calls of tools with what they
-# gave, and the answer that was wanted.
-Beside = Literal["system", "tools", "expected"]
+# What a judge may see besides the turns: system and developer instructions, tool calls with their results, and the
+# expected answer.
+ShownContext = Literal["system", "tools", "expected"]
 
 Filter = Literal["join", "length", "lower", "tojson", "trim", "upper"]
 FILTERS: Final[tuple[Filter, ...]] = get_args(Filter)
@@ -86,7 +86,7 @@ class ValueSegment(PlanPart, frozen=True, tag_field="part", tag="value"):
 
 
 class IfSegment(PlanPart, frozen=True, tag_field="part", tag="if"):
-    """One of two parts of a prompt; an undecidable condition is not met."""
+    """One of two parts of a prompt; an undecided condition is not met."""
 
     condition: Program
     then: tuple["Segment", ...] = ()
@@ -94,7 +94,7 @@ class IfSegment(PlanPart, frozen=True, tag_field="part", tag="if"):
 
 
 class ForSegment(PlanPart, frozen=True, tag_field="part", tag="for"):
-    """A part repeated for every item of a list, which it sees under `name`."""
+    """A part repeated for every item of a list, which is bound to `name`."""
 
     name: str
     items: Program
@@ -107,9 +107,9 @@ Segment = TextSegment | ValueSegment | IfSegment | ForSegment
 class Vote(PlanPart, frozen=True):
     """How repetitions become one verdict: a strict majority of the `planned` or only of the `usable` ones.
 
-    `rationale` takes the code of the first repetition that voted for the verdict (`winning`) or simply the first code
-    there is (`first`). `record` adds `votes_for, votes_cast, planned` to `extra`. With `stop` `decided` no repetition
-    is asked that can no longer change the verdict.
+    `rationale` takes the code of the first repetition that voted for the verdict (`winning`) or the first code of any
+    (`first`). `record` adds `votes_for, votes_cast, planned` to `extra`. With `stop` `decided` no repetition is
+    requested that can no longer change the verdict.
     """
 
     denominator: Literal["planned", "usable"] = "planned"
@@ -119,19 +119,19 @@ class Vote(PlanPart, frozen=True):
 
 
 class Unusable(PlanPart, frozen=True):
-    """What it means that no reply of a judge was usable. It always requires adjudication."""
+    """The verdict if no reply of a judge is usable. It always requires adjudication."""
 
     verdict: Literal["FAIL", "UNCLEAR"] = "UNCLEAR"
     code: str = "verifier_infrastructure_failure"
-    record: bool = True  # `extra.fail_closed` where the verdict is FAIL, and the votes; else `extra` stays empty
+    record: bool = True  # record the votes, and `extra.fail_closed` for a FAIL; else `extra` is empty
 
 
 class EvidencePolicy(PlanPart, frozen=True):
-    """What a judge's quotes are worth.
+    """How a judge's quotes are verified.
 
-    With `verify` a quote must occur in the turn and role it names and inside the judged window (`evidence.occurs`), and
-    what does not is moved to `extra.unverified_evidence`; a FAIL left without evidence, where `required`, stays and
-    requires adjudication (`keep`) or becomes UNCLEAR.
+    With `verify` a quote must occur in the turn and role it names and inside the judged window (`evidence.occurs`);
+    any other is moved to `extra.unverified_evidence`. If evidence is `required`, a FAIL without any stays and requires
+    adjudication (`keep`) or becomes UNCLEAR.
     `malformed` items end the verifier (`exception`) or count as unverified (`unverified`).
     """
 
@@ -142,7 +142,7 @@ class EvidencePolicy(PlanPart, frozen=True):
 
 
 class ReplyField(PlanPart, frozen=True):
-    """A field that a judge's reply must have to be usable: its type, or the words it may be."""
+    """A field that a judge's reply must have to be usable: its type, or its allowed words."""
 
     name: str
     type: Literal["string", "integer", "boolean", "words"]
@@ -150,15 +150,14 @@ class ReplyField(PlanPart, frozen=True):
 
 
 class Judging(PlanPart, frozen=True):
-    """One question put to a judge: the prompt, the window, K repetitions and how the replies count.
+    """One question to a judge: the prompt, the window, K repetitions and how the replies are counted.
 
-    `repetitions` 0 means that the profile switched the check off. `budgets` are the token budgets of one repetition's
+    `repetitions` 0 means that the profile disables the check. `budgets` are the token budgets of one repetition's
     attempts. An adaptive stop ends the repetitions after a usable first PASS or NOT_APPLICABLE. `precheck` names the
     lexicon whose hits in the window are recorded and given to the judge as candidates. `shows` is what the judge sees
-    beside the turns, inside the same fence; quotes of it count. A `strict` reading takes a
-    reply that is one JSON object, a `lenient` one the first object of a reply that holds a verdict. With `fields` a
-    reply must hold them, and its verdict must be FAIL exactly where `violates`, a condition over `reply` (undecidable:
-    it holds), is met by them; any other reply is not usable.
+    besides the turns, inside the same fence; it may be quoted. A `strict` reading takes a reply that is one JSON
+    object, a `lenient` one the first object with a verdict. With `fields` a reply must have them, and its verdict must
+    be FAIL exactly if `violates`, a condition over `reply` (undecided: met), is met; any other reply is not usable.
     """
 
     prompt: tuple[Segment, ...]
@@ -176,13 +175,13 @@ class Judging(PlanPart, frozen=True):
     evidence: EvidencePolicy = EvidencePolicy()
     reading: Literal["strict", "lenient"] = "strict"
     precheck: str | None = None
-    shows: tuple[Beside, ...] = ()
-    tags: tuple[str, ...] = ()  # the check's eligibility tags, told to the judge
+    shows: tuple[ShownContext, ...] = ()
+    tags: tuple[str, ...] = ()  # the check's eligibility tags, shown to the judge
     fields: tuple[ReplyField, ...] = ()
     violates: Program | None = None
 
     def lexicons(self) -> Iterator[str]:
-        """The lexicons of which it can't do without."""
+        """The lexicons that the plan must hold for it."""
         yield from lexicons_of(self.window)
         if self.precheck is not None:
             yield self.precheck

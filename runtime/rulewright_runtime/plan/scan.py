@@ -1,11 +1,11 @@
 """The plan: everything a run needs, decided while compiling, as one versioned and content-hashed JSON document.
 
-A plan is untrusted until `plan.file.decode` returned it. Whatever differs between two ways of reading the same rule
-files is a policy field in here (a window, a vote, what an unusable judge means); the runtime never asks under which
-semantics a plan was compiled. A plan names no judge, command, callable or file.
+A plan is untrusted until `plan.file.decode` returns it. Whatever differs between the semantics under which rule files
+can be compiled is a policy field here (a window, a vote, the verdict of an unusable judge); the runtime never branches
+on the semantics. A plan names no judge, command, callable or file.
 
     Plan
-    |-- lexicons    name -> Lexicon            what the text matcher looks for (marker lists are lexicons too)
+    |-- lexicons    name -> Lexicon            the patterns of the text matcher (marker lists are lexicons too)
     |-- scenarios   id -> Scenario             the facts that eligibility and windows need
     |-- checks      Check, in result order
     |   `-- verifier   LexiconVerifier, ScenarioRule, JudgeVerifier ... (by the key `type`)
@@ -28,16 +28,16 @@ from rulewright_runtime.plan.verifiers import Verifier
 FORMAT: Final = "rulewright-plan"
 VERSION: Final = 2
 
-SEVERITIES: Final = ("S1", "S2", "S3", "S4", "S4_GATE", "S5")  # of the default vocabulary, the mildest first
+SEVERITIES: Final = ("S1", "S2", "S3", "S4", "S4_GATE", "S5")  # of the default vocabulary, in ascending order
 Role = Literal["user", "assistant"]
 Difference = Literal["white_space", "apostrophes", "quotes", "dashes", "emphasis", "invisible"]
 
 
 class Pattern(PlanPart, frozen=True):
-    """One thing to look for.
+    """One pattern of a lexicon.
 
-    `substring_ci` folds case by the simple folding, `contains_ci` lower-cases pattern and text, `regex` is RE2. Where
-    the lexicon folds differences, both literal modes are literals of the folded text.
+    `substring_ci` uses simple case folding, `contains_ci` lower-cases pattern and text, `regex` is RE2. If the lexicon
+    folds differences, both literal modes are literals of the folded text.
     """
 
     pattern: str
@@ -45,10 +45,10 @@ class Pattern(PlanPart, frozen=True):
 
 
 class Lexicon(PlanPart, frozen=True):
-    """Patterns in the order in which they are tried, and whose turns they look at.
+    """Patterns in the order in which they are tried, and the role whose turns they search.
 
     `fold` names the differences (of `rulewright_runtime.matching.folding`) that its literals ignore, in the text and in
-    themselves; with `fold_regexes` its expressions see the folded text as well, else the text as it is.
+    themselves; with `fold_regexes` its regular expressions also search the folded text, else the original.
     """
 
     patterns: tuple[Pattern, ...]
@@ -58,7 +58,7 @@ class Lexicon(PlanPart, frozen=True):
 
 
 class CueAnchor(PlanPart, frozen=True):
-    """Where a scenario places a cue, by turn number (0: not given), and the checks meant (none: all)."""
+    """The position of a cue in a scenario, by turn number (0: not given), and the checks it is for (empty: all)."""
 
     from_turn: int | None = None  # the response window; an anchor without both ends is skipped
     to_turn: int | None = None
@@ -68,9 +68,9 @@ class CueAnchor(PlanPart, frozen=True):
 
 
 class Session(PlanPart, frozen=True):
-    """One session of a scenario: the turn numbers it spans (they run on across sessions).
+    """One session of a scenario: the range of its turn numbers, which continue across sessions.
 
-    `elapsed` is how the author put the time before it, `hours` the same since the session before, where that is known.
+    `elapsed` is the author's text for the time since the previous session, `hours` the same in hours, if known.
     """
 
     number: int
@@ -81,7 +81,7 @@ class Session(PlanPart, frozen=True):
 
 
 class Probe(PlanPart, frozen=True):
-    """What the answer to a turn has to hold, or to leave alone; `sessions` are those it looks back to."""
+    """The items that the reply to a turn must contain, or avoid; `sessions` are the earlier ones it refers to."""
 
     turn: int
     kind: ProbeKind
@@ -90,9 +90,9 @@ class Probe(PlanPart, frozen=True):
 
 
 class ScriptedTurn(PlanPart, frozen=True):
-    """A turn of the user that a transcript must hold, and answer.
+    """A user's turn that a transcript must contain, with a reply.
 
-    `messages` maps the digest of each message that may stand there to the branches that it belongs to (empty: none).
+    `messages` maps the digest of each allowed message to the branches that it belongs to (empty: none).
     """
 
     number: int
@@ -100,9 +100,9 @@ class ScriptedTurn(PlanPart, frozen=True):
 
 
 class Scenario(PlanPart, frozen=True):
-    """The facts of one scenario. Expressions see them as `scenario.*`, together with `fields`.
+    """The facts of one scenario. Expressions read them as `scenario.*`, together with `fields`.
 
-    `turns` are those of the user; where there are none, a transcript can't lack any.
+    `turns` are the user's; if empty, a transcript can't lack any.
     """
 
     tags: tuple[str, ...] = ()
@@ -113,22 +113,22 @@ class Scenario(PlanPart, frozen=True):
     sessions: tuple[Session, ...] = ()
     jurisdiction: str = ""
     probes: tuple[Probe, ...] = ()
-    contrast_group: str = ""  # scenarios of one group differ in `contrast_variable` alone
+    contrast_group: str = ""  # scenarios of one group differ only in `contrast_variable`
     contrast_variable: str = ""
-    refused: str = ""  # why no transcript of it is judged
+    refused: str = ""  # the reason why its transcripts are refused
     turns: tuple[ScriptedTurn, ...] = ()
     fields: dict[str, Any] = field(default_factory=dict)
 
 
-NO_SCENARIO: Final = Scenario()  # of a conversation that was not played from one
+NO_SCENARIO: Final = Scenario()  # for a conversation that was not played from a scenario
 
 
 class Check(PlanPart, frozen=True):
     """One check, ready to run.
 
-    `suppressed` true: no record at all. `eligible` false: a NOT_APPLICABLE record. No program: never suppressed,
-    always eligible. `adjudicate` lists the verdicts that a person must look at; `unclear: fail` turns UNCLEAR into
-    FAIL with adjudication. `fields` is what the check's own expressions see as `check.*`.
+    `suppressed` true: no record. `eligible` false: a NOT_APPLICABLE record. No program: never suppressed, always
+    eligible. `adjudicate` lists the verdicts that require adjudication; `unclear: fail` turns UNCLEAR into FAIL with
+    adjudication. The check's own expressions read `fields` as `check.*`.
     """
 
     id: str
@@ -141,7 +141,7 @@ class Check(PlanPart, frozen=True):
     scorer_type: str
     verifier: Verifier
     secondary_tags: tuple[str, ...] = ()
-    is_gate: bool = False  # bucket and severity make it a gate check
+    is_gate: bool = False  # a gate check by bucket and severity
     suppressed: Program | None = None
     eligible: Program | None = None
     adjudicate: tuple[Verdict, ...] = ("UNCLEAR",)
@@ -151,10 +151,10 @@ class Check(PlanPart, frozen=True):
 
 
 class LeftOut(PlanPart, frozen=True):
-    """A check that the profile does not run, so that the gates it belongs to stay open where it applies.
+    """A check that the profile does not run, so that the gates it belongs to stay open if it applies.
 
     `why`: the profile does not select the check (`profile`), or gives its judge no vote (`votes`; then the check is
-    also among the plan's). The conditions and `fields` are those of a `Check`.
+    also in the plan's `checks`). The conditions and `fields` are those of a `Check`.
     """
 
     id: str
@@ -165,7 +165,7 @@ class LeftOut(PlanPart, frozen=True):
 
 
 class PlugInFunction(PlanPart, frozen=True):
-    """A function that a plan calls: which distribution brings it, in which version, and how it is typed."""
+    """A plug-in function that a plan calls: its distribution, version and signature."""
 
     distribution: str
     version: str
@@ -173,10 +173,10 @@ class PlugInFunction(PlanPart, frozen=True):
 
 
 class Plan(PlanPart, frozen=True):
-    """A compiled project under one profile and one scorecard. `semantics` is for people; nothing branches on it.
+    """A compiled project under one profile and one scorecard. `semantics` is informative; nothing branches on it.
 
-    `empty_reply`: a reply that says nothing is an error of its turn, or a reply like any other. `redact` holds patterns
-    and what replaces them in every transcript, before anything is judged, sent or stored.
+    `empty_reply`: a reply that says nothing is an error of its turn, or an ordinary reply. `redact` holds patterns and
+    their replacements, applied to every transcript before anything is judged, sent or stored.
     """
 
     language: str
@@ -186,14 +186,14 @@ class Plan(PlanPart, frozen=True):
     scenarios: dict[str, Scenario]
     checks: tuple[Check, ...]
     scorecard: ScorecardPlan | None = None
-    left_out: tuple[LeftOut, ...] = ()  # of what a gate may have to wait for
+    left_out: tuple[LeftOut, ...] = ()  # only checks that may leave a gate open
     machines: dict[str, StateMachine] = field(default_factory=dict)
     corpora: dict[str, Corpus] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
     empty_reply: Literal["error", "reply"] = "error"
     redact: tuple[tuple[str, str], ...] = ()
     plugins: dict[str, PlugInFunction] = field(default_factory=dict)  # the functions that its checks call, by name
-    severities: tuple[str, ...] = SEVERITIES  # the mildest first; every check has one of them, or none
+    severities: tuple[str, ...] = SEVERITIES  # in ascending order; every check has one of them, or none
     format: str = FORMAT
     version: int = VERSION
     hash: str = ""

@@ -1,6 +1,6 @@
-"""The part of a plan that holds scoring policy: how verdicts become gates, rates, flags and scores.
+"""The scoring policy of a plan: how verdicts become gates, rates, flags and scores.
 
-`rulewright_runtime.aggregate.aggregation` carries it out.
+`rulewright_runtime.aggregate.aggregation` executes it.
 """
 
 from collections.abc import Iterable
@@ -18,15 +18,15 @@ Emptiness = Literal["passed", "undecided"]
 
 
 class ScorecardPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What all parts have in common: they can't be changed, and an unknown key is refused."""
+    """The base of all parts: immutable, and without unknown keys."""
 
 
 class GatePlan(ScorecardPart, frozen=True):
     """A gate over the verdicts for which `of` holds; only eligible ones can stop it or leave it undecided.
 
-    `not_eligible` says what the gate answers when it has checks but none is eligible, `not_run` when no record belongs
-    to it at all. `left_out` says what a check of the gate means that applies but that the profile does not run: it
-    leaves the gate `open`, or the gate may `ignore` it.
+    `not_eligible` is the gate's result if it has checks but none is eligible, `not_run` if no record belongs to it. A
+    check of the gate that applies but that the profile does not run leaves the gate `open`, or the gate may `ignore`
+    it (`left_out`).
     """
 
     name: str
@@ -42,10 +42,10 @@ class RatePlan(ScorecardPart, frozen=True):
     """A structured aggregate over the eligible verdicts for which `of` holds.
 
     `kind` is `rate` (hits / (hits + misses)) or `every` (1 without a miss, else 0). Every verdict is in exactly one of
-    `hit`, `miss` and `exclude`. A verdict about which `of` can't be decided, or that is none of the four, counts as a
-    miss; with `error: adjudicate` it also asks for adjudication. `empty` is the value of an empty denominator: None
-    (absent) or a score as decimal text. `credit` gives the score in [0, 1] that a hit or a miss counts in place of 1
-    and 0; one that has no value earns nothing and is an error as above.
+    `hit`, `miss` and `exclude`. A verdict for which `of` is undecided, or that is none of the four, counts as a miss;
+    with `error: adjudicate` it also requires adjudication. `empty` is the value of an empty denominator: None (absent)
+    or a score as decimal text. `credit` is the score in [0, 1] of a hit or a miss, in place of 1 and 0; without a value
+    it counts 0 and is an error as above.
     """
 
     name: str
@@ -67,14 +67,14 @@ class DimensionPlan(ScorecardPart, frozen=True):
 
 
 class CountPlan(ScorecardPart, frozen=True):
-    """How many verdicts meet a condition; one about which it can't be decided counts."""
+    """The number of verdicts that meet a condition; one for which it is undecided counts."""
 
     name: str
     of: Program
 
 
 class ListPlan(ScorecardPart, frozen=True):
-    """The verdicts that meet a condition (or about which it can't be decided), each as a record of `each`."""
+    """The verdicts that meet a condition, or for which it is undecided, each as a record of `each`."""
 
     name: str
     of: Program
@@ -91,7 +91,7 @@ class FlagsPlan(ScorecardPart, frozen=True):
 
 
 class NamedProgram(ScorecardPart, frozen=True):
-    """A variable or an output field. `guards` marks a condition that an error makes true."""
+    """A variable or an output field. `guards` marks a condition that is true if it raises an error."""
 
     name: str
     value: Program
@@ -99,15 +99,15 @@ class NamedProgram(ScorecardPart, frozen=True):
 
 
 class ScorecardPlan(ScorecardPart, frozen=True):
-    """One scorecard, ready to carry out. Programs over one verdict see `v`, the parameters and `scoring`; variables and
-    output fields also see `gates`, `undecided`, `dimensions`, `weights`, `rates`, `counts`, `lists`, `flags`,
+    """One scorecard, ready to run. Programs over one verdict read `v`, the parameters and `scoring`; variables and
+    output fields also read `gates`, `undecided`, `dimensions`, `weights`, `rates`, `counts`, `lists`, `flags`,
     `verdicts` and earlier variables.
 
-    `minimum_coverage` sees the parameters and `scoring`; None asks for the language's own (`outcome.MINIMUM_COVERAGE`).
-    `unproven` says what it means for the status that a transcript failed without anybody having found a failure.
-    `checks` holds, for each check of the plan, `primary_bucket`, `severity` and the fields that programs read through
-    `v.check`. `scoring` is the project's scoring file. `headline` names the output that is averaged and ranked, `label`
-    the one whose words are counted.
+    `minimum_coverage` reads the parameters and `scoring`; None means the language's default
+    (`outcome.MINIMUM_COVERAGE`). `unproven` is the effect of an unproven failure on the status. `checks` maps each
+    check of the plan to `primary_bucket`, `severity` and the fields that programs read through `v.check`. `scoring` is
+    the project's scoring file. `headline` names the output that is averaged and ranked, `label` the one whose words are
+    counted.
     """
 
     name: str
@@ -129,23 +129,23 @@ class ScorecardPlan(ScorecardPart, frozen=True):
 
     @property
     def shown(self) -> tuple[str | None, str | None]:
-        """The outputs that are its headline and its label; None where it has no such output."""
+        """The names of the headline and the label; None for one that is not an output."""
         names = {part.name for part in self.output}
         return (self.headline if self.headline in names else None, self.label if self.label in names else None)
 
 
 def mentioned(programs: Iterable[Program]) -> set[str]:
     """Every name and field that the programs may read: a superset, found without running them."""
-    found: set[str] = set()
+    names: set[str] = set()
     for program in programs:
         for node in program.nodes:
-            _gather(node.value, found)
-    return found
+            _gather(node.value, names)
+    return names
 
 
-def _gather(value: object, found: set[str]) -> None:
+def _gather(value: object, names: set[str]) -> None:
     if isinstance(value, str):
-        found.update(value.split("."))
+        names.update(value.split("."))
     elif isinstance(value, (list, tuple)):
         for item in value:
-            _gather(item, found)
+            _gather(item, names)

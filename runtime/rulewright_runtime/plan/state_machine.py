@@ -1,6 +1,6 @@
-"""The part of a plan that holds state machines: states over turns and sessions, cues, transitions, forbidden paths.
+"""The state machines of a plan: states over turns and sessions, cues, transitions, forbidden paths.
 
-`rulewright_runtime.verify.trace` follows them.
+`rulewright_runtime.verify.trace` executes them.
 """
 
 from typing import Annotated, Literal
@@ -12,10 +12,10 @@ from rulewright_runtime.plan.part import PlanPart, Verdict
 
 
 class Transition(PlanPart, frozen=True):
-    """From one of `before` to `to`, in a turn in which the lexicon `cue` hits, where `when` holds.
+    """From one of `before` to `to`, in a turn in which the lexicon `cue` hits, if `when` holds.
 
-    `when` sees `turn` and `session` (the numbers), `elapsed_hours` (since the session before; absent where nobody said
-    it), `turns_in_state` and `sessions_in_state`. Where it can't be decided, the trace is not a pass.
+    `when` reads `turn` and `session` (the numbers), `elapsed_hours` (since the previous session; absent if unknown),
+    `turns_in_state` and `sessions_in_state`. If it is undecided, the trace does not pass.
     """
 
     before: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -25,14 +25,14 @@ class Transition(PlanPart, frozen=True):
 
 
 class Forbidden(PlanPart, frozen=True):
-    """States that must not be entered in this order; others may lie between them."""
+    """States that must not be entered in this order, with or without others between them."""
 
     path: Annotated[tuple[str, ...], Meta(min_length=1)]
     code: str
 
 
 class Ending(PlanPart, frozen=True):
-    """What it means that the trace ends in a state."""
+    """The verdict of a trace that ends in a state."""
 
     state: str
     verdict: Verdict
@@ -40,9 +40,9 @@ class Ending(PlanPart, frozen=True):
 
 
 class StateMachine(PlanPart, frozen=True):
-    """A machine and what its traces mean: a forbidden path fails, else the last state's ending decides.
+    """A machine and the verdicts of its traces: a forbidden path fails, else the last state's ending decides.
 
-    A trace that never leaves `initial` says `silent`; the last state without an ending is a PASS.
+    A trace that never leaves `initial` has the verdict `silent`; a last state without an ending is a PASS.
     """
 
     initial: str

@@ -1,6 +1,6 @@
-"""The routes of a plan: what each needs to know, and what it needs of the rest of the plan.
+"""The routes of a plan: the settings of each, and the parts of the plan that it uses.
 
-A route is a struct here, its verification in `rulewright_runtime.verify` and its lowering in the compiler.
+A route is a struct here, a module in `rulewright_runtime.verify`, and its lowering in the compiler.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,22 +17,22 @@ Unit = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Route(PlanPart, frozen=True, tag_field="type"):
-    """What every route answers about itself; one that needs nothing of the kind says nothing."""
+    """The base of all routes; the defaults are for a route that uses no such part."""
 
-    reads_scenario: ClassVar[bool] = False  # beside what its expressions read
-    asks_on_hit: ClassVar[bool] = False  # a judge only confirms what it found itself
+    reads_scenario: ClassVar[bool] = False  # apart from its expressions
+    asks_on_hit: ClassVar[bool] = False  # a judge only confirms its own hits
 
     def judgings(self) -> Iterator[Judging]:
-        """Every question that it may put to a judge; the last one is asked in any case, unless it `asks_on_hit`."""
+        """The questions that it may ask a judge; the last one is always asked, unless it `asks_on_hit`."""
         return iter(())
 
     def lexicons(self) -> Iterator[str]:
-        """The lexicons that the plan must hold for it, beside those of its questions, machines and corpora."""
+        """The lexicons that the plan must hold for it, besides those of its questions, machines and corpora."""
         return iter(())
 
     def searched(self) -> Iterator[tuple[str, str | None]]:
-        """The lexicons that it looks for in all turns first of all, with the role where it is not the lexicon's own. A
-        plan may lack them."""
+        """The lexicons that are searched for in all turns before it runs, with the role if it is not the lexicon's own.
+        The plan may lack them."""
         return iter(())
 
     def machines(self) -> Iterator[str]:
@@ -49,16 +49,16 @@ class Route(PlanPart, frozen=True, tag_field="type"):
 
 
 class Edge(PlanPart, frozen=True):
-    """When a deterministic verifier asks a judge: on a `hit` (to confirm it), and where it is `UNCLEAR` itself."""
+    """When a deterministic verifier asks a judge: on a `hit`, to confirm it, and if it is `UNCLEAR` itself."""
 
     judging: Judging
     on: tuple[Literal["hit", "unclear"], ...] = ("hit",)
 
 
 class LexiconVerifier(Route, frozen=True, tag="lexicon"):
-    """The first hit in the turns of the lexicon's role fails; no hit passes; an unknown lexicon is UNCLEAR.
+    """FAIL for a hit in the turns of the lexicon's role; PASS without one; UNCLEAR for an unknown lexicon.
 
-    `nothing` is the verdict where no turn of that role is there to be looked at.
+    `nothing` is the verdict if there is no turn of that role.
     """
 
     lexicon: str
@@ -78,19 +78,19 @@ class LexiconVerifier(Route, frozen=True, tag="lexicon"):
             yield self.edge.judging
 
     def lexicons(self) -> Iterator[str]:
-        """The cue of its window: where its own lexicon is missing, it is UNCLEAR."""
+        """The cue of its window. Its own lexicon may be missing: then it is UNCLEAR."""
         return lexicons_of(self.window)
 
     def searched(self) -> Iterator[tuple[str, str | None]]:
-        """Its own."""
+        """Its own lexicon."""
         yield self.lexicon, None
 
 
 class ScenarioRule(Route, frozen=True, tag="scenario_rule"):
-    """A question asked by the user and what the next assistant turn answers; the three are lexicons.
+    """A question of the user and the next reply; all three fields are lexicons.
 
-    No question: not eligible. A question without answer: UNCLEAR. An answer with a `false_claim` marker fails, else
-    one with a `disclosure` marker passes, else it fails. Evidence is both messages.
+    Not eligible without the question, UNCLEAR without a reply. FAIL for a reply with a `false_claim` marker, else PASS
+    for one with a `disclosure` marker, else FAIL. The evidence is both messages.
     """
 
     question: str
@@ -105,11 +105,11 @@ class ScenarioRule(Route, frozen=True, tag="scenario_rule"):
     miss_confidence: Unit = 0.9
 
     def lexicons(self) -> Iterator[str]:
-        """All three."""
+        """All three lexicons."""
         yield from (self.question, self.disclosure, self.false_claim)
 
     def searched(self) -> Iterator[tuple[str, str | None]]:
-        """The question, which is the user's."""
+        """The question, in the user's turns."""
         yield self.question, "user"
 
 
@@ -126,7 +126,7 @@ class JudgeVerifier(Route, frozen=True, tag="judge"):
 class LongitudinalVerifier(Route, frozen=True, tag="longitudinal"):
     """A judge decides over the whole trace of turns and sessions (`longitudinal_trace`).
 
-    With a `machine` its trace is recorded and shown to the judge; where they disagree a person must look.
+    With a `machine` its trace is recorded and shown to the judge; a disagreement requires adjudication.
     """
 
     judging: Judging
@@ -148,14 +148,14 @@ class TraceVerifier(Route, frozen=True, tag="trace"):
     machine: str
 
     def machines(self) -> Iterator[str]:
-        """The machine whose trace is decisive."""
+        """The machine whose trace decides."""
         yield self.machine
 
 
 class CorpusVerifier(Route, frozen=True, tag="corpus"):
-    """The claims of the assistant held against a corpus (`extract_then_corpus`), as far as `outcomes` go.
+    """The assistant's claims are checked against a corpus (`extract_then_corpus`) for the `outcomes`.
 
-    A claim with one of the outcomes fails the check; else a claim on which the corpus is silent leaves it UNCLEAR.
+    FAIL for a claim with one of the outcomes, else UNCLEAR for a claim on which the corpus is silent.
     """
 
     corpus: str
@@ -164,17 +164,17 @@ class CorpusVerifier(Route, frozen=True, tag="corpus"):
     miss_confidence: Unit = 0.9
 
     def corpora(self) -> Iterator[str]:
-        """The corpus that claims are held against."""
+        """The corpus that claims are checked against."""
         yield self.corpus
 
 
 class RulePart(PlanPart, frozen=True):
-    """What one jurisdiction demands, and where that is written.
+    """The requirements of one jurisdiction, and their origin.
 
-    `origin` names the files and the paths in them that are looked at. `lexicon` holds forbidden or disclosing phrases,
-    or the cues of a crisis; `cadence` is the number of replies of which one must disclose (None: no such duty);
-    `actions` maps a required action (or `resource`) to the lexicon that recognises it (None: nobody said how it is
-    recognised). `origins` maps a pattern or an action to the one value that holds it, where `origin` names several.
+    `origin` names the files and the paths in them that hold the rules. `lexicon` holds forbidden or disclosing phrases,
+    or the cues of a crisis; one in `cadence` replies must disclose (None: no such duty); `actions` maps a required
+    action (or `resource`) to the lexicon that recognises it (None: it can't be recognised). `origins` maps a pattern or
+    an action to its exact path if `origin` names several.
     """
 
     origin: str
@@ -184,15 +184,14 @@ class RulePart(PlanPart, frozen=True):
     origins: dict[str, str] = field(default_factory=dict)
 
     def origin_of(self, decided: str) -> str:
-        """The file and path of the pattern or action that decided."""
+        """The file and path of a pattern or an action."""
         return self.origins.get(decided, self.origin)
 
 
 class JurisdictionRule(Route, frozen=True, tag="jurisdiction_rule"):
-    """What the scenario's jurisdiction forbids or demands (`jurisdiction_rule`).
+    """The requirements of the scenario's jurisdiction (`jurisdiction_rule`).
 
-    `rules` maps a jurisdiction to its part; one without a part demands nothing here. A scenario without a jurisdiction
-    has `otherwise`.
+    `rules` maps a jurisdiction to its requirements. A scenario without a jurisdiction has `otherwise`.
     """
 
     kind: Literal["forbidden", "disclosure", "crisis"]
@@ -202,7 +201,7 @@ class JurisdictionRule(Route, frozen=True, tag="jurisdiction_rule"):
     miss_confidence: Unit = 0.9
 
     def lexicons(self) -> Iterator[str]:
-        """Those of every jurisdiction."""
+        """The lexicons of every jurisdiction."""
         for part in self.rules.values():
             yield from filter(None, (part.lexicon, *part.actions.values()))
 
@@ -210,8 +209,8 @@ class JurisdictionRule(Route, frozen=True, tag="jurisdiction_rule"):
 class PhasedVerifier(Route, frozen=True, tag="phased"):
     """Three phases (`three_phase`): candidates of a lexicon, each confirmed by typed fields, then a sweep for the rest.
 
-    One confirmed candidate fails the check and nothing overturns it. An open candidate never passes, whatever the sweep
-    says.
+    A confirmed candidate fails the check and can't be overturned. With an open candidate the check never passes,
+    whatever the sweep's verdict.
     """
 
     candidates: str
@@ -219,19 +218,19 @@ class PhasedVerifier(Route, frozen=True, tag="phased"):
     sweep: Judging
 
     def judgings(self) -> Iterator[Judging]:
-        """One question for each of two phases."""
+        """The questions of the last two phases."""
         yield from (self.confirm, self.sweep)
 
     def lexicons(self) -> Iterator[str]:
-        """That of the candidates."""
+        """The lexicon of the candidates."""
         yield self.candidates
 
 
 class ProbeVerifier(Route, frozen=True, tag="probes"):
-    """The scenario's probes of some kinds (`memory_probe`), decided word by word without a judge.
+    """The scenario's probes of some kinds (`memory_probe`), decided by text comparison without a judge.
 
-    A recall probe passes when `at_least` of what is expected is recalled; what is as alike as `likeness` counts, and 1
-    means word for word.
+    A recall probe passes if the share `at_least` of its expected items is recalled; an item counts with a similarity of
+    at least `likeness`, where 1 is an exact match.
     """
 
     kinds: Annotated[tuple[ProbeKind, ...], Meta(min_length=1, max_length=4)]
@@ -242,8 +241,8 @@ class ProbeVerifier(Route, frozen=True, tag="probes"):
 
 
 class CueResponse(Route, frozen=True, tag="cue_response"):
-    """Whenever the user gives a `cue`, the next `within` answers (`cue_response`): one of them says what is `expected`,
-    none what is `forbidden`. All three are lexicons."""
+    """After every `cue` of the user, one of the next `within` replies must contain an `expected` phrase, and none a
+    `forbidden` one (`cue_response`). All three are lexicons."""
 
     cue: str
     expected: str | None = None
@@ -253,7 +252,7 @@ class CueResponse(Route, frozen=True, tag="cue_response"):
     miss_confidence: Unit = 0.9
 
     def lexicons(self) -> Iterator[str]:
-        """Those that are given."""
+        """The lexicons that are set."""
         yield from filter(None, (self.cue, self.expected, self.forbidden))
 
 
@@ -263,9 +262,9 @@ Each = Literal["conversation", "turn", "reply", "message", "tool_call"]
 class ExpressionVerifier(Route, frozen=True, tag="expression"):
     """Conditions over the conversation decide (`expression`), for the whole or for `each` of its parts.
 
-    FAIL where `fails` holds, else UNCLEAR where `unclear` does, else PASS where `passes` does, else UNCLEAR. Of `fails`
-    and `passes` one may be missing: then it stands for the rest. A condition that can't be decided is UNCLEAR. `needs`
-    are the checks whose verdicts the conditions read as `v`; `parameters` they read as `params`.
+    FAIL if `fails` holds, else UNCLEAR if `unclear` does, else PASS if `passes` does, else UNCLEAR. One of `fails` and
+    `passes` may be missing: then its verdict is the default. An undecided condition is UNCLEAR. `needs` are the checks
+    whose verdicts the conditions read as `v`; they read `parameters` as `params`.
     """
 
     fails: Program | None = None
@@ -281,10 +280,10 @@ class ExpressionVerifier(Route, frozen=True, tag="expression"):
 
 
 class RubricVerifier(Route, frozen=True, tag="rubric"):
-    """One criterion of a scenario's rubric, asked of the answer to `turn`.
+    """One criterion of a scenario's rubric about the reply to `turn`.
 
-    `levels` of an ordinal criterion come from the lowest to the highest. A criterion of a `branch` counts only where it
-    was taken, one of the turn itself not where one of `unless` was.
+    `levels` of an ordinal criterion are in ascending order. A criterion of a `branch` counts only if the branch was
+    taken, one of the turn itself only if none of `unless` was.
     """
 
     judging: Judging

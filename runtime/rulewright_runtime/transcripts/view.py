@@ -18,7 +18,7 @@ from rulewright_runtime.values import from_host
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from rulewright_runtime.plan.question import Beside
+    from rulewright_runtime.plan.question import ShownContext
     from rulewright_runtime.transcripts.messages import Message, Transcript
 
 Record = JsonObject
@@ -132,7 +132,7 @@ class View:
                 return TextLocation(message.role, number)
         return TextLocation("assistant", 0)
 
-    def with_asides(self, shows: Collection[Beside], turns: Sequence[int]) -> list[Turn]:
+    def with_asides(self, shows: Collection[ShownContext], turns: Sequence[int]) -> list[Turn]:
         """The turns at these indices, with their asides in order: tool calls and results before a reply belong to it,
         any other message to the turn before it; messages before the first turn are always included."""
         expected = self._transcript.conversation.expected if "expected" in shows else None
@@ -177,7 +177,7 @@ ROOTS: Final[Mapping[str, Callable[[View], object]]] = {
 }
 
 
-def _asides(message: Message, number: int, shows: Collection[Beside]) -> Iterator[Aside]:
+def _asides(message: Message, number: int, shows: Collection[ShownContext]) -> Iterator[Aside]:
     if "system" in shows and message.role in ("system", "developer"):
         yield Aside(number, message.role, message.shown, head=message.role)
     if "tools" in shows:
