@@ -278,5 +278,5 @@ def _found(verdict: Json) -> tuple[bool, str]:
 
 
 def only(plan: Plan, check: Check, scenarios: JsonObject) -> Plan:
-    """The plan with one check and one scenario, and without a scorecard."""
+    """The plan with one check and these scenarios, and without a scorecard."""
     return replace(plan, checks=(check,), scenarios=scenarios, scorecard=None, left_out=())

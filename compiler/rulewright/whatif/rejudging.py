@@ -51,6 +51,7 @@ class _Rejudging:
         self.hashes = {check.id: check.hash for check in run.plan.checks}
         self.applies = Decider(other.checks)
         self.leaves_out = Decider(other.left_out)
+        self.engines: dict[str, Engine] = {}
         changed = any(self.hashes.get(check.id) != check.hash for check in other.checks)
         self.side = Side.of(run, replies, transcripts) if changed else None
 
@@ -85,7 +86,8 @@ class _Rejudging:
         conversation = self.side.transcripts.get(name)
         if conversation is None:
             return None
-        scenario = str(self.run.rows[name].get("scenario_id") or "")
-        known = {scenario: self.other.scenarios[scenario]} if scenario in self.other.scenarios else {}
-        result = carried_out(Engine(only(self.other, check, known)), conversation, self.side.replies)
+        engine = self.engines.get(check.id)
+        if engine is None:
+            engine = self.engines[check.id] = Engine(only(self.other, check, self.other.scenarios))
+        result = carried_out(engine, conversation, self.side.replies)
         return None if result is None else next(iter(result.verdicts), None)
