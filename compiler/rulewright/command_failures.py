@@ -41,7 +41,7 @@ def failed(error: Exception, parser: Callable[[], Parser]) -> bool:
 
 def _report(error: Exception) -> None:
     if isinstance(error, DocumentError):
-        print(render(error.diagnostics, width=width_for(sys.stderr), instead=instead), file=sys.stderr, end="")
+        print(render(error.diagnostics, width=width_for(sys.stderr), default_help=instead), file=sys.stderr, end="")
     elif isinstance(error, ExpressionError):
         for mistake in error.errors:
             complain(f"error: {mistake.line}:{mistake.column}: {mistake.message}")

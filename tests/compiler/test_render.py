@@ -127,7 +127,7 @@ def test_of_a_code_that_brings_no_help_the_manual_helps_once() -> None:
     found = [
         error(span_of("one"), "m", code=code, help=help) for code, help in (("a", None), ("a", None), ("b", "own"))
     ]
-    drawn = human_format.render(found, {SOURCE.path: SOURCE}, instead=lambda code: f"mend {code}")
+    drawn = human_format.render(found, {SOURCE.path: SOURCE}, default_help=lambda code: f"mend {code}")
     assert re.findall("= help: (.*)", drawn) == ["mend a", "own"]
 
 

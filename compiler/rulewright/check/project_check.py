@@ -34,10 +34,10 @@ from rulewright.lower.selection import select
 from rulewright.lower.semantics import policies
 from rulewright.project import Project, load_project, stopping
 from rulewright.project.choices import (
-    at_home,
     choice_findings,
     choose_profile,
     choose_scorecard,
+    relocate_scorecard_findings,
     scoring_of,
     used_scorecard,
 )
@@ -119,7 +119,7 @@ class Checked:
         if self.profile.include_rubrics:
             found += rubric_findings(self.project.scenarios.values())
         if self.scorecard is not None:
-            found = at_home(self.project, self.scorecard, found)
+            found = relocate_scorecard_findings(self.project, self.scorecard, found)
             if self.project.scorecards and parts.scorecard is not None and self.scorecard.gates:
                 found += gate_findings(self.scorecard, prove_gates(parts.scorecard, self.project.vocabulary))
         for name in parts.lowering.lexicons.keys() & self.project.lexicons.keys():

@@ -167,7 +167,7 @@ def _shown(report: Report, args: argparse.Namespace) -> str:
         report.diagnostics,
         report.sources,
         page_of=explain,
-        instead=instead,
+        default_help=instead,
         colour=colour,
         width=width,
     )

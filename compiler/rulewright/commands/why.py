@@ -11,7 +11,7 @@ from rulewright.commands.output import answer
 from rulewright.errors import UsageError
 from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
-from rulewright.render.record import told
+from rulewright.render.record import record_lines
 from rulewright.reporting.findings import conditions
 from rulewright.reporting.run_reader import rows
 from rulewright.spelling import did_you_mean
@@ -121,7 +121,7 @@ def _verdict(verdict: JsonMapping) -> Iterator[tuple[str, str]]:
     for span in verdict["evidence"]:
         why = f" ({span['rationale']})" if span.get("rationale") else ""
         yield "evidence", f"turn {span['turn']}, {span['role']}: “{span['quote']}”{why}"
-    yield from told(verdict["extra"])
+    yield from record_lines(verdict["extra"])
     if verdict["prompt_hash"]:
         yield "prompt hash", verdict["prompt_hash"]
 

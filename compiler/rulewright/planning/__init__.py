@@ -1,1 +1,1 @@
-"""What a run would do and cost, before anything runs."""
+"""Plans of runs and their cost, before anything runs."""

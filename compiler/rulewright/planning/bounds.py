@@ -1,8 +1,8 @@
-"""What a scan can cost at most, proved: the engine itself says what it would ask, and nobody answers.
+"""A proved upper bound of a scan's cost: the engine asks its questions and gets no answers.
 
-An unanswered question is followed by everything that could be asked in its place: every attempt, every window, and the
-sweep behind candidates that nobody confirms. A token is at least a byte, so the bytes of a prompt bound its tokens;
-`max_tokens` bounds the reply.
+Without an answer the engine asks everything that could follow: every attempt, every window, and the sweep after
+unconfirmed candidates. A token is at least a byte, so the bytes of a prompt bound its tokens; `max_tokens` bounds the
+reply.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from rulewright.documents.scoring import ModelPrice
     from rulewright_runtime.judging.judge import JudgeRequest
 
-Place = tuple[str, str, str, int]  # transcript, check, purpose, window
+QuestionKey = tuple[str, str, str, int]  # transcript, check, purpose, window
 
 
-class _Most(NamedTuple):
-    """What the questions at one place take at most."""
+class _CallBound(NamedTuple):
+    """The most calls and tokens that the questions of one key take."""
 
     calls: int
     sent: int
@@ -33,48 +33,51 @@ class _Most(NamedTuple):
 
 
 def bound_of(plan: Plan, transcripts: Iterable[Transcript], price: ModelPrice | None) -> dict[str, Any]:
-    """The bound of a scan, ready for JSON: `calls` that are answered, `attempts` of each, and `tokens` and `cost_usd`
-    of all attempts together; the cost is null where the price is unknown."""
-    shapes = {check.id: [each for each in check.verifier.judgings() if each.repetitions] for check in plan.checks}
-    most = [_most(question, shapes[place[1]]) for place, question in places(plan, transcripts).items()]
+    """Return the bound of a scan as JSON data: answered `calls`, `attempts` of each, and `tokens` and `cost_usd` of all
+    attempts; the cost is null where the price is unknown."""
+    judgings = {check.id: [each for each in check.verifier.judgings() if each.repetitions] for check in plan.checks}
+    question_bounds = [
+        _bound_of_question(question, judgings[key[1]]) for key, question in questions_by_key(plan, transcripts).items()
+    ]
     attempts = CallLimits().attempts
     sent, received = (
-        attempts * sum(column) for column in ([each.sent for each in most], [each.received for each in most])
+        attempts * sum(column)
+        for column in ([each.sent for each in question_bounds], [each.received for each in question_bounds])
     )
-    listed = None if price is None else Price(Decimal(str(price.input)), Decimal(str(price.output)))
-    usd = cost(listed, sent, received)
+    token_price = None if price is None else Price(Decimal(str(price.input)), Decimal(str(price.output)))
+    usd = cost(token_price, sent, received)
     return {
-        "calls": sum(each.calls for each in most),
+        "calls": sum(each.calls for each in question_bounds),
         "attempts": attempts,
         "tokens": sent + received,
         "cost_usd": None if usd is None else float(usd),
     }
 
 
-def _most(question: JudgeRequest, shapes: list[Any]) -> _Most:
-    repetitions = max(each.repetitions for each in shapes)
-    budgets = max((each.budgets for each in shapes), key=len)
+def _bound_of_question(question: JudgeRequest, judgings: list[Any]) -> _CallBound:
+    repetitions = max(each.repetitions for each in judgings)
+    budgets = max((each.budgets for each in judgings), key=len)
     calls = repetitions * len(budgets)
-    received = repetitions * max(sum(each.budgets) for each in shapes)
-    return _Most(calls, calls * (len(question.prompt.encode()) + MESSAGE_TOKENS), received)
+    received = repetitions * max(sum(each.budgets) for each in judgings)
+    return _CallBound(calls, calls * (len(question.prompt.encode()) + MESSAGE_TOKENS), received)
 
 
-def places(plan: Plan, transcripts: Iterable[Transcript]) -> dict[Place, JudgeRequest]:
-    """Every question that a scan may ask, with its longest prompt."""
-    found: dict[Place, JudgeRequest] = {}
+def questions_by_key(plan: Plan, transcripts: Iterable[Transcript]) -> dict[QuestionKey, JudgeRequest]:
+    """Return every question that a scan may ask, with its longest prompt."""
+    questions: dict[QuestionKey, JudgeRequest] = {}
     for question in _questions(plan, transcripts):
-        place = (question.transcript_id, question.check_id, question.purpose, question.window)
-        known = found.get(place)
-        if known is None or len(known.prompt) < len(question.prompt):
-            found[place] = question
-    return found
+        key = (question.transcript_id, question.check_id, question.purpose, question.window)
+        longest = questions.get(key)
+        if longest is None or len(longest.prompt) < len(question.prompt):
+            questions[key] = question
+    return questions
 
 
 def first_questions(
     plan: Plan, transcripts: Iterable[Transcript], *, gates_only: bool = False
 ) -> Iterator[JudgeRequest]:
-    """The questions that a scan asks whatever is answered: the first ones of every check, or of the first check where
-    it may spare the others."""
+    """Iterate over the questions that a scan asks whatever the answers are: the first ones of every check, with
+    `gates_only` of the first check, since it may make the others unnecessary."""
     for started in Engine(plan, gates_only=gates_only).started(transcripts):
         askings = started.askings if isinstance(started, Execution) else ()
         for asking in askings[:1] if gates_only else askings:

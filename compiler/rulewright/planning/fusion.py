@@ -1,5 +1,5 @@
-"""What a plan does once for all: which patterns are found in one pass, which stay apart and why, and how often the work
-of each check is done."""
+"""What a scan does once: which patterns are fused into one pass, which are not and why, and how often each check is
+evaluated."""
 
 from __future__ import annotations
 
@@ -28,37 +28,39 @@ WORK: Final = {
 
 
 def fusion_of(plan: Plan) -> JsonObject:
-    """What is fused and what is done how often, ready for JSON.
+    """Return the fused passes and the work of each check as JSON data.
 
-    `passes` are expressions that run once over all turns of a role; what one finds is confirmed pattern by pattern.
-    `apart` are lexicons that are looked for without one. `settled` counts, of `records` (checks times scenarios), those
-    made once for all transcripts of a scenario, whatever they say. `work` says what is left, by check.
+    `passes` are expressions that run once over all turns of a role; their hits are confirmed pattern by pattern.
+    `apart` are lexicons that are searched without one. `settled` counts, of `records` (checks times scenarios), those
+    decided once for all transcripts of a scenario. `work` is the remaining work of each check.
     """
-    wanted = searched_lexicons(plan)
-    matcher = Matcher(wanted)
+    lexicons_by_role = searched_lexicons(plan)
+    matcher = Matcher(lexicons_by_role)
     passes: list[JsonObject] = []
-    apart: list[dict[str, str]] = []
-    for role, lexicons in sorted(wanted.items()):
-        fused, left = fusions(lexicons)
+    unfused_patterns: list[dict[str, str]] = []
+    for role, lexicons in sorted(lexicons_by_role.items()):
+        fused, unfusable = fusions(lexicons)
         is_fused = any(matcher.covers(role, name) for name in lexicons)
         for each in fused if is_fused else ():
             passes.append({"role": role, **each._asdict()})
-        unfused = {} if is_fused else dict.fromkeys(lexicons.keys() - left.keys())
-        apart += [_apart(role, name, pattern) for name, pattern in sorted({**left, **unfused}.items())]
+        uncovered = {} if is_fused else dict.fromkeys(lexicons.keys() - unfusable.keys())
+        unfused_patterns += [
+            _unfused(role, name, pattern) for name, pattern in sorted({**unfusable, **uncovered}.items())
+        ]
     engine = Engine(plan, prefilter=True)
     settled = [engine.constant_in(name) for name in sorted(plan.scenarios) or [""]]
     return {
         "plan": plan.hash,
         "profile": plan.profile,
         "passes": passes,
-        "apart": apart,
+        "apart": unfused_patterns,
         "records": len(plan.checks) * len(settled),
         "settled": sum(role is None for each in settled for role in each.values()),
         "work": {check.id: _work(check, settled) for check in plan.checks},
     }
 
 
-def _apart(role: str, name: str, pattern: Pattern | None) -> dict[str, str]:
+def _unfused(role: str, name: str, pattern: Pattern | None) -> dict[str, str]:
     if pattern is None:
         return {"role": role, "lexicon": name, "pattern": "", "why": WHY_NOT_FUSED}
     why = WHY_REGEX if pattern.mode == "regex" else WHY_LITERAL
@@ -66,7 +68,7 @@ def _apart(role: str, name: str, pattern: Pattern | None) -> dict[str, str]:
 
 
 def _work(check: Check, settled: list[dict[str, str | None]]) -> str:
-    """How often a check is carried out that its scenario does not settle: a key of `WORK`."""
+    """How often a check that its scenario does not settle is evaluated: a key of `WORK`."""
     if any(each.get(check.id) is not None for each in settled):
         return "pass"
     judgings = [each for each in check.verifier.judgings() if each.repetitions]
@@ -77,27 +79,27 @@ def _work(check: Check, settled: list[dict[str, str | None]]) -> str:
     return "transcript" if getattr(check.verifier, "each", "conversation") == "conversation" else "part"
 
 
-def shown(found: JsonMapping) -> Iterator[str]:
-    """The same as lines."""
-    yield f"plan {found['plan'][:16]}, profile {found['profile']}: {plural(len(found['work']), 'check')}"
+def shown(fusion: JsonMapping) -> Iterator[str]:
+    """Format the result of `fusion_of` as lines."""
+    yield f"plan {fusion['plan'][:16]}, profile {fusion['profile']}: {plural(len(fusion['work']), 'check')}"
     yield ""
     yield "one pass over all turns of a role finds where patterns may hit; hits are confirmed pattern by pattern"
-    for each in found["passes"]:
+    for each in fusion["passes"]:
         patterns, lexicons = sum(each["patterns"].values()), len(each["patterns"])
         yield f"  {each['role']:<10}{plural(patterns, 'pattern')} of {plural(lexicons, 'lexicon')}, {_text(each)}"
         yield f"  {'':<10}{', '.join(sorted(each['patterns']))}"
-    if not found["passes"]:
+    if not fusion["passes"]:
         yield "  no pattern is looked for in all turns"
-    if found["apart"]:
+    if fusion["apart"]:
         yield ""
         yield "apart, in every turn"
-        for each in found["apart"]:
+        for each in fusion["apart"]:
             pattern = f" (`{each['pattern']}`)" if each["pattern"] else ""
             yield f"  {each['role']:<10}{each['lexicon']}{pattern}: {each['why']}"
     yield ""
-    yield f"{ONCE}: which checks apply, and {found['settled']} of {plural(found['records'], 'record')}"
+    yield f"{ONCE}: which checks apply, and {fusion['settled']} of {plural(fusion['records'], 'record')}"
     for kind, words in WORK.items():
-        checks = [check for check, work in found["work"].items() if work == kind]
+        checks = [check for check, work in fusion["work"].items() if work == kind]
         if checks:
             yield f"{words}: {', '.join(checks)}"
 

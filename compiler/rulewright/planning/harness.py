@@ -1,4 +1,4 @@
-"""Run plans of scenario files, and what a harness run would cost, without calling anything."""
+"""Compiles run plans of scenario files and estimates the cost of a harness run without any call."""
 
 from __future__ import annotations
 
@@ -26,28 +26,27 @@ from rulewright_runtime.harness.simulated_user import SimulatedUser
 from rulewright_runtime.models.call import ModelAnswer
 from rulewright_runtime.transcripts.messages import Turn
 
-CHARACTERS_PER_TOKEN: Final = 4  # a rough measure of English text; the estimate says so
-USUAL_REPLY: Final = 250  # tokens
-_LETTER: Final = "x"  # the shortest that anybody says
+CHARACTERS_PER_TOKEN: Final = 4  # rough, for English text; the estimate says so
+DEFAULT_REPLY_TOKENS: Final = 250  # tokens
+_LETTER: Final = "x"  # the shortest possible message
 
 
 def compile_run_plan(
     paths: Iterable[Path | str], project: Project | None = None, *, simulated: bool = False
 ) -> RunPlan:
-    """The sealed run plan of every scenario in some files and folders; an open one has no turns and is left out.
+    """Return the sealed run plan of the scenarios in some files and folders; open ones, without turns, are omitted.
 
-    Raises `DocumentError` with every mistake that forbids to play them, `UsageError` where there is none to play. With
-    a `project`, what it tolerates does not forbid anything, and what it redacts is redacted. A plan for a
-    `simulated` user holds the personas.
+    Raises `DocumentError` with every mistake that prevents playing them, and `UsageError` without a scenario to play.
+    A `project` adds its accepted findings and redactions. A plan for a `simulated` user holds the personas.
     """
-    scenarios, found = load_scenarios(paths)
-    found += scenario_findings(scenarios)
+    scenarios, findings = load_scenarios(paths)
+    findings += scenario_findings(scenarios)
     plan, _ = lower_run_plan(
         [scenario for scenario in scenarios if scenario.turns],
         () if project is None else project.redact,
         simulated=simulated,
     )
-    errors = sorted((each for each in found if each.severity is Severity.ERROR), key=lambda each: each.sort_key)
+    errors = sorted((each for each in findings if each.severity is Severity.ERROR), key=lambda each: each.sort_key)
     stops = errors if project is None else stopping(project, errors)
     if stops:
         raise DocumentError(tuple(dict.fromkeys(stops)))
@@ -57,34 +56,39 @@ def compile_run_plan(
 
 
 def load_scenarios(paths: Iterable[Path | str]) -> tuple[list[ScenarioDocument], list[Diagnostic]]:
-    """The scenarios in some files and folders, with what is wrong with their structure; of an id given twice the first
-    file counts."""
-    known: dict[str, ScenarioDocument] = {}
-    found: list[Diagnostic] = []
+    """Return the scenarios in some files and folders, and the findings of their structure; of a duplicate id the first
+    file counts. Raises UsageError for a path that does not exist."""
+    scenarios: dict[str, ScenarioDocument] = {}
+    findings: list[Diagnostic] = []
     for path in map(Path, paths):
         if not path.exists():
             raise UsageError(f"no such file or folder: `{path}`")
         for file in documents_in(path, deep=True):
             loaded = load_file(file, shown_as=str(file))
-            found += loaded.diagnostics
+            findings += loaded.diagnostics
             if loaded.root is None:
                 continue
-            found += validate("scenario", loaded.root)
+            findings += validate("scenario", loaded.root)
             if isinstance(loaded.root, Mapping):
                 scenario = read_scenario(loaded.root)
-                first = known.setdefault(scenario.id, scenario)
+                first = scenarios.setdefault(scenario.id, scenario)
                 if first is not scenario:
                     notes = [(first.place("scenario_id"), "it is first used here")]
                     message = f"the scenario `{scenario.id}` exists twice"
-                    found.append(error(scenario.place("scenario_id"), message, code="duplicate-id", notes=notes))
-    return list(known.values()), found
+                    findings.append(error(scenario.place("scenario_id"), message, code="duplicate-id", notes=notes))
+    return list(scenarios.values()), findings
 
 
 def run_cost(
-    plan: RunPlan, model: str | None, price: ModelPrice | None, *, reply_tokens: int = USUAL_REPLY, attempts: int = 1
+    plan: RunPlan,
+    model: str | None,
+    price: ModelPrice | None,
+    *,
+    reply_tokens: int = DEFAULT_REPLY_TOKENS,
+    attempts: int = 1,
 ) -> dict[str, Any]:
-    """How many turns a run sends and what they cost, as bounds: the lower one takes the shortest message of every turn
-    and no second attempt, the upper one the longest and all attempts.
+    """Return the calls and cost of a run as bounds: the lower one takes the shortest message of every turn and one
+    attempt, the upper one the longest and all attempts.
 
     Every turn sends the whole conversation so far. Tokens are estimated from characters; without a price the costs are
     null, never zero.
@@ -92,30 +96,30 @@ def run_cost(
     lower = [_tokens(script, min, reply_tokens) for script in plan.scripts]
     upper = [_tokens(script, max, reply_tokens) for script in plan.scripts]
     calls = sum(len(script.turns) for script in plan.scripts)
-    sent, most = sum(lower), sum(upper) * attempts
+    lower_input, upper_input = sum(lower), sum(upper) * attempts
     return {
         "scenarios": len(plan.scripts),
         "model": model,
         "calls": {"lower": calls, "upper": calls * attempts},
-        "input_tokens": {"lower": sent, "upper": most},
+        "input_tokens": {"lower": lower_input, "upper": upper_input},
         "output_tokens": {"lower": calls * reply_tokens, "upper": calls * attempts * reply_tokens},
         "reply_tokens": reply_tokens,
         "pricing_known": price is not None,
         "cost_usd": {
-            "lower": _cost(price, sent, calls * reply_tokens),
-            "upper": _cost(price, most, calls * attempts * reply_tokens),
+            "lower": _cost(price, lower_input, calls * reply_tokens),
+            "upper": _cost(price, upper_input, calls * attempts * reply_tokens),
         },
         "branches": sum(len(turn.branches) for script in plan.scripts for turn in script.turns),
     }
 
 
 def _tokens(script: Script, choose: Any, reply_tokens: int) -> int:
-    """Tokens sent in one conversation."""
+    """The input tokens of one conversation."""
     size = sum(len(key) + len(value) for key, value in script.context)
     total = 0
-    for place, turn in enumerate(script.turns):
+    for index, turn in enumerate(script.turns):
         size += choose([len(turn.user_message), *(len(branch.user_message) for branch in turn.branches)])
-        total += -(-size // CHARACTERS_PER_TOKEN) + place * reply_tokens
+        total += -(-size // CHARACTERS_PER_TOKEN) + index * reply_tokens
     return total
 
 
@@ -123,53 +127,53 @@ def _cost(price: ModelPrice | None, sent: int, received: int) -> float | None:
     return None if price is None else (sent * price.input + received * price.output) / 1e6
 
 
-Speaking = tuple[ModelAdapter, CallRequest]  # a call of a run, and who makes it
+PlannedCall = tuple[ModelAdapter, CallRequest]  # the speaker that makes a call, and the call
 
 
 def calls_needed(
-    plan: RunPlan, adapter: Adapter, user: SimulatedUser | None, known: Callable[[str], ModelAnswer | None]
-) -> list[Speaking]:
-    """The calls that a run from the beginning makes at least, each with the shortest prompt that it can have.
+    plan: RunPlan, adapter: Adapter, user: SimulatedUser | None, ledger_answer: Callable[[str], ModelAnswer | None]
+) -> list[PlannedCall]:
+    """Return the calls that a run makes at least, each with its shortest possible prompt.
 
-    What the ledger holds (`known`, by key) costs nothing, and says what comes next; from the first call on that it does
-    not hold, the user says the shortest message of a turn and everybody else a single letter.
+    Answers in the ledger (`ledger_answer`, by key) cost nothing and continue the conversation. From the first missing
+    answer on, the user sends the shortest message of each turn and the others a single letter.
     """
-    found: dict[str, Speaking] = {}
+    calls: dict[str, PlannedCall] = {}
     for script in plan.scripts:
-        found |= _calls_of(script, adapter, user, known)
-    return list(found.values())
+        calls |= _calls_of(script, adapter, user, ledger_answer)
+    return list(calls.values())
 
 
 def _calls_of(
-    script: Script, adapter: Adapter, user: SimulatedUser | None, known: Callable[[str], ModelAnswer | None]
-) -> dict[str, Speaking]:
-    found: dict[str, Speaking] = {}
+    script: Script, adapter: Adapter, user: SimulatedUser | None, ledger_answer: Callable[[str], ModelAnswer | None]
+) -> dict[str, PlannedCall]:
+    calls: dict[str, PlannedCall] = {}
     so_far: list[Turn] = []
 
-    def spoken(who: ModelAdapter, ask: CallRequest) -> ModelAnswer:
-        answer = None if found else known(who.key_of(ask))
+    def answer_of(speaker: ModelAdapter, ask: CallRequest) -> ModelAnswer:
+        answer = None if calls else ledger_answer(speaker.key_of(ask))
         if answer is None:
-            found[who.key_of(ask)] = (who, ask)
+            calls[speaker.key_of(ask)] = (speaker, ask)
         return answer or ModelAnswer(_LETTER, "")
 
     for session in script.sessions:
-        for place, turn in enumerate(session.turns):
+        for index, turn in enumerate(session.turns):
             replies = [each.content for each in so_far if each.role == "assistant"]
-            words = _shortest(turn) if found else choose(turn, replies).message
+            words = _shortest(turn) if calls else choose(turn, replies).message
             if user is not None:
-                answer = spoken(user.speaker, user.message_call(script, session, turn.number, words, so_far))
+                answer = answer_of(user.speaker, user.message_call(script, session, turn.number, words, so_far))
                 if not answer.is_whole:
-                    return found  # the conversation ends here
+                    return calls  # the conversation ends here
                 words = answer.text
             so_far.append(Turn(turn.number, "user", words))
             if not isinstance(adapter, ModelAdapter):
-                return found  # nobody knows what is said next
-            reply = spoken(adapter, adapter.turn_call(turn_request(script, session, place, so_far))).text
+                return calls  # the next message is unknown
+            reply = answer_of(adapter, adapter.turn_call(turn_request(script, session, index, so_far))).text
             so_far.append(Turn(turn.number, "assistant", reply))
-    return found
+    return calls
 
 
 def _shortest(turn: ScriptTurn) -> str:
-    """The shortest message that a turn may hold."""
+    """The shortest possible message of a turn."""
     messages = [turn.user_message, *(branch.user_message for branch in turn.branches)]
     return min(messages, key=lambda text: len(text.encode()))

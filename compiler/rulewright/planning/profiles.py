@@ -1,4 +1,4 @@
-"""Two profiles of one project side by side: what each leaves out and what that saves."""
+"""Compares two profiles of a project: the checks that each omits, and the savings."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def compare_profiles(
     scorecard: str | None = None,
     judge_model: str | None = None,
 ) -> dict[str, object]:
-    """What the `second` profile does otherwise than the `first` on the same transcripts, ready for JSON.
+    """Return the differences between two profiles on the same transcripts as JSON data.
 
-    `only_in` holds the checks that apply somewhere and that one profile alone runs; `fewer_calls` and `more_calls`
-    those whose planned judge calls differ; `open_gates` the gates that a profile leaves waiting, with the checks they
-    wait for; `saved` is the first's figure less the second's, null where a cost is unknown.
+    `only_in` holds the applicable checks that only one profile runs; `fewer_calls` and `more_calls` those whose planned
+    judge calls differ; `open_gates` the gates that a profile leaves undecided, with the missing checks; `saved` is the
+    first profile's figure less the second's, null where a cost is unknown.
     """
     plans = {name: compile_project(project, profile=name, scorecard=scorecard) for name in (first, second)}
     planned = {name: scan_plan(project, plan, transcripts, judge_model=judge_model) for name, plan in plans.items()}
@@ -51,18 +51,18 @@ def compare_profiles(
         "estimated_cost_usd": {name: planned[name]["estimated_cost_usd"] for name in plans},
         "saved": {
             "llm_calls": planned[first]["planned_llm_calls"] - planned[second]["planned_llm_calls"],
-            "cost_usd": _less(planned[first]["estimated_cost_usd"], planned[second]["estimated_cost_usd"]),
+            "cost_usd": _difference(planned[first]["estimated_cost_usd"], planned[second]["estimated_cost_usd"]),
         },
     }
 
 
 def _rows(by_mode: JsonObject, checks: set[str]) -> JsonObject:
-    kept = ("bucket", "severity", "route", "planned_llm_calls")
-    return {check: {key: by_mode[check][key] for key in kept} for check in sorted(checks)}
+    keys = ("bucket", "severity", "route", "planned_llm_calls")
+    return {check: {key: by_mode[check][key] for key in keys} for check in sorted(checks)}
 
 
 def _open_gates(plan: Plan) -> dict[str, list[str]]:
-    """The gates that wait for checks which the profile leaves out, with those checks."""
+    """The gates that wait for checks which the profile omits, with those checks."""
     if plan.scorecard is None:
         return {}
     card = Scorecard(plan.scorecard)
@@ -73,12 +73,12 @@ def _open_gates(plan: Plan) -> dict[str, list[str]]:
     return {gate: sorted(checks) for gate, checks in sorted(waiting.items())}
 
 
-def _less(first: float | None, second: float | None) -> float | None:
+def _difference(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None else first - second
 
 
 def shown(comparison: JsonObject) -> str:
-    """The comparison for people."""
+    """Format the comparison as text."""
     first, second = comparison["first"], comparison["second"]
     lines = [f"{'':<14} {first:>12} {second:>12}"]
     calls, cost = comparison["planned_llm_calls"], comparison["estimated_cost_usd"]
@@ -99,7 +99,7 @@ def shown(comparison: JsonObject) -> str:
 
 
 def _saving(first: str, second: str, calls: int, usd: float | None) -> str:
-    """Who asks less, and how much less; never a saving below zero."""
+    """Name the profile with fewer calls and its saving, which is never negative."""
     if calls < 0 or (calls == 0 and (usd or 0) < 0):
         first, second, calls, usd = second, first, -calls, None if usd is None else -usd
     if usd is not None and usd < 0:

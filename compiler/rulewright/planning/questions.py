@@ -1,4 +1,4 @@
-"""The questions of a plan, to be answered elsewhere: as lines of JSON, and as a batch of chat completions."""
+"""The questions of a plan for an external judge: as JSON lines, and as a batch of chat completions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from rulewright.planning.bounds import places
+from rulewright.planning.bounds import questions_by_key
 from rulewright_runtime.judging.judge import JudgeRequest, custom_id
 from rulewright_runtime.models.call import ModelCall
 from rulewright_runtime.models.capabilities import capabilities_of
@@ -21,24 +21,24 @@ from rulewright_runtime.verify.judge import FIRST_TEMPERATURE, NEXT_TEMPERATURE
 
 
 class PlannedQuestion(NamedTuple):
-    """One vote of one question; `call` is what a model is sent, None where it does not fit into its window."""
+    """One vote of one question; `call` is the model call, None where it exceeds the model's context window."""
 
     request: JudgeRequest
     call: ModelCall | None
 
 
 def questions(plan: Plan, transcripts: Iterable[Transcript], model: str) -> Iterator[PlannedQuestion]:
-    """Every question that a scan may ask, once for each planned vote, in the order of its transcripts and checks.
+    """Iterate over the questions that a scan may ask, one for each planned vote, by transcript and check.
 
-    A batch asks once: every question has the largest budget that a further attempt would have.
+    A batch has one attempt, so every question gets the largest budget of all attempts.
     """
     checks = {check.id: check for check in plan.checks}
     capabilities = capabilities_of("openai", model)
-    for asked in places(plan, transcripts).values():
-        judging = _judging(checks[asked.check_id], asked.purpose)
+    for question_asked in questions_by_key(plan, transcripts).values():
+        judging = _judging(checks[question_asked.check_id], question_asked.purpose)
         for repetition in range(judging.repetitions):
             request = replace(
-                asked,
+                question_asked,
                 repetition=repetition,
                 attempt=0,
                 max_tokens=max(judging.budgets),
@@ -49,14 +49,14 @@ def questions(plan: Plan, transcripts: Iterable[Transcript], model: str) -> Iter
 
 
 def _judging(check: Check, purpose: str) -> Judging:
-    """How the check asks for this purpose."""
+    """The check's judging for a purpose."""
     if isinstance(check.verifier, PhasedVerifier):
         return check.verifier.confirm if purpose == "confirm" else check.verifier.sweep
     return next(iter(check.verifier.judgings()))
 
 
 def as_line(question: PlannedQuestion) -> dict[str, object]:
-    """The question with its place, its text, and the form of the answer."""
+    """Return the question as a JSON line: its key, its prompt, and the schema of the answer."""
     request, call = question
     return {
         "custom_id": custom_id(request),
@@ -73,7 +73,7 @@ def as_line(question: PlannedQuestion) -> dict[str, object]:
 
 
 def as_batch(question: PlannedQuestion, model: str) -> dict[str, object]:
-    """The question as a line of a batch of chat completions; its call must fit."""
-    assert question.call is not None, "what does not fit is not asked"
+    """Return the question as a line of a batch of chat completions; `question.call` must not be None."""
+    assert question.call is not None, "a call that does not fit is not asked"
     body = WIRES["openai"].body(model, question.call, capabilities_of("openai", model))
     return {"custom_id": custom_id(question.request), "method": "POST", "url": "/v1/chat/completions", "body": body}

@@ -1,4 +1,4 @@
-"""What a scan would do and cost, without calling anything: `scan_plan.json` and `cost_report.json`."""
+"""Plans a scan and its cost without any call: `scan_plan.json` and `cost_report.json`."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ BOUNDS: Final = ("llm_calls", "cost_usd")
 
 @dataclass(slots=True)
 class _Count:
-    """What one check adds up to: transcripts where it applies, and calls as planned and as bounds."""
+    """The totals of one check: eligible transcripts, and planned, least and most calls."""
 
     eligible: int = 0
     planned: int = 0
     lower: int = 0
     upper: int = 0
-    windows: int = 0  # parts of a transcript that a judge is asked about
-    unbounded: int = 0  # those that show the whole transcript because nothing marks a cue
+    windows: int = 0  # windows that a judge is asked about
+    unbounded: int = 0  # windows of the whole transcript for want of a cue
     confirming: int = 0  # calls of the two judged phases of a three-phase check
     sweeping: int = 0
 
@@ -56,21 +56,20 @@ def scan_plan(
     judge_model: str | None = None,
     llm_enabled: bool = True,
 ) -> JsonObject:
-    """The scan plan of `plan` over transcripts of its scenarios, ready for JSON.
+    """Return the scan plan of `plan` over transcripts of its scenarios as JSON data.
 
-    `planned_llm_calls` is repetitions times windows of every eligible judge check: each vote usable at once, none
-    saved. `llm_calls` holds the bounds: the lower one stops every vote as early as it can be decided, the upper one
-    retries every vote and sends every lexicon hit to the edge. `llm_calls_by_phase` shows the judged phases of checks
-    in three phases; their candidates are counted in the transcripts at hand. `left_out` names the checks that the
-    profile does not run and that gates wait for, `overridden` the scenarios whose `eligible_modes` decides against
-    tags, with the checks that it leaves out and adds. `windows` counts the parts of transcripts that a judge decides
-    about, and those that show the whole transcript because nothing marks a cue. `by_mode` leaves out checks
-    that apply nowhere. A price or token count that nobody gave makes the costs null and `pricing_known` false, never
-    zero.
+    `planned_llm_calls` is repetitions times windows of every eligible judge check: one attempt per vote, no early stop.
+    `llm_calls` holds the bounds: the lower one stops every vote as soon as it is decided, the upper one retries every
+    vote and sends every lexicon hit to the edge. `llm_calls_by_phase` has the judged phases of three-phase checks;
+    candidates are counted in these transcripts. `left_out` names the checks that the profile does not run and that
+    gates wait for, `overridden` the scenarios whose `eligible_modes` overrides tags, with the checks it omits and adds.
+    `windows` counts the windows that a judge decides, and those of the whole transcript for want of a cue. `by_mode`
+    omits checks that apply nowhere. An unknown price or token count makes the costs null and `pricing_known` false,
+    never zero.
     """
     model = judge_model or project.judge_model
     transcripts = list(_redacted(plan, transcripts))
-    counts, seen = _counts(plan, transcripts)
+    counts, transcript_count = _counts(plan, transcripts)
     price = None if model is None else project.pricing.get(model)
     tokens = _tokens(project, plan.profile)
     per_call = None if price is None or tokens is None else (tokens[0] * price.input + tokens[1] * price.output) / 1e6
@@ -79,7 +78,7 @@ def scan_plan(
         "profile": plan.profile,
         "llm_enabled": llm_enabled,
         "judge_model": model,
-        "transcript_count": seen,
+        "transcript_count": transcript_count,
         "eligible_checks": total.eligible,
         "planned_llm_calls": total.planned,
         "estimated_cost_usd": _cost(total.planned, per_call, price is not None),
@@ -112,25 +111,28 @@ def scan_plan(
 
 
 def _overridden(project: Project, plan: Plan, played: set[str]) -> dict[str, dict[str, list[str]]]:
-    """For every scenario in which `eligible_modes` decides against tags, the plan's checks that it leaves out and
-    those that it adds."""
-    run = {check.id for check in plan.checks}
-    checks = [check for check in project.checks if check.id in run]
-    found = {}
+    """For every scenario in which `eligible_modes` overrides tags, the plan's checks that it omits and those that it
+    adds."""
+    ids = {check.id for check in plan.checks}
+    checks = [check for check in project.checks if check.id in ids]
+    overridden_scenarios = {}
     for name in sorted(played & project.scenarios.keys()):
         left_out, added = overridden(project.scenarios[name], checks)
         if left_out or added:
-            found[name] = {"left_out": [each.id for each in left_out], "added": [each.id for each in added]}
-    return found
+            overridden_scenarios[name] = {
+                "left_out": [each.id for each in left_out],
+                "added": [each.id for each in added],
+            }
+    return overridden_scenarios
 
 
 def cost_report(planned: Mapping[str, object]) -> dict[str, object]:
-    """The figures of a scan plan that money depends on."""
+    """Return the cost-related figures of a scan plan."""
     return {key: planned[key] for key in (*REPORTED, *BOUNDS)}
 
 
 def _redacted(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
-    """The transcripts as they are judged."""
+    """The redacted transcripts, as a judge sees them."""
     redaction = Redaction(plan.redact)
     return map(redaction.transcript, transcripts)
 
@@ -144,13 +146,13 @@ def _counts(plan: Plan, transcripts: Iterable[Transcript]) -> tuple[dict[str, _C
         answers = zip(plan.checks, decider.decide(bindings_of(plan, scenario_id)), strict=True)
         return [check for check, answer in answers if answer.eligible and not answer.suppressed]
 
-    seen = 0
+    transcript_count = 0
     for transcript in transcripts:
-        seen += 1
+        transcript_count += 1
         if not transcript.scenario_id or transcript.scenario_id in plan.scenarios:
             for check in applying(transcript.scenario_id):
                 _add(counts[check.id], check, plan, transcript)
-    return counts, seen
+    return counts, transcript_count
 
 
 def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> None:
@@ -169,21 +171,21 @@ def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> Non
     if judging is None:
         return
     windows = _windows(judging.window, check, plan, transcript)
-    outside = _outside(check.verifier, plan, transcript, windows)
+    outside = _turns_outside(check.verifier, plan, transcript, windows)
     votes = judging.repetitions * (len(windows) + outside)
     count.upper += votes * len(judging.budgets)
     if not check.verifier.asks_on_hit:
-        _see(count, windows)
+        _count_windows(count, windows)
         count.planned += votes
         count.lower += _fewest(judging) * (len(windows) + outside)
 
 
 def _add_phases(count: _Count, check: Check, verifier: PhasedVerifier, plan: Plan, transcript: Transcript) -> None:
-    """Every candidate is confirmed; the sweep is skipped where one of them is."""
+    """Count the confirmation of every candidate, and the sweep, which a confirmed candidate makes unnecessary."""
     confirm, sweep = verifier.confirm, verifier.sweep
     candidates = len(_hits(verifier.candidates, plan, transcript))
     windows = _windows(sweep.window, check, plan, transcript)
-    _see(count, windows)
+    _count_windows(count, windows)
     confirming = confirm.repetitions * candidates
     sweeping = sweep.repetitions * len(windows)
     least = _fewest(sweep) * len(windows)
@@ -195,7 +197,7 @@ def _add_phases(count: _Count, check: Check, verifier: PhasedVerifier, plan: Pla
 
 
 def _fewest(judging: Judging) -> int:
-    """The votes after which a question may be decided at the earliest."""
+    """The least number of votes that may decide a question."""
     if judging.adaptive_stop:
         return min(1, judging.repetitions)
     return fewest(judging.repetitions) if judging.vote.stop == "decided" else judging.repetitions
@@ -216,20 +218,20 @@ def _hits(name: str, plan: Plan, transcript: Transcript) -> list[int]:
     ]
 
 
-def _see(count: _Count, windows: Iterable[WindowTurns]) -> None:
+def _count_windows(count: _Count, windows: Iterable[WindowTurns]) -> None:
     for window in windows:
         count.windows += 1
         count.unbounded += "unbounded" in window.about
 
 
-def _outside(verifier: Verifier, plan: Plan, transcript: Transcript, windows: Iterable[WindowTurns]) -> int:
-    """The turns in which an edge's lexicon may hit although no window holds them; each would be a window of its own."""
+def _turns_outside(verifier: Verifier, plan: Plan, transcript: Transcript, windows: Iterable[WindowTurns]) -> int:
+    """The number of turns outside all windows in which an edge's lexicon may hit; each would be a window of its own."""
     if not isinstance(verifier, LexiconVerifier) or not isinstance(verifier.window, WholeWindow):
         return 0
     lexicon = plan.lexicons.get(verifier.lexicon)
-    held = {index for window in windows for index in window.indices}
+    covered = {index for window in windows for index in window.indices}
     roles = ("user", "assistant") if lexicon is None or lexicon.role == "both" else (lexicon.role,)
-    return sum(turn.role in roles and index not in held for index, turn in enumerate(transcript.turns))
+    return sum(turn.role in roles and index not in covered for index, turn in enumerate(transcript.turns))
 
 
 def _judging(check: Check) -> Judging | None:
@@ -238,8 +240,8 @@ def _judging(check: Check) -> Judging | None:
 
 def _row(project: Project, check: Check, count: _Count) -> JsonObject:
     judging = _judging(check)
-    written = project.check(check.id)
-    own = written.routing.repetitions if written is not None else None
+    document = project.check(check.id)
+    own = document.routing.repetitions if document is not None else None
     return {
         "eligible": count.eligible,
         "planned_llm_calls": count.planned,
@@ -253,15 +255,15 @@ def _row(project: Project, check: Check, count: _Count) -> JsonObject:
 
 
 def _tokens(project: Project, profile: str) -> tuple[int, int] | None:
-    """Tokens sent and received in a call, as the profile estimates them."""
-    found = project.profiles.get(profile)
-    if found is None or found.input_tokens is None or found.output_tokens is None:
+    """The profile's estimate of input and output tokens per call."""
+    estimate = project.profiles.get(profile)
+    if estimate is None or estimate.input_tokens is None or estimate.output_tokens is None:
         return None
-    return found.input_tokens, found.output_tokens
+    return estimate.input_tokens, estimate.output_tokens
 
 
 def _cost(calls: int, per_call: float | None, priced: bool) -> float | None:
-    """US dollars; no call costs nothing, as long as the judge's price is known at all."""
+    """The cost in US dollars, None where it is unknown; zero calls cost 0 where the judge's price is known."""
     if per_call is None:
         return 0.0 if priced and calls == 0 else None
     return calls * per_call

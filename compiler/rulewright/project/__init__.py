@@ -1,4 +1,4 @@
-"""A whole project: its documents, which profile and scorecard a run has, and what lies beside them unread."""
+"""Projects: their documents, the profile and scorecard of a run, and unread files."""
 
 from rulewright.project.project import TOLERATED_UNDER_REFERENCE, Project, accepted, stopping
 from rulewright.project.reader import load_project, load_scorecards

@@ -1,4 +1,4 @@
-"""Which profile and which scorecard a run has, and what the scorecard sees as `scoring`."""
+"""The profile and scorecard of a run, and the scorecard's variable `scoring`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rulewright.shipped import CONFIGS, shipped_root
 from rulewright.spelling import did_you_mean, suggest
 
 Choice = TypeVar("Choice")
-USUAL_PROFILE: Final = "publish"
-USUAL_SCORECARD: Final = "two-tier"
-UNSORTED: Final = "share"  # the scorecard of checks that are in no bucket of the default vocabulary
+DEFAULT_PROFILE: Final = "publish"
+DEFAULT_SCORECARD: Final = "two-tier"
+SCORECARD_WITHOUT_BUCKETS: Final = "share"  # for checks without a bucket of the default vocabulary
 PAGES: Final[dict[str, str]] = {
     "unknown-profile": """The project file names a profile that the project does not have.
 
@@ -36,63 +36,67 @@ PAGES: Final[dict[str, str]] = {
 
 
 def choice_findings(project: Project) -> list[Diagnostic]:
-    """The profile and the scorecard that the project file names and that there are not."""
+    """Report an unknown profile or scorecard in the project file."""
     if project.file is None or not project.checks:
         return []
-    found = []
+    findings = []
     profile, card = project.file.profile, project.file.scorecard
     if profile is not None and project.profiles and profile not in project.profiles:
         message, help = f"unknown profile `{profile}`", _others(profile, project.profiles)
-        found.append(error(project.file.place("profile"), message, code="unknown-profile", help=help))
+        findings.append(error(project.file.place("profile"), message, code="unknown-profile", help=help))
     if card is not None and card not in (cards := project.scorecards or shipped_scorecards()):
         message, help = f"unknown scorecard `{card}`", _others(card, cards)
-        found.append(error(project.file.place("scorecard"), message, code="unknown-scorecard", help=help))
-    return found
+        findings.append(error(project.file.place("scorecard"), message, code="unknown-scorecard", help=help))
+    return findings
 
 
 def _others(name: str, known: Iterable[str]) -> str:
     return did_you_mean(name, known) or f"there are {', '.join(f'`{each}`' for each in sorted(known))}"
 
 
-def at_home(project: Project, card: ScorecardDocument, found: list[Diagnostic]) -> list[Diagnostic]:
-    """The findings, those in a shipped scorecard moved to the project's scoring file: there they can be mended."""
+def relocate_scorecard_findings(
+    project: Project, card: ScorecardDocument, findings: list[Diagnostic]
+) -> list[Diagnostic]:
+    """Return the findings, those of a shipped scorecard moved to the project's scoring file, which can be fixed."""
     if project.scorecards or project.scoring is None:
-        return found
+        return findings
     place = first_place(project.scoring.node)
-    said = f"the shipped scorecard `{card.name}` can't read this file"
+    prefix = f"the shipped scorecard `{card.name}` can't read this file"
     return [
-        error(place, f"{said}: {each.message}", code=each.code) if each.span.path == card.path else each
-        for each in found
+        error(place, f"{prefix}: {each.message}", code=each.code) if each.span.path == card.path else each
+        for each in findings
     ]
 
 
 @cache
 def shipped_scorecards() -> dict[str, ScorecardDocument]:
-    """The scorecards over verdicts that travel with the product, for projects that have none."""
+    """Return the shipped scorecards over verdicts, for projects without any."""
     return load_scorecards(shipped_root() / CONFIGS / "scorecards")
 
 
 def choose_profile(project: Project, name: str | None) -> Profile:
-    """The profile called `name`, else the usual one; a project without profiles runs every check."""
+    """Return the profile called `name`, else the default; without profiles every check runs. Raises UsageError."""
     if not project.profiles and name is None:
         return every_check()
-    wanted = name or (project.file.profile if project.file else None)
-    return _chosen("profile", project.profiles, wanted, USUAL_PROFILE)
+    requested = name or (project.file.profile if project.file else None)
+    return _choose("profile", project.profiles, requested, DEFAULT_PROFILE)
 
 
 def choose_scorecard(project: Project, name: str | None) -> ScorecardDocument:
-    """The scorecard called `name`, else the usual one; a project without scorecards has the shipped ones, of which the
-    usual one sorts checks by the buckets of the default vocabulary."""
-    wanted = name or (project.file.scorecard if project.file else None)
+    """Return the scorecard called `name`, else the default. A project without scorecards has the shipped ones, of which
+    the default needs the buckets of the default vocabulary. Raises UsageError."""
+    requested = name or (project.file.scorecard if project.file else None)
     if project.scorecards:
-        return _chosen("scorecard", project.scorecards, wanted, USUAL_SCORECARD)
-    known = invisiblebench().buckets
-    unsorted = project.checks and not any(check.primary_bucket in known for check in project.checks)
-    return _chosen("scorecard", shipped_scorecards(), wanted, UNSORTED if unsorted else USUAL_SCORECARD)
+        return _choose("scorecard", project.scorecards, requested, DEFAULT_SCORECARD)
+    buckets = invisiblebench().buckets
+    no_buckets = project.checks and not any(check.primary_bucket in buckets for check in project.checks)
+    return _choose(
+        "scorecard", shipped_scorecards(), requested, SCORECARD_WITHOUT_BUCKETS if no_buckets else DEFAULT_SCORECARD
+    )
 
 
 def used_scorecard(project: Project) -> ScorecardDocument | None:
-    """The project's own scorecard that a run has where none is named; None where there is no such one."""
+    """Return the project's own default scorecard, or None."""
     if not project.scorecards:
         return None
     try:
@@ -102,8 +106,8 @@ def used_scorecard(project: Project) -> ScorecardDocument | None:
 
 
 def scoring_of(project: Project) -> dict[str, object]:
-    """What the scorecard sees as `scoring`: the project's file; under the shipped scorecards, what it leaves out is
-    the shipped file's."""
+    """Return the scorecard's variable `scoring`: the fields of the project's file, under the shipped scorecards
+    completed by those of the shipped file."""
     own = project.scoring.fields if project.scoring else {}
     if project.scorecards:
         return own
@@ -111,14 +115,14 @@ def scoring_of(project: Project) -> dict[str, object]:
     return {**shipped, **own}
 
 
-def _chosen(kind: str, known: Mapping[str, Choice], wanted: str | None, usual: str) -> Choice:
-    if wanted is None:
-        wanted = usual if usual in known else next(iter(known)) if len(known) == 1 else None
-    if wanted is not None and wanted in known:
-        return known[wanted]
-    names = ", ".join(f"`{name}`" for name in sorted(known)) or "none"
-    if wanted is None:
+def _choose(kind: str, options: Mapping[str, Choice], requested: str | None, default: str) -> Choice:
+    if requested is None:
+        requested = default if default in options else next(iter(options)) if len(options) == 1 else None
+    if requested is not None and requested in options:
+        return options[requested]
+    names = ", ".join(f"`{name}`" for name in sorted(options)) or "none"
+    if requested is None:
         raise UsageError(f"name a {kind}: the project has {names}")
-    near = suggest(wanted, known)
+    near = suggest(requested, options)
     hint = f"; did you mean `{near}`?" if near else f"; the project has {names}"
-    raise UsageError(f"unknown {kind} `{wanted}`{hint}")
+    raise UsageError(f"unknown {kind} `{requested}`{hint}")

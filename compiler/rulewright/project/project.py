@@ -1,4 +1,4 @@
-"""A project: every document it holds, and which of its findings forbid to compile it."""
+"""A project: its documents, and the findings that prevent compiling it."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ TOLERABLE: Final = TOLERATED_UNDER_REFERENCE | {"gate-ignores-unclear", "id-diff
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Project:
-    """Every document of a project and what is wrong with them.
+    """The documents of a project and their findings.
 
-    Checks and scenarios are in the order of their file names; of a name given twice the first file counts and the
-    second is a finding. `diagnostics` are the findings of loading and structure, not those of lint rules. `roots`
-    holds the mappings of `blindspots`, `pricing` and `meta` (the `_meta` file beside the checks), with their places.
-    `unreadable` are the kinds of documents of which one can't be read or found, so that its content is not known.
+    Checks and scenarios are ordered by file name; of a duplicate name the first file counts and the second is a
+    finding. `diagnostics` are the findings of loading and structure, not those of lint rules. `roots` holds the nodes
+    of `blindspots`, `pricing` and `meta` (the `_meta` file in the folder of checks). `unreadable` are the kinds with a
+    document that can't be read or found.
     """
 
     name: str
@@ -80,12 +80,12 @@ class Project:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Its words for buckets, severities and the like."""
+        """Its vocabulary: buckets, severities, tags and other declared words."""
         return self.file.vocabulary if self.file else invisiblebench()
 
     @property
     def accept(self) -> tuple[Accept, ...]:
-        """The findings the project tolerates."""
+        """The findings that the project accepts."""
         return self.file.accept if self.file else ()
 
     @property
@@ -100,12 +100,12 @@ class Project:
 
     @property
     def judge(self) -> JudgeSection:
-        """Who judges, and the settings of a judge that is a model."""
+        """The judge and the settings of its model."""
         return self.file.judge if self.file else JudgeSection()
 
     @property
     def redact(self) -> tuple[tuple[str, str], ...]:
-        """Patterns that are replaced in transcripts, with what replaces them."""
+        """The patterns to redact in transcripts, with their replacements."""
         return self.file.redact if self.file else ()
 
     @property
@@ -123,7 +123,7 @@ class Project:
 
     @property
     def rule_files(self) -> dict[str, Mapping]:
-        """The files of the rule sets by name, as they are written: without what they extend."""
+        """The files of the rule sets by name, without the rules that they inherit by `extends`."""
         roots = [loaded.root for loaded in self.loaded if Path(loaded.source.path).stem in self.rule_sets]
         return {
             Path(root.source.path).stem: root
@@ -132,36 +132,37 @@ class Project:
         }
 
     def check(self, name: str) -> CheckDocument | None:
-        """The check called `name`, or None."""
+        """Return the check called `name`, or None."""
         return next((check for check in self.checks if check.id == name), None)
 
     def marker_set(self, name: str) -> MarkerSet | None:
-        """The marker set called `name`, else the one that serves every name, else None."""
-        named = (found for found in self.markers if found.name == name)
-        return next(named, next((found for found in self.markers if found.name is None), None))
+        """Return the marker set called `name`, else the unnamed one for every name, else None."""
+        named = (each for each in self.markers if each.name == name)
+        return next(named, next((each for each in self.markers if each.name is None), None))
 
 
 def stopping(project: Project, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings that forbid to compile, sorted: errors, except tolerable ones that a comment allows or the project
-    accepts, and except unknown keys and contradicting expectations under `semantics: reference`.
+    """Return the findings that prevent compiling, sorted: errors, except tolerable ones that a comment allows or the
+    project accepts, and except unknown keys and contradicting expectations under `semantics: reference`.
 
-    Tolerable is what leaves every document whole. A check without its prompt or a scenario that can't be read would be
-    missing from the plan, so nobody can accept that: fewer checks would look like fewer failures.
+    Tolerable findings leave every document usable. A check without a prompt or an unreadable scenario would be missing
+    from the plan, so that is never acceptable: fewer checks would look like fewer failures.
     """
-    errors = [found for found in diagnostics if found.severity is Severity.ERROR]
-    tolerable = [found for found in errors if found.code in TOLERABLE]
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
+    tolerable = [diagnostic for diagnostic in errors if diagnostic.code in TOLERABLE]
     allowed = set(suppress(tolerable, project.loaded, TOLERABLE)[1]) if tolerable else set()
     return tuple(
-        found
-        for found in sorted(errors, key=lambda found: found.sort_key)
-        if found not in allowed
-        and not (found.code in TOLERABLE and accepted(project, found))
-        and not (project.semantics == "reference" and found.code in TOLERATED_UNDER_REFERENCE)
+        diagnostic
+        for diagnostic in sorted(errors, key=lambda diagnostic: diagnostic.sort_key)
+        if diagnostic not in allowed
+        and not (diagnostic.code in TOLERABLE and accepted(project, diagnostic))
+        and not (project.semantics == "reference" and diagnostic.code in TOLERATED_UNDER_REFERENCE)
     )
 
 
-def accepted(project: Project, found: Diagnostic) -> bool:
-    """Whether an `accept` entry of the project covers the finding: same code, and the path fits its pattern."""
+def accepted(project: Project, diagnostic: Diagnostic) -> bool:
+    """Whether an `accept` entry of the project covers the finding: same code, and its pattern matches the path."""
     return any(
-        entry.rule == found.code and path_fits(entry.path, found.span.path, project.root) for entry in project.accept
+        entry.rule == diagnostic.code and path_fits(entry.path, diagnostic.span.path, project.root)
+        for entry in project.accept
     )

@@ -1,4 +1,4 @@
-"""Reads a project: its folders are found, every document is read, and all findings are collected."""
+"""Reads a project: finds its folders, reads every document, and collects the findings."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from rulewright.project.project import Project
 from rulewright.spelling import Guess, is_slip_of
 from rulewright_grammar import schema_names
 
-EXCHANGE_TURNS: Final = 8  # the most turns of a window, where the project file names no other number
+EXCHANGE_TURNS: Final = 8  # turns of a window at most, unless the project file sets another number
 Model = TypeVar("Model", bound=Document)
 Named = TypeVar("Named", LexiconDocument, Profile)
 
@@ -59,19 +59,19 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: results, references and gates name documents by their id; only one of the two can be meant.
     Instead: rename one of them, or remove it.
     """,
-    "id-differs-from-file-name": """A document's id or name is not its file's name, or not the key it stands under.
+    "id-differs-from-file-name": """A document's id or name differs from its file's name or its key.
 
     Why it matters: the file of a check in a result can't be found, and other tools refuse such a file.
     Instead: give the file, or the key, the document's name.
     """,
-    "empty-document": """The file holds nothing.
+    "empty-document": """The file is empty.
 
     Why it matters: an empty check or scenario would silently be left out.
     Instead: fill the file or remove it.
     """,
-    "document-of-another-kind": """A document lies in a folder that is read for another kind.
+    "document-of-another-kind": """A document is in a folder for documents of another kind.
 
-    Why it matters: it is read as what it is not, and missing where it belongs.
+    Why it matters: it is read as the wrong kind, and is missing among its own.
     Instead: move the file to the folder of its kind.
     """,
     "missing-path": """The project file names a file or folder that does not exist.
@@ -88,50 +88,50 @@ PAGES: Final[dict[str, str]] = {
 
 
 def load_project(path: Path | str, environment: Environment[str, str] | None = None) -> Project:
-    """The project of a project file, or of a folder that holds one or is laid out like one.
+    """Load the project of a project file, or of a folder that has one or the layout of a project.
 
     `environment` replaces the process's variables in the project file. Raises `UsageError` where there is no project
-    and `DocumentError` where the project file can't be read; mistakes in documents are `Project.diagnostics`.
+    and `DocumentError` where the project file can't be read; mistakes in documents are in `Project.diagnostics`.
     """
-    given = Path(path)
-    file = project_file_in(given) if dependencies.is_folder(given) else given
-    if file is None and not looks_like_a_project(given):
+    start = Path(path)
+    file = project_file_in(start) if dependencies.is_folder(start) else start
+    if file is None and not looks_like_a_project(start):
         raise UsageError(f"`{path}` is not a project: it holds neither `rulewright.yaml` nor a folder `checks`")
     if file is not None and not dependencies.is_file(file):
         raise UsageError(f"project file not found: `{path}`")
-    return _ProjectReader(os.environ if environment is None else environment).project(given, file)
+    return _ProjectReader(os.environ if environment is None else environment).project(start, file)
 
 
 @dataclass(slots=True)
 class _ProjectReader:
-    """Reads documents and keeps what it found; one for each project."""
+    """Reads the documents of one project and collects findings."""
 
     environment: Environment[str, str]
     loaded: list[Loaded] = field(default_factory=list)
-    found: list[Diagnostic] = field(default_factory=list)
+    findings: list[Diagnostic] = field(default_factory=list)
     vocabulary: Vocabulary = field(default_factory=invisiblebench)
-    missing: set[str] = field(default_factory=set)  # what the project file holds and nobody can read
+    unreadable: set[str] = field(default_factory=set)  # kinds with a document that can't be read or found
 
-    def project(self, given: Path, path: Path | None) -> Project:
+    def project(self, start: Path, path: Path | None) -> Project:
         file = None if path is None else self._project_file(path)
         if file is not None:
-            self.found += vocabulary_findings(file.get("vocabulary"), file.vocabulary)
-            functions, found = functions_of(file.plugins)
-            self.found += found
+            self.findings += vocabulary_findings(file.get("vocabulary"), file.vocabulary)
+            functions, findings = functions_of(file.plugins)
+            self.findings += findings
             file = replace(file, vocabulary=replace(file.vocabulary, functions=functions)) if functions else file
             self.vocabulary = file.vocabulary
-        folder = given if path is None else path.parent
+        folder = start if path is None else path.parent
         root = folder if file is None else file.top
-        where = places(root, file, path)
-        self._require(file, where)
+        paths = places(root, file, path)
+        self._require(file, paths)
         roots: dict[str, Mapping] = {}
         for kind in ("blindspots", "pricing"):
-            if (mapping := self._single(where.get(kind), kind)) is not None:
+            if (mapping := self._single(paths.get(kind), kind)) is not None:
                 roots[kind] = mapping
-        if "checks" in where and (meta := self._meta(where["checks"].path)) is not None:
+        if "checks" in paths and (meta := self._meta(paths["checks"].path)) is not None:
             roots["meta"] = meta
-        scoring = self._single(where.get("scoring"), "scoring")
-        rules = self._rule_sets(where.get("rules"))
+        scoring = self._single(paths.get("scoring"), "scoring")
+        rules = self._rule_sets(paths.get("rules"))
         return Project(
             name=file.name if file else folder.resolve().name,
             folder=folder,
@@ -140,77 +140,77 @@ class _ProjectReader:
             file=file,
             semantics=file.semantics if file else "seed",
             exchange_turns=(file.exchange_turns if file else None) or EXCHANGE_TURNS,
-            checks=tuple(self._checks(where, file).values()),
-            lexicons=self._named(where.get("lexicons"), "lexicon", read_lexicon, "lexicons", read_lexicons),
-            markers=self._markers(where.get("markers"), file, path, root),
-            scenarios=self._scenarios(where),
-            profiles=self._named(where.get("profiles"), "profile", read_profile, "profiles", read_profiles),
+            checks=tuple(self._checks(paths, file).values()),
+            lexicons=self._named(paths.get("lexicons"), "lexicon", read_lexicon, "lexicons", read_lexicons),
+            markers=self._markers(paths.get("markers"), file, path, root),
+            scenarios=self._scenarios(paths),
+            profiles=self._named(paths.get("profiles"), "profile", read_profile, "profiles", read_profiles),
             blindspots={key: text(roots["blindspots"], key) for key in roots["blindspots"].keys}
             if "blindspots" in roots
             else {},
             scoring=None if scoring is None else read_scoring(scoring),
             pricing=read_pricing(roots["pricing"]) if "pricing" in roots else {},
-            scorecards=self.scorecards(where.get("scorecards")),
+            scorecards=self.scorecards(paths.get("scorecards")),
             rule_sets=rules[0],
             rule_origins=rules[1],
-            state_machines=self._each(where.get("state_machines"), "state_machine", read_state_machine),
-            corpora=self._each(where.get("corpora"), "corpus", read_corpus),
+            state_machines=self._each(paths.get("state_machines"), "state_machine", read_state_machine),
+            corpora=self._each(paths.get("corpora"), "corpus", read_corpus),
             roots=roots,
             loaded=tuple(self.loaded),
-            diagnostics=tuple(sorted(self.found, key=lambda found: found.sort_key)),
+            diagnostics=tuple(sorted(self.findings, key=lambda findings: findings.sort_key)),
             unreadable=frozenset(
-                {_kind_at(loaded.source.path, where) for loaded in self.loaded if loaded.root is None} | self.missing
+                {_kind_at(loaded.source.path, paths) for loaded in self.loaded if loaded.root is None} | self.unreadable
             ),
         )
 
     def _project_file(self, path: Path) -> ProjectFile:
         root = self._load(path, "project")
         if root is None:
-            raise DocumentError(sorted(self.found, key=lambda found: found.sort_key))
+            raise DocumentError(sorted(self.findings, key=lambda found: found.sort_key))
         file = read_project_file(root, self.environment)
-        words = root.get("vocabulary")
-        if words is not None and any(is_within(each.span, words.span) for each in self.found):
-            self.missing.add("vocabulary")
-        for name, written in file.unset:
-            self.found.append(
-                error(written, f"the variable `{name}` is not set and has no default", code="unset-variable")
+        vocabulary_node = root.get("vocabulary")
+        if vocabulary_node is not None and any(is_within(each.span, vocabulary_node.span) for each in self.findings):
+            self.unreadable.add("vocabulary")
+        for name, node in file.unset:
+            self.findings.append(
+                error(node, f"the variable `{name}` is not set and has no default", code="unset-variable")
             )
         patterns = (scalar(item, "pattern") for item in items(root, "redact"))
-        self.found += filter(None, (invalid_regex(pattern) for pattern in patterns if pattern is not None))
+        self.findings += filter(None, (invalid_regex(pattern) for pattern in patterns if pattern is not None))
         return file
 
-    def _require(self, file: ProjectFile | None, where: dict[str, DocumentPath]) -> None:
+    def _require(self, file: ProjectFile | None, paths: dict[str, DocumentPath]) -> None:
         if file is None:
             return
-        lost = {kind: place for kind, place in where.items() if place.named and not dependencies.exists(place.path)}
-        self.missing |= lost.keys()
-        if file.root is not None and len(lost) > 1 and len(lost) == sum(place.named for place in where.values()):
+        missing = {kind: place for kind, place in paths.items() if place.named and not dependencies.exists(place.path)}
+        self.unreadable |= missing.keys()
+        if file.root is not None and len(missing) > 1 and len(missing) == sum(place.named for place in paths.values()):
             message = f"`root` leads to `{file.top}`, where none of the paths below it exists"
-            self.found.append(error(file.place("root"), message, code="missing-path"))
+            self.findings.append(error(file.place("root"), message, code="missing-path"))
             return
-        for kind, place in lost.items():
+        for kind, place in missing.items():
             message = f"`{kind}` leads to `{place.path}`, which does not exist"
             help = path_meant(place.path, str(file.places.get(kind) or ""))
-            self.found.append(error(file.place(kind), message, code="missing-path", help=help))
+            self.findings.append(error(file.place(kind), message, code="missing-path", help=help))
 
     def _load(self, path: Path, kind: str | None) -> Mapping | None:
-        """The root mapping of a file, its structure checked against the schema `kind`."""
+        """Load a file and validate it against the schema `kind`; return its root mapping, or None."""
         loaded = load_file(path, shown_as=str(path))
         self.loaded.append(loaded)
-        self.found.extend(loaded.diagnostics)
+        self.findings.extend(loaded.diagnostics)
         if loaded.root is None:
             if not loaded.diagnostics:
                 span = loaded.source.span(0, 0)
-                self.found.append(error(span, "the file is empty", code="empty-document"))
+                self.findings.append(error(span, "the file is empty", code="empty-document"))
             return None
-        if kind is not None and (found := _of_another_kind(kind, loaded.root, self.vocabulary)):
-            self.found.append(found)
-            self.missing.add(f"{kind_of(loaded.root)}s")
+        if kind is not None and (finding := _of_another_kind(kind, loaded.root, self.vocabulary)):
+            self.findings.append(finding)
+            self.unreadable.add(f"{kind_of(loaded.root)}s")
             return None
         if kind == "check":
-            self.found.extend(check_findings(loaded.root, self.vocabulary))
+            self.findings.extend(check_findings(loaded.root, self.vocabulary))
         elif kind is not None:
-            self.found.extend(validate(kind, loaded.root, self.vocabulary))
+            self.findings.extend(validate(kind, loaded.root, self.vocabulary))
         return loaded.root if isinstance(loaded.root, Mapping) else None
 
     def _single(self, place: DocumentPath | None, kind: str) -> Mapping | None:
@@ -220,24 +220,24 @@ class _ProjectReader:
         path = next(filter(dependencies.is_file, (folder / "_meta.yaml", folder / "_meta.json")), None)
         return None if path is None else self._load(path, None)
 
-    def _checks(self, where: dict[str, DocumentPath], file: ProjectFile | None) -> dict[str, CheckDocument]:
+    def _checks(self, paths: dict[str, DocumentPath], file: ProjectFile | None) -> dict[str, CheckDocument]:
         checks: dict[str, CheckDocument] = {}
-        for path, root in self._documents(where.get("checks"), "check"):
+        for path, root in self._documents(paths.get("checks"), "check"):
             check = read_check(root, self.vocabulary)
             if check.id:
                 self._compare_with_file_name(path, root, "id", check.id)
                 self._add(checks, check.id, check, "check", "id")
         for item in () if file is None else file.used:
-            self.found.extend(check_findings(item, self.vocabulary))
+            self.findings.extend(check_findings(item, self.vocabulary))
             check = read_check(item, self.vocabulary)
             self._add(checks, check.id, check, "check", "id")
         return checks
 
-    def _scenarios(self, where: dict[str, DocumentPath]) -> dict[str, ScenarioDocument]:
+    def _scenarios(self, paths: dict[str, DocumentPath]) -> dict[str, ScenarioDocument]:
         scenarios: dict[str, ScenarioDocument] = {}
-        for path, root in self._documents(where.get("scenarios"), "scenario", deep=True):
+        for path, root in self._documents(paths.get("scenarios"), "scenario", deep=True):
             scenario = worded(read_scenario(root), self.vocabulary)
-            if is_slip_of(scenario.id, path.stem):  # any other name is its author's choice
+            if is_slip_of(scenario.id, path.stem):  # any other difference is intended
                 self._compare_with_file_name(path, root, "scenario_id", scenario.id)
             if scenario.id:
                 self._add(scenarios, scenario.id, scenario, "scenario", "scenario_id")
@@ -251,21 +251,21 @@ class _ProjectReader:
         many: str,
         read_many: Callable[[Mapping], tuple[Named, ...]],
     ) -> dict[str, Named]:
-        """Documents named by their file, from a folder; or by their key, from one file."""
+        """Read documents by name: from a folder, named by file, or from one file, named by key."""
         if place is not None and dependencies.is_file(place.path):
             root = self._load(place.path, many)
             for entry in root.entries if root is not None else ():
                 name = scalar(entry.value, "name")
                 if name is not None and name.value != entry.name:
-                    message = f"`name` is `{name.value}`, but it stands under `{entry.name}`"
-                    self.found.append(error(name, message, code="id-differs-from-file-name"))
+                    message = f"`name` is `{name.value}`, but its key is `{entry.name}`"
+                    self.findings.append(error(name, message, code="id-differs-from-file-name"))
             return {} if root is None else {model.name: worded(model, self.vocabulary) for model in read_many(root)}
         return self._each(place, kind, read_one)
 
     def _each(
         self, place: DocumentPath | None, kind: str, read_one: Callable[[Mapping, str], Model]
     ) -> dict[str, Model]:
-        """Documents named by their file, from a folder."""
+        """Read the documents of a folder, named by file."""
         models: dict[str, Model] = {}
         for path, root in self._documents(place, kind):
             self._compare_with_file_name(path, root, "name", text(root, "name") or path.stem)
@@ -275,26 +275,28 @@ class _ProjectReader:
     def _markers(
         self, place: DocumentPath | None, file: ProjectFile | None, path: Path | None, root: Path
     ) -> tuple[MarkerSet, ...]:
-        each: list[tuple[str | None, Path]] = []
+        sets: list[tuple[str | None, Path]] = []
         if file is not None and path is not None and isinstance(file.markers, dict):
             for name, written in file.markers.items():
-                each.append((name, resolve(written, path, root)))
-                self._require(file, {"markers": DocumentPath(each[-1][1], named=True)})
+                sets.append((name, resolve(written, path, root)))
+                self._require(file, {"markers": DocumentPath(sets[-1][1], named=True)})
         elif place is not None and dependencies.is_file(place.path):
-            each.append((None, place.path))  # one set that serves every name
+            sets.append((None, place.path))  # one set for every name
         elif place is not None and dependencies.is_folder(place.path):
-            each.extend((found.stem, found) for found in documents_in(place.path))
-        roots = [(name, self._load(found, "markers")) for name, found in each if dependencies.is_file(found)]
+            sets.extend((file_path.stem, file_path) for file_path in documents_in(place.path))
+        roots = [
+            (name, self._load(file_path, "markers")) for name, file_path in sets if dependencies.is_file(file_path)
+        ]
         return tuple(read_markers(mapping, name) for name, mapping in roots if mapping is not None)
 
     def scorecards(self, place: DocumentPath | None) -> dict[str, ScorecardDocument]:
-        """The scorecards over verdicts; one over cases (`over: cases`) has a model and a schema of its own."""
+        """Read the scorecards over verdicts; those over cases (`over: cases`) are only validated."""
         cards = {}
         for path, root in self._documents(place, None):
             kind = kind_of(root)
-            self.found.extend(validate(kind if kind == CASE_SCORECARD else "scorecard", root, self.vocabulary))
-            card, found = (None, []) if kind == CASE_SCORECARD else read_scorecard(root)
-            self.found.extend(found)
+            self.findings.extend(validate(kind if kind == CASE_SCORECARD else "scorecard", root, self.vocabulary))
+            card, findings = (None, []) if kind == CASE_SCORECARD else read_scorecard(root)
+            self.findings.extend(findings)
             if card is not None:
                 if is_slip_of(card.name, path.stem):
                     self._compare_with_file_name(path, root, "scorecard", card.name)
@@ -308,7 +310,7 @@ class _ProjectReader:
             return {}, {}
         sets = load_rule_sets(place.path)
         self.loaded.extend(sets.loaded)
-        self.found.extend(sets.diagnostics)
+        self.findings.extend(sets.diagnostics)
         return sets.merged, sets.origins
 
     def _documents(
@@ -316,28 +318,28 @@ class _ProjectReader:
     ) -> list[tuple[Path, Mapping]]:
         if place is None or not dependencies.exists(place.path):
             return []
-        found = [(path, self._load(path, kind)) for path in documents_in(place.path, deep=deep)]
-        return [(path, root) for path, root in found if root is not None]
+        loaded = [(path, self._load(path, kind)) for path in documents_in(place.path, deep=deep)]
+        return [(path, root) for path, root in loaded if root is not None]
 
     def _compare_with_file_name(self, path: Path, root: Mapping, key: str, name: str) -> None:
         if name != path.stem:
             node: Node = root.get(key) or root
             message = f"`{key}` is `{name}`, but the file is called `{path.stem}`"
             help = Guess(path.stem, f"else call the file `{name}{path.suffix}`") if key in root else None
-            self.found.append(error(node, message, code="id-differs-from-file-name", help=help))
+            self.findings.append(error(node, message, code="id-differs-from-file-name", help=help))
 
-    def _add(self, known: dict[str, Model], name: str, model: Model, kind: str, key: str) -> None:
-        first = known.setdefault(name, model)
+    def _add(self, models: dict[str, Model], name: str, model: Model, kind: str, key: str) -> None:
+        first = models.setdefault(name, model)
         if first is not model:
             notes = [(first.place(key), "it is first used here")]
-            own = Path(model.path).stem
-            help = None if own in known or key not in model.node else Guess(own)
+            stem = Path(model.path).stem
+            help = None if stem in models or key not in model.node else Guess(stem)
             message = f"the {kind} `{name}` exists twice"
-            self.found.append(error(model.place(key), message, code="duplicate-id", notes=notes, help=help))
+            self.findings.append(error(model.place(key), message, code="duplicate-id", notes=notes, help=help))
 
 
 def _of_another_kind(kind: str, root: Node, vocabulary: Vocabulary) -> Diagnostic | None:
-    """The finding that a document is not of the kind that its folder is read for, but right as one of another kind."""
+    """The finding for a document that is invalid as `kind`, its folder's, and valid as another kind, or None."""
     other = kind_of(root)
     if not isinstance(root, Mapping) or other in (None, kind) or other not in schema_names():
         return None
@@ -349,16 +351,16 @@ def _of_another_kind(kind: str, root: Node, vocabulary: Vocabulary) -> Diagnosti
     return error(first_place(root), message, code="document-of-another-kind", help=help)
 
 
-def _kind_at(path: str, where: Environment[str, DocumentPath]) -> str:
-    """The kind of the documents that lie where a file does, by the nearest place of the project."""
-    around = [(str(place.path), kind) for kind, place in where.items() if Path(path).is_relative_to(place.path)]
-    return max(around, key=lambda each: len(each[0]), default=("", ""))[1]
+def _kind_at(path: str, paths: Environment[str, DocumentPath]) -> str:
+    """The kind of the innermost folder of the project that contains a file, or an empty text."""
+    enclosing = [(str(place.path), kind) for kind, place in paths.items() if Path(path).is_relative_to(place.path)]
+    return max(enclosing, key=lambda each: len(each[0]), default=("", ""))[1]
 
 
 def load_scorecards(folder: Path) -> dict[str, ScorecardDocument]:
-    """The scorecards of a folder by name; raises `DocumentError` when one of them is broken."""
+    """Return the scorecards of a folder by name; raises `DocumentError` when one of them has findings."""
     reader = _ProjectReader({})
     cards = reader.scorecards(DocumentPath(folder, named=True))
-    if reader.found:
-        raise DocumentError(sorted(reader.found, key=lambda found: found.sort_key))
+    if reader.findings:
+        raise DocumentError(sorted(reader.findings, key=lambda found: found.sort_key))
     return cards

@@ -1,4 +1,4 @@
-"""What lies beside a project's documents and is never compiled: second copies, and descriptions for people."""
+"""Files of a project that are never compiled: second copies of documents, and descriptions for people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SecondCopy:
-    """A file that holds definitions of a kind which are read from `taken`, a path from the root, instead."""
+    """A file with definitions of a kind that is read from `taken` instead, a path relative to the root."""
 
     kind: str
     taken: str
@@ -24,8 +24,8 @@ class SecondCopy:
 
 @dataclass(frozen=True, slots=True)
 class UnreadFiles:
-    """The files beside a project's documents. `descriptions` are those of its scenarios, whose files, even those that
-    can't be used, `scenarios` holds."""
+    """The unread files of a project. `descriptions` describe scenarios; `scenarios` holds the roots of all scenario
+    files, valid or not."""
 
     copies: tuple[SecondCopy, ...]
     descriptions: tuple[Source, ...]
@@ -34,17 +34,17 @@ class UnreadFiles:
 
 
 def read_unread_files(project: Project) -> UnreadFiles:
-    """Find and read what lies beside a project's documents; what is wrong with these files is nobody's business."""
+    """Find and load the unread files of a project; mistakes in them are not reported."""
     copies, loaded = [], []
-    for kind, taken, other in unread_places(project.root, project.file):
+    for kind, used, other in unread_places(project.root, project.file):
         loaded.append(load_file(other))
-        copies.append(SecondCopy(kind, taken, loaded[-1].source))
+        copies.append(SecondCopy(kind, used, loaded[-1].source))
     folder = places(project.root, project.file, project.path).get("scenarios")
-    described = [load_file(path) for path in descriptions_in(folder.path)] if folder else []
-    below = [each.root for each in project.loaded if folder and Path(each.source.path).is_relative_to(folder.path)]
+    descriptions = [load_file(path) for path in descriptions_in(folder.path)] if folder else []
+    documents = [each.root for each in project.loaded if folder and Path(each.source.path).is_relative_to(folder.path)]
     return UnreadFiles(
         copies=tuple(copies),
-        descriptions=tuple(each.source for each in described),
-        scenarios=tuple(root for root in below if isinstance(root, Mapping)),
-        loaded=(*loaded, *described),
+        descriptions=tuple(each.source for each in descriptions),
+        scenarios=tuple(root for root in documents if isinstance(root, Mapping)),
+        loaded=(*loaded, *descriptions),
     )

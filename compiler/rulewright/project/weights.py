@@ -1,4 +1,4 @@
-"""The weights that stand beside each other in a document: of dimensions, or of the metrics of a confidence loop."""
+"""The weights of a document that are summed together: of dimensions, or of a confidence loop's metrics."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def weights_of(document: ScorecardDocument | TaskDocument | Project) -> list[tuple[str, Scalar]]:
-    """The weights that are written as finite numbers, each with the name of what it weighs; of a project those of its
-    scoring file."""
-    return [(name, scalar) for name, scalar in _written(document) if _is_weight(scalar)]
+    """Return the weights that are finite numbers, each with the name of its dimension or metric; of a project those of
+    its scoring file."""
+    return [(name, scalar) for name, scalar in _weight_scalars(document) if _is_weight(scalar)]
 
 
 def _is_weight(scalar: Scalar | None) -> bool:
@@ -26,14 +26,14 @@ def _is_weight(scalar: Scalar | None) -> bool:
     return isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number)
 
 
-def _written(document: ScorecardDocument | TaskDocument | Project) -> Iterator[tuple[str, Scalar]]:
+def _weight_scalars(document: ScorecardDocument | TaskDocument | Project) -> Iterator[tuple[str, Scalar]]:
     if isinstance(document, ScorecardDocument):
-        found = [(rate.name, rate.weight) for rate in document.dimensions]
+        weights = [(rate.name, rate.weight) for rate in document.dimensions]
     elif isinstance(document, TaskDocument):
         metrics = document.metrics if document.on("confidence_loop") is not None else ()
-        found = [(metric.type, numeric(metric.node, "weight")) for metric in metrics]
+        weights = [(metric.type, numeric(metric.node, "weight")) for metric in metrics]
     else:
-        below = descend(document.scoring.node, "quality_dimensions") if document.scoring else None
-        entries = below.entries if isinstance(below, Mapping) else ()
-        found = [(entry.name, numeric(entry.value, "weight")) for entry in entries]
-    yield from ((name, scalar) for name, scalar in found if scalar is not None)
+        dimensions = descend(document.scoring.node, "quality_dimensions") if document.scoring else None
+        entries = dimensions.entries if isinstance(dimensions, Mapping) else ()
+        weights = [(entry.name, numeric(entry.value, "weight")) for entry in entries]
+    yield from ((name, scalar) for name, scalar in weights if scalar is not None)

@@ -1,7 +1,7 @@
-"""Rendering: findings for people, editors, code scanners and build servers, each format one module.
+"""Renders findings for people, code scanners and build servers; each format is a module.
 
-The same findings give the same bytes; nothing here reads a clock, a locale or the environment, except
-`wants_colour`, which a command asks before it prints to a terminal.
+The same findings give the same bytes; nothing here reads a clock, a locale or the environment, except `wants_colour`,
+which a command calls before it prints to a terminal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Findings as the workflow commands that GitHub shows beside the changed lines."""
+"""Renders findings as GitHub workflow commands, which GitHub shows at the changed lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVI
 
 
 def github(diagnostics: Iterable[Diagnostic]) -> str:
-    """One command a line; columns only where a finding stays on its line, and inclusive, as the service counts."""
+    """Return one command per line; columns are inclusive, and only given for findings on one line."""
     return "".join(_command(each) for each in diagnostics)
 
 
@@ -20,9 +20,9 @@ def _command(finding: Diagnostic) -> str:
     if span.line == span.end_line:
         properties |= {"col": str(span.column), "endColumn": str(max(span.column, span.end_column - 1))}
     properties["title"] = finding.code
-    written = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    properties_text = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     text = finding.message if finding.help is None else f"{finding.message}\n{finding.help}"
-    return f"::{_COMMANDS[finding.severity]} {written}::{_data(text)}\n"
+    return f"::{_COMMANDS[finding.severity]} {properties_text}::{_data(text)}\n"
 
 
 def _data(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Findings for people: the message, the place, the line with a caret under the mistake, and how to fix it."""
+"""Renders findings for people: the message, the location, the source line with a caret, and the help."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from rulewright_runtime.terminal import WIDTH, paint, wants_colour, width_for
 
 __all__ = ["WIDTH", "render", "summary", "wants_colour", "width_for"]
 
-_LEAST = 20  # cells of source that are shown however narrow the terminal is
-_MOST = 160  # and however wide it is: nobody finds a caret in a line that a pager breaks
+_MIN_SOURCE_CELLS = 20  # cells of source in the narrowest terminal
+_MAX_LINE_CELLS = 160  # in the widest: a pager would wrap a longer line
 _CUT = "…"
-_FAR = 5_000  # code points to each side of a place, more than a line of output holds
+_MEASURED_CODE_POINTS = 5_000  # on each side of a mark, more than a line of output holds
 _FRAME = "frame"
 _BOLD = "bold"
 
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """Something underlined: the mistake itself with `^`, what explains it with `-` and words."""
+    """An underlined span: the mistake with `^`, a note with `-` and its message."""
 
     span: Span
     words: str
@@ -38,23 +38,25 @@ def render(
     *,
     colour: bool = False,
     width: int = WIDTH,
-    instead: Callable[[str], str | None] = lambda code: None,
+    default_help: Callable[[str], str | None] = lambda code: None,
 ) -> str:
-    """Every finding as a paragraph, an empty line between two.
+    """Return every finding as a paragraph, separated by empty lines.
 
-    Lines of source come from `sources` by path, or from the files themselves where a caller has only the findings. The
-    first finding of a code that brings no help has what `instead` says of the code.
+    Source lines come from `sources` by path, else from the files. The first finding of a code without help or fix gets
+    the text of `default_help` for its code.
     """
     painter = _Painter(_read(diagnostics) if sources is None else sources, colour, width)
-    helpless = {each.code: each for each in reversed(diagnostics) if not each.help and not each.fix}
+    first_without_help = {each.code: each for each in reversed(diagnostics) if not each.help and not each.fix}
     return "\n".join(
-        painter.paragraph(replace(each, help=instead(each.code)) if helpless.get(each.code) is each else each)
+        painter.paragraph(
+            replace(each, help=default_help(each.code)) if first_without_help.get(each.code) is each else each
+        )
         for each in diagnostics
     )
 
 
 def summary(diagnostics: Sequence[Diagnostic], files: int) -> str:
-    """One line that counts the findings."""
+    """Return one line with the number of findings by severity."""
     counts = [(sum(each.severity is s for each in diagnostics), s.value) for s in Severity]
     parts = [_plural(count, word) for count, word in counts if count]
     checked = _plural(files, "file")
@@ -80,18 +82,18 @@ class _Painter:
         self.width = width
 
     def paint(self, text: str, colour: str) -> str:
-        """The text in a colour, where colours are wanted."""
+        """Return the text in a colour, or unchanged without colours."""
         return paint(text, colour) if self.colour else text
 
     def paragraph(self, finding: Diagnostic) -> str:
-        """One finding, ending with a line break."""
+        """Return one finding as text that ends with a line break."""
         marks = [_Mark(finding.span, "", "^")]
         marks += [_Mark(note.span, note.message, "-") for note in finding.notes]
         gutter = len(str(max(mark.span.line for mark in marks)))
         lines = self.headline(finding)
         for path in dict.fromkeys(mark.span.path for mark in marks):
-            here = [mark for mark in marks if mark.span.path == path]
-            lines += self.snippet(path, here, gutter, finding.severity)
+            file_marks = [mark for mark in marks if mark.span.path == path]
+            lines += self.snippet(path, file_marks, gutter, finding.severity)
         if finding.help or finding.fix:
             lines.append(self.frame("", gutter))
         if finding.help:
@@ -102,7 +104,7 @@ class _Painter:
         return "\n".join(line.rstrip() for line in lines) + "\n"
 
     def headline(self, finding: Diagnostic) -> list[str]:
-        """`error[code]: message`, wrapped."""
+        """Return the wrapped lines of `error[code]: message`."""
         label = f"{finding.severity}[{finding.code}]"
         text = _visible(f"{label}: {finding.message}")
         first, *rest = wrap(text, self.width, subsequent_indent="  ", break_on_hyphens=False) or [label]
@@ -110,7 +112,7 @@ class _Painter:
         return [head, *(self.paint(line, _BOLD) for line in rest)]
 
     def snippet(self, path: str, marks: list[_Mark], gutter: int, severity: Severity) -> list[str]:
-        """The lines of one file that hold marks, each with its underlines."""
+        """Return the marked lines of one file with their underlines."""
         span = marks[0].span
         bar = self.frame("", gutter)
         lines = [f"{' ' * gutter}{self.paint('-->', _FRAME)} {_visible(path)}:{span.line}:{span.column}"]
@@ -118,23 +120,23 @@ class _Painter:
         if source is None or not source.text:
             return lines + [f"{bar} {mark.words}" for mark in marks if mark.words]
         lines.append(bar)
-        shown = 0
+        last_shown = 0
         for number in sorted({mark.span.line for mark in marks}):
-            if shown and number > shown + 1:
+            if last_shown and number > last_shown + 1:
                 lines.append(self.paint("...", _FRAME))
-            here = sorted((m for m in marks if m.span.line == number), key=lambda m: (m.sign != "^", m.span))
-            lines += self.marked_line(source.line_text(number), number, here, gutter, severity)
-            shown = number
+            line_marks = sorted((m for m in marks if m.span.line == number), key=lambda m: (m.sign != "^", m.span))
+            lines += self.marked_line(source.line_text(number), number, line_marks, gutter, severity)
+            last_shown = number
         return lines
 
     def marked_line(self, text: str, number: int, marks: list[_Mark], gutter: int, severity: Severity) -> list[str]:
-        """A line of source in a window around its first mark, with one underline for each mark; marks that stand
-        outside of the window have one of their own."""
-        room = max(min(self.width, _MOST) - gutter - 3, _LEAST)
+        """Return a source line in a window around its first mark, with an underline for each mark; marks outside the
+        window follow in windows of their own."""
+        room = max(min(self.width, _MAX_LINE_CELLS) - gutter - 3, _MIN_SOURCE_CELLS)
         window = _Window(text, marks[0].span, room)
         lines = [f"{self.frame(str(number), gutter)} {window.shown}"]
-        far = [mark for mark in marks[1:] if not window.shows(mark.span)]
-        for mark in (mark for mark in marks if mark not in far):
+        outside = [mark for mark in marks[1:] if not window.shows(mark.span)]
+        for mark in (mark for mark in marks if mark not in outside):
             colour = severity.value if mark.sign == "^" else _FRAME
             before, length = window.underline(mark.span)
             under = " " * before + self.paint(mark.sign * length, colour)
@@ -143,44 +145,44 @@ class _Painter:
                 continue
             lines.append(f"{self.frame('', gutter)} {under}")
             lines += [f"{self.frame('', gutter)} {self.paint(w, colour)}" for w in wrap(_visible(mark.words), room)]
-        if far:
-            lines += [self.paint("...", _FRAME), *self.marked_line(text, number, far, gutter, severity)]
+        if outside:
+            lines += [self.paint("...", _FRAME), *self.marked_line(text, number, outside, gutter, severity)]
         return lines
 
     def aside(self, kind: str, text: str, gutter: int) -> list[str]:
-        """A line `= help: ...` below the source, wrapped."""
+        """Return the wrapped line `= help: ...` below the source."""
         lead = f"{' ' * gutter} {self.paint('=', _FRAME)} {self.paint(f'{kind}:', _BOLD)} "
         indent = gutter + 3 + len(kind) + 2
-        lines = wrap(_visible(text), max(self.width - indent, _LEAST), break_on_hyphens=False)
+        lines = wrap(_visible(text), max(self.width - indent, _MIN_SOURCE_CELLS), break_on_hyphens=False)
         return [(lead if i == 0 else " " * indent) + line for i, line in enumerate(lines)]
 
     def frame(self, number: str, gutter: int) -> str:
-        """The margin with a line's number, or without one."""
+        """Return the margin with a line number, or with blanks."""
         return self.paint(f"{number:>{gutter}} |", _FRAME)
 
 
 class _Window:
-    """The part of a line that is shown, cut so that the place it is about can be seen."""
+    """The visible part of a line, cut so that the target span is visible."""
 
-    def __init__(self, text: str, about: Span, room: int) -> None:
-        # Of an endless line only the neighbourhood is measured: nothing further off could be shown.
-        self.skipped = max(about.column - 1 - _FAR, 0) if len(text) > 2 * _FAR else 0
-        near = text[self.skipped : self.skipped + 2 * _FAR]
-        self.cells = cells(near)
-        self.edges = [0]  # the cell at which each code point starts, and where the line ends
+    def __init__(self, text: str, target: Span, room: int) -> None:
+        # Of a very long line only the neighbourhood of the target is measured.
+        self.skipped = max(target.column - 1 - _MEASURED_CODE_POINTS, 0) if len(text) > 2 * _MEASURED_CODE_POINTS else 0
+        nearby = text[self.skipped : self.skipped + 2 * _MEASURED_CODE_POINTS]
+        self.cells = cells(nearby)
+        self.edges = [0]  # the start cell of each code point, then the end of the line
         for cell in self.cells:
             self.edges.append(self.edges[-1] + cell.width)
         self.start, self.stop = 0, len(self.cells)
         if self.edges[-1] > room:
-            self.cut(about, room)
+            self.cut(target, room)
         lead = _CUT if self.start or self.skipped else ""
-        trail = _CUT if self.stop < len(self.cells) or self.skipped + len(near) < len(text) else ""
+        trail = _CUT if self.stop < len(self.cells) or self.skipped + len(nearby) < len(text) else ""
         self.lead = len(lead)
         self.shown = lead + "".join(cell.shown for cell in self.cells[self.start : self.stop]) + trail
 
-    def cut(self, about: Span, room: int) -> None:
-        """Choose the code points to show: from a third of the room before the place on."""
-        column = min(about.column - 1 - self.skipped, len(self.cells))
+    def cut(self, target: Span, room: int) -> None:
+        """Choose the visible code points: a third of the room is before the target."""
+        column = min(target.column - 1 - self.skipped, len(self.cells))
         room -= 2 * len(_CUT)
         start = max(self.edges[column] - room // 3, 0)
         start = min(start, max(self.edges[-1] - room, 0))
@@ -191,11 +193,11 @@ class _Window:
         self.stop = max(i for i, edge in enumerate(self.edges) if edge <= end)
 
     def shows(self, span: Span) -> bool:
-        """Whether a place on the line begins inside the window."""
+        """Whether a span of the line begins inside the window."""
         return self.start <= span.column - 1 - self.skipped <= self.stop
 
     def underline(self, span: Span) -> tuple[int, int]:
-        """Cells before the underline, and its length: whole graphemes, at least one cell, inside the window."""
+        """Return the underline's offset and length in cells: whole graphemes, at least one cell, within the window."""
         last = len(self.cells)
         start = min(max(span.column - 1 - self.skipped, 0), last)
         end = last if span.end_line > span.line else min(max(span.end_column - 1 - self.skipped, 0), last)
@@ -213,5 +215,5 @@ class _Window:
 
 
 def _visible(text: str) -> str:
-    """Text of ours or of an author on one line, without anything that moves a cursor."""
+    """Return text without characters that move the cursor or break the line."""
     return text if text.isascii() and text.isprintable() else "".join(cell.shown for cell in cells(text))

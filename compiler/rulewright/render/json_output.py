@@ -6,7 +6,7 @@
                       "notes": [{"span": PLACE, "key": PATH or null, "message"}],
                       "fix": null or {"message", "safe", "edits": [{"span": PLACE, "text"}]}}]}
 
-    PATH: the key or value where the place begins, `turns[0].rubric[1].dimension`
+    PATH: the key or value at the start of the span, `turns[0].rubric[1].dimension`
     PLACE: {"path", "line", "column", "end_line", "end_column", "utf16_column", "utf16_end_column"}
 
 Lines and columns count from 1 and ends are exclusive; columns are code points, with UTF-16 units beside them.
@@ -25,7 +25,7 @@ VERSION = 1
 
 
 def json_output(diagnostics: Sequence[Diagnostic], sources: Mapping[str, Source]) -> str:
-    """The findings in the shape the module describes, ending with a line break."""
+    """Return the findings as the JSON text that the module's docstring describes, with a final line break."""
     counts: dict[str, int] = {s.value: sum(each.severity is s for each in diagnostics) for s in Severity}
     counts["files"] = len(sources)
     keys = Keys(sources)
@@ -38,7 +38,7 @@ def json_output(diagnostics: Sequence[Diagnostic], sources: Mapping[str, Source]
 
 
 def as_data(finding: Diagnostic, sources: Mapping[str, Source], keys: Keys) -> dict[str, object]:
-    """One finding as plain data."""
+    """Return one finding as plain data."""
     fix = finding.fix
     return {
         "code": finding.code,

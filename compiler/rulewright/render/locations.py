@@ -1,4 +1,4 @@
-"""Places as machines want them: columns in code points and in UTF-16 units, and the key that stands there."""
+"""Spans as plain data: columns in code points and in UTF-16 units, and the path of the key there."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rulewright.load.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Looks up the keys that stand at places in `sources`; every file is read once, when it is first asked about."""
+    """Looks up the keys at spans of `sources`; every file is parsed once, on the first lookup."""
 
     sources: Mapping[str, Source]
     _roots: dict[str, Node | None] = field(default_factory=dict)
 
     def at(self, span: Span) -> str | None:
-        """The path of the key or value where the span begins, None where there is none."""
+        """Return the path of the key or value at the start of the span, or None."""
         source = self.sources.get(span.path)
         if source is None:
             return None
@@ -28,7 +28,7 @@ class Keys:
 
 
 def place_of(span: Span, sources: Mapping[str, Source]) -> dict[str, object]:
-    """The span as plain data; without its source, UTF-16 columns are those in code points."""
+    """Return the span as plain data; without its source, UTF-16 columns equal those in code points."""
     source = sources.get(span.path)
     return {
         "path": span.path,

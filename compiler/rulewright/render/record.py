@@ -1,4 +1,4 @@
-"""What a verdict records of how it came about, told line by line."""
+"""Formats a verdict's record of how it was reached as lines."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Final
 from rulewright_runtime.strict_json import Json, JsonMapping
 
 Line = tuple[str, str]
-TOGETHER: Final = frozenset(
+VOTE_KEYS: Final = frozenset(
     {"votes_for", "votes_cast", "planned", "adaptive_stopped", "configured", "unasked", "all_verdicts"}
 )
 
 
-def told(extra: JsonMapping) -> Iterator[Line]:
-    """Pairs of a label and what it says, for everything in a verdict's `extra`; an empty label continues the last."""
+def record_lines(extra: JsonMapping) -> Iterator[Line]:
+    """Return pairs of label and text for a verdict's `extra`; an empty label continues the previous line."""
     if "planned" in extra:
         yield "votes", _votes(extra)
     for key, value in sorted(extra.items()):
-        if key in TOGETHER and "planned" in extra:
+        if key in VOTE_KEYS and "planned" in extra:
             continue
         label = key.replace("_", " ")
-        for line in _TELLERS.get(key, _as_it_is)(value):
+        for line in _FORMATTERS.get(key, _as_text)(value):
             yield label, line
             label = ""
 
@@ -34,7 +34,7 @@ def _votes(extra: JsonMapping) -> str:
     return f"{extra['votes_for']} of {extra['planned']} planned for the verdict; cast: {cast}{stopped}"
 
 
-def _as_it_is(value: object) -> Iterator[str]:
+def _as_text(value: object) -> Iterator[str]:
     yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -46,28 +46,28 @@ def _window(value: Json) -> Iterator[str]:
     if not isinstance(value, dict):
         yield "the whole conversation, because no cue was found" if value == "unbounded" else str(value)
         return
-    about = [f"{key.replace('_', ' ')} {json.dumps(found)}" for key, found in value.items() if key != "unit"]
+    about = [f"{key.replace('_', ' ')} {json.dumps(detail)}" for key, detail in value.items() if key != "unit"]
     yield ", ".join([str(value.get("unit", "window")), *about])
 
 
 def _windows(value: Json) -> Iterator[str]:
     for window in value:
-        where = next(_window(window["window"])) if "window" in window else "the whole conversation"
+        window_text = next(_window(window["window"])) if "window" in window else "the whole conversation"
         votes = f" ({_votes(window)})" if "planned" in window else ""
-        yield f"{window['verdict']}: {where}{votes}"
+        yield f"{window['verdict']}: {window_text}{votes}"
 
 
 def _places(value: Json) -> Iterator[str]:
     if not value:
         yield "nothing found"
-    for found in value:
-        yield _place(found) if isinstance(found, dict) else json.dumps(found, ensure_ascii=False)
+    for hit in value:
+        yield _place(hit) if isinstance(hit, dict) else json.dumps(hit, ensure_ascii=False)
 
 
-def _place(found: JsonMapping) -> str:
-    who = f", {found['role']}" if "role" in found else ""
-    pattern = f" ({found['pattern']})" if found.get("pattern") else ""
-    return f"turn {found.get('turn')}{who}: “{found.get('quote')}”{pattern}"
+def _place(hit: JsonMapping) -> str:
+    role = f", {hit['role']}" if "role" in hit else ""
+    pattern = f" ({hit['pattern']})" if hit.get("pattern") else ""
+    return f"turn {hit.get('turn')}{role}: “{hit.get('quote')}”{pattern}"
 
 
 def _edge(value: Json) -> Iterator[str]:
@@ -85,8 +85,8 @@ def _missing(value: Json) -> Iterator[str]:
 def _trace(value: Json) -> Iterator[str]:
     yield f"{value['machine']} ends in {value['end']}: {value['verdict']} ({value['code']})"
     for step in value["steps"]:
-        where = f"session {step['session']}, turn {step['turn']}, {step['role']}"
-        yield f"{step['before']} -> {step['to']} at {where}: “{step['quote']}”"
+        location = f"session {step['session']}, turn {step['turn']}, {step['role']}"
+        yield f"{step['before']} -> {step['to']} at {location}: “{step['quote']}”"
     if value.get("open"):
         yield f"not decided: {value['open']}"
 
@@ -97,9 +97,9 @@ def _claims(value: Json) -> Iterator[str]:
 
 
 def _phases(value: Json) -> Iterator[str]:
-    for found in value["candidates"]:
-        votes = f" ({_votes(found)})" if "planned" in found else ""
-        yield f"candidate at turn {found['turn']}, “{found['quote']}”: {found['verdict']}{votes}"
+    for candidate in value["candidates"]:
+        votes = f" ({_votes(candidate)})" if "planned" in candidate else ""
+        yield f"candidate at turn {candidate['turn']}, “{candidate['quote']}”: {candidate['verdict']}{votes}"
     if not value["candidates"]:
         yield "no candidate"
     sweep = value["sweep"]
@@ -111,11 +111,11 @@ def _phases(value: Json) -> Iterator[str]:
 
 
 def _adjudicated(value: Json) -> Iterator[str]:
-    was = value.get("before", {}).get("verdict", "")
-    yield f"by {value.get('by')} at {value.get('at')}, was {was}: {value.get('why')}"
+    verdict_before = value.get("before", {}).get("verdict", "")
+    yield f"by {value.get('by')} at {value.get('at')}, was {verdict_before}: {value.get('why')}"
 
 
-_TELLERS: Final[dict[str, Callable[[Json], Iterator[str]]]] = {
+_FORMATTERS: Final[dict[str, Callable[[Json], Iterator[str]]]] = {
     "adjudicated": _adjudicated,
     "window": _window,
     "windows": _windows,

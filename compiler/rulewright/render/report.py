@@ -1,4 +1,4 @@
-"""Renders findings in every format."""
+"""Renders findings in every output format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rulewright.load.source import Source
 from rulewright.render import human
 from rulewright_runtime import __version__
 
-# Who writes a format, where that is not the function `written` of the module of its name.
+# The module and function of a format, where they are not `written` in the module of its name.
 WRITERS: Final = {
     "json": ("json_output", "json_output"),
     "junit": ("xml_output", "junit"),
@@ -30,19 +30,19 @@ def render(
     sources: Mapping[str, Source],
     *,
     page_of: Callable[[str], str | None] = lambda code: None,
-    instead: Callable[[str], str | None] = lambda code: None,
+    default_help: Callable[[str], str | None] = lambda code: None,
     colour: bool = False,
     width: int = 80,
 ) -> str:
-    """The findings in one of `FORMATS`; `sources` holds every file that was checked. Raises `UsageError`.
+    """Return the findings in one of `FORMATS`; `sources` holds every checked file. Raises `UsageError`.
 
-    Each format is imported when it is asked for: a start for people need not read the XML writer. One that needs no
-    more than the findings and their files is a module of its name with a function `written`.
+    A format's module is imported on demand, for a fast start. A format that needs only the findings and their files is
+    a module of its name with a function `written`.
     """
     if format not in FORMATS:
         raise UsageError(f"unknown format `{format}`; expected one of {', '.join(FORMATS)}")
     if format == "human":
-        text = human.render(diagnostics, sources, colour=colour, width=width, instead=instead)
+        text = human.render(diagnostics, sources, colour=colour, width=width, default_help=default_help)
         return (
             f"{text}\n{human.summary(diagnostics, len(sources))}\n" if text else f"{human.summary((), len(sources))}\n"
         )

@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, the format code-scanning services read."""
+"""Renders findings as SARIF 2.1.0, the format of code-scanning services."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rulewright.categories import category_of, is_default, level_of
 from rulewright.diagnostics import Diagnostic, Fix, Severity, Span
 from rulewright_runtime.strict_json import JsonObject
 
-RULE = "urn:rulewright:rule:"  # names a rule; its page stands in `help`, and `rulewright explain` prints it
+RULE = "urn:rulewright:rule:"  # identifies a rule; its page is in `help`, and `rulewright explain` prints it
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
 
 
 def sarif(diagnostics: Sequence[Diagnostic], version: str, page_of: Callable[[str], str | None]) -> str:
-    """One run with its rules; `page_of` gives a code's manual page, whose first line describes the rule."""
+    """Return one run with its rules; `page_of` returns a code's manual page, whose first line describes the rule."""
     codes = sorted({each.code for each in diagnostics})
     driver = {"name": "rulewright", "version": version, "rules": [_rule(code, page_of(code)) for code in codes]}
     run = {

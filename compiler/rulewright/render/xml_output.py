@@ -1,4 +1,4 @@
-"""Findings as the XML that build servers read: JUnit and checkstyle."""
+"""Renders findings as XML for build servers: JUnit and checkstyle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE
 
 
 def junit(diagnostics: Sequence[Diagnostic], paths: Iterable[str]) -> str:
-    """One failed case for each error and warning, a skipped one for each advice, a passed one for each clean file."""
+    """Return a failed case for each error and warning, a skipped one for advice, and a passed one for a clean file."""
     bad = {each.span.path for each in diagnostics}
     clean = [path for path in sorted(paths) if path not in bad]
     failures = sum(each.severity is not Severity.ADVICE for each in diagnostics)
@@ -44,7 +44,7 @@ def _case(finding: Diagnostic) -> str:
 
 
 def checkstyle(diagnostics: Sequence[Diagnostic]) -> str:
-    """The findings of each file below the file."""
+    """Return the findings grouped by file."""
     files = dict.fromkeys(each.span.path for each in diagnostics)
     body = ""
     for path in files:
@@ -62,5 +62,5 @@ def _error(finding: Diagnostic) -> str:
 
 
 def xml_text(text: str) -> str:
-    """`text` for a place in an attribute or between tags; characters that XML lacks become U+FFFD."""
+    """Escape `text` for attributes and elements; characters that XML does not allow become U+FFFD."""
     return _UNWRITABLE.sub("\ufffd", text).translate(_ESCAPES)

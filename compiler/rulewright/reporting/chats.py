@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from rulewright.render.record import told
+from rulewright.render.record import record_lines
 from rulewright.reporting.findings import conditions
 from rulewright.reporting.highlights import HighlightPiece, Mark, find, pieces
 from rulewright.reporting.judge_words import JudgeWords, Words
@@ -168,7 +168,7 @@ class ChatViews:
             self.conditions.get(check_id, ()),
             quotes,
             tuple(_as_quoted(span) for span in _rejected(extra)),
-            tuple(told({key: value for key, value in extra.items() if key != REJECTED})),
+            tuple(record_lines({key: value for key, value in extra.items() if key != REJECTED})),
             tuple(words.get(check_id, ())),
         )
 

@@ -14,7 +14,7 @@ from tests.shared_data import ROOT
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.documents.scoring import ModelPrice
-from rulewright.planning.bounds import bound_of, places
+from rulewright.planning.bounds import bound_of, questions_by_key
 from rulewright.planning.profiles import shown
 from rulewright.project import load_project
 from rulewright_runtime.execution import execute
@@ -47,7 +47,7 @@ def test_no_scan_of_the_shipped_checks_exceeds_its_bound(seed: int, shipped: tup
     plan, transcripts = shipped
     judge = AtRandom(seed)
     list(execute(plan, transcripts, judge))
-    bound, known = bound_of(plan, transcripts, None), places(plan, transcripts)
+    bound, known = bound_of(plan, transcripts, None), questions_by_key(plan, transcripts)
     assert len(judge.asked) > 20
     for each in judge.asked:
         place = (each.transcript_id, each.check_id, each.purpose, each.window)
