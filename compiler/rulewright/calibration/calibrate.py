@@ -1,4 +1,4 @@
-"""What labels of people say of a run: agreement, the judge's errors, corrected rates and gates, what to label next."""
+"""Calibrates a run by human labels: agreement, the judge's errors, corrected rates and gates, what to label next."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rulewright.calibration.gold import Gold, GoldLabel, Item, gold_of, id_of, r
 from rulewright.calibration.measures import Confusion, krippendorffs_alpha, prediction_powered, rogan_gladen
 from rulewright.calibration.propagate import (
     MeasuredErrors,
-    carried_to,
     gate_interval,
     gate_rows,
-    measured_in,
+    measure_errors,
     next_item,
+    transport_errors,
 )
 from rulewright.comparing.pairs import other_judge, other_replies
 from rulewright.errors import UsageError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 MET, FAILED, INCONCLUSIVE = "met", "failed", "inconclusive"
-Thresholds = Mapping[str, float]  # by check, the least confidence at which a FAIL counts
+Thresholds = Mapping[str, float]  # by check, the least confidence of a FAIL that counts
 
 
 def calibrate(
@@ -40,32 +40,32 @@ def calibrate(
     choose_on: str | None = None,
     required: Mapping[str, float] | None = None,
 ) -> JsonObject:
-    """The calibration of a run by labels as JSON data.
+    """Return the calibration of a run by labels as JSON data.
 
-    `checks` hold what was compared, precision, recall, specificity, balanced accuracy and kappa, and the share of
-    failures corrected by them; `gates` how often each gate truly fails, against the most that `required` allows; `next`
-    what to label next for each gate. With `measured_on` the labels are of that run of the same judge. With `choose_on`
-    a threshold of confidence is chosen on that split and reported on `split`, which has to be another one; then no gate
-    is decided. Raises UsageError where the other run has another judge, other prompts or other rules, for labels of
-    items that the run does not hold or of conversations that have changed since, and for a threshold that would be
-    reported where it was chosen.
+    `checks` hold the confusion, precision, recall, specificity, balanced accuracy and kappa of each check, and its
+    corrected share of failures; `gates` how often each gate truly fails, against the limit of `required`, and the
+    `next` item to label for it. With `measured_on` the labels belong to that run of the same judge. With `choose_on` a
+    threshold of confidence is chosen on that split and reported on `split`, which must be another one; then no gate is
+    decided. Raises UsageError where the other run has another judge, other prompts or other rules, for labels of items
+    that the run does not have or of conversations that have changed, and for a threshold that would be reported on the
+    split on which it was chosen.
     """
     _refuse_one_split(labels, split, choose_on)
     gold = gold_of(labels, split)
-    measured = measured_on or run
-    _refuse_strangers(measured, gold.labels)
-    refuse_other_conversations(measured, labels)
+    labelled_run = measured_on or run
+    _refuse_unknown_items(labelled_run, gold.labels)
+    refuse_other_conversations(labelled_run, labels)
     if measured_on is not None:
-        _refuse_others(run, measured_on, {check for _, check in gold.labels})
+        _refuse_other_judge(run, measured_on, {check for _, check in gold.labels})
     if required and (choose_on is not None or run.scorecard is None):
         why = "a chosen threshold decides no gate" if choose_on is not None else f"`{run.folder}` has no scorecard"
         raise UsageError(f"`--require` can't be answered: {why}")
-    thresholds = {} if choose_on is None else _chosen(measured, gold_of(labels, choose_on))
-    confusions = _confusions(measured, gold.labels, thresholds)
-    found: JsonObject = {
+    thresholds = {} if choose_on is None else _choose_thresholds(labelled_run, gold_of(labels, choose_on))
+    confusions = _confusions(labelled_run, gold.labels, thresholds)
+    result: JsonObject = {
         "version": VERSION,
         "run": str(run.folder),
-        "measured_on": str(measured.folder),
+        "measured_on": str(labelled_run.folder),
         "split": split,
         "labels": _labels(gold),
         "checks": [
@@ -76,10 +76,12 @@ def calibrate(
         "gates": [],
     }
     if run.scorecard is not None and choose_on is None:
-        own = measured_on is None
-        says = measured_in(run, gold.labels) if own else carried_to(run, measured, gold.labels)
-        found["gates"] = _gates(run, says, gold.labels if own else {}, required or {})
-    return found
+        is_own = measured_on is None
+        measured_errors = (
+            measure_errors(run, gold.labels) if is_own else transport_errors(run, labelled_run, gold.labels)
+        )
+        result["gates"] = _gates(run, measured_errors, gold.labels if is_own else {}, required or {})
+    return result
 
 
 def _refuse_one_split(labels: Iterable[GoldLabel], split: str | None, choose_on: str | None) -> None:
@@ -92,35 +94,35 @@ def _refuse_one_split(labels: Iterable[GoldLabel], split: str | None, choose_on:
             raise UsageError(f"no label is in the split `{name}`")
 
 
-def _refuse_strangers(run: StoredRun, labels: Iterable[Item]) -> None:
+def _refuse_unknown_items(run: StoredRun, labels: Iterable[Item]) -> None:
     for transcript, check in labels:
         if check not in run.verdicts.get(transcript, {}):
             raise UsageError(f"`{run.folder}` has no verdict `{id_of((transcript, check))}`, which is labelled")
 
 
-def _refuse_others(run: StoredRun, measured: StoredRun, checks: Iterable[str]) -> None:
-    """Raise UsageError unless labels of the verdicts of `measured` tell of those of `run`: one judge, asked alike."""
-    what = f"labels of `{measured.folder}` say nothing about `{run.folder}`"
+def _refuse_other_judge(run: StoredRun, measured: StoredRun, checks: Iterable[str]) -> None:
+    """Raise UsageError unless labels of `measured` apply to `run`: the same judge, prompts, rules and semantics."""
+    prefix = f"labels of `{measured.folder}` say nothing about `{run.folder}`"
     plans = [{check.id: check.hash for check in each.plan.checks} for each in (run, measured)]
     judged = False
     for check in sorted(checks):
         prompts = [((each.summary.get("judge") or {}).get("prompts") or {}).get(check) for each in (run, measured)]
         if prompts[0] != prompts[1]:
-            raise UsageError(f"{what}: the prompts of `{check}` differ")
+            raise UsageError(f"{prefix}: the prompts of `{check}` differ")
         if check not in plans[0] or plans[0][check] != plans[1][check]:
-            raise UsageError(f"{what}: the rules of `{check}` differ")
+            raise UsageError(f"{prefix}: the rules of `{check}` differ")
         judged = judged or prompts[0] is not None
-    marks = other_judge(run, measured)
-    if judged and marks:
-        raise UsageError(f"{what}: other judges answered ({', '.join(marks)} differ)")
+    differences = other_judge(run, measured)
+    if judged and differences:
+        raise UsageError(f"{prefix}: other judges answered ({', '.join(differences)} differ)")
     if judged and other_replies(run, measured):
-        raise UsageError(f"{what}: both judges are recorded replies, which do not say whose they are")
+        raise UsageError(f"{prefix}: both judges are recorded replies, which do not say whose they are")
     if run.plan.semantics != measured.plan.semantics:
-        raise UsageError(f"{what}: the semantics differ")
+        raise UsageError(f"{prefix}: the semantics differ")
 
 
 def _labels(gold: Gold) -> JsonObject:
-    """Who labelled how much, and how far they agree. Labels of models are counted apart and are no gold."""
+    """The counts and the agreement of annotators. Labels of models are counted separately and are not gold."""
     return {
         "items": len(gold.labels),
         "annotators": gold.people,
@@ -133,14 +135,16 @@ def _labels(gold: Gold) -> JsonObject:
 
 
 def _share_agreeing(gold: Gold) -> float | None:
-    """How often models say what people agreed on."""
-    both = [(gold.labels[item], said) for item, said in gold.synthetic.items() if item in gold.labels]
-    pairs = [target == each for target, said in both for each in said.values()]
+    """The share of models' labels that equal those agreed on by people, or None."""
+    labelled_by_both = [
+        (gold.labels[item], by_model) for item, by_model in gold.synthetic.items() if item in gold.labels
+    ]
+    pairs = [target == each for target, by_model in labelled_by_both for each in by_model.values()]
     return sum(pairs) / len(pairs) if pairs else None
 
 
-def _said(verdict: VerdictResult, threshold: float) -> str:
-    """What the judge says, where a FAIL counts only from a threshold of confidence on."""
+def _verdict_at(verdict: VerdictResult, threshold: float) -> str:
+    """The judge's verdict, where a FAIL below the threshold of confidence counts as PASS."""
     weak = verdict.verdict == "FAIL" and (verdict.confidence or 0.0) < threshold
     return "PASS" if weak else verdict.verdict
 
@@ -148,78 +152,82 @@ def _said(verdict: VerdictResult, threshold: float) -> str:
 def _confusions(run: StoredRun, labels: Mapping[Item, str], thresholds: Thresholds) -> dict[str, Confusion]:
     pairs: dict[str, list[tuple[str, str]]] = {}
     for (transcript, check), label in labels.items():
-        said = _said(run.verdicts[transcript][check], thresholds.get(check, 0.0))
-        pairs.setdefault(check, []).append((said, label))
-    return {check: _weighed(Confusion.of(each), _judged(run, check, thresholds)) for check, each in pairs.items()}
+        verdict = _verdict_at(run.verdicts[transcript][check], thresholds.get(check, 0.0))
+        pairs.setdefault(check, []).append((verdict, label))
+    return {
+        check: _weighted(Confusion.of(each), _verdict_counts(run, check, thresholds)) for check, each in pairs.items()
+    }
 
 
-def _weighed(found: Confusion, judged: Mapping[str, int]) -> Confusion:
-    """The confusion in which every labelled item stands for the verdicts of its kind."""
-    fails, passes = found.hits + found.false_alarms, found.misses + found.clear
-    if not (fails and passes) or fails * judged["PASS"] == passes * judged["FAIL"]:
-        return found
-    return replace(found, fail_weight=judged["FAIL"] / fails, pass_weight=judged["PASS"] / passes)
+def _weighted(confusion: Confusion, counts: Mapping[str, int]) -> Confusion:
+    """The confusion, weighted so that labelled items represent all FAIL and all PASS verdicts."""
+    fails, passes = confusion.hits + confusion.false_alarms, confusion.misses + confusion.clear
+    if not (fails and passes) or fails * counts["PASS"] == passes * counts["FAIL"]:
+        return confusion
+    return replace(confusion, fail_weight=counts["FAIL"] / fails, pass_weight=counts["PASS"] / passes)
 
 
-def _judged(run: StoredRun, check: str, thresholds: Thresholds) -> Counter[str]:
-    """How often each verdict of a check was given."""
+def _verdict_counts(run: StoredRun, check: str, thresholds: Thresholds) -> Counter[str]:
+    """The number of each verdict of a check."""
     return Counter(
-        _said(verdicts[check], thresholds.get(check, 0.0))
+        _verdict_at(verdicts[check], thresholds.get(check, 0.0))
         for verdicts in run.verdicts.values()
         if check in verdicts and verdicts[check].eligible is not False
     )
 
 
 def _check(
-    name: str, found: Confusion, run: StoredRun, gold: Gold, thresholds: Thresholds, *, elsewhere: bool
+    name: str, confusion: Confusion, run: StoredRun, gold: Gold, thresholds: Thresholds, *, elsewhere: bool
 ) -> dict[str, object]:
-    said = _judged(run, name, thresholds)
-    judged = said["FAIL"] + said["PASS"]
-    corrected = (rogan_gladen if elsewhere else prediction_powered)(said["FAIL"], judged, found)
+    counts = _verdict_counts(run, name, thresholds)
+    judged = counts["FAIL"] + counts["PASS"]
+    corrected = (rogan_gladen if elsewhere else prediction_powered)(counts["FAIL"], judged, confusion)
     return {
         "check_id": name,
-        "labelled": found.count,
-        "not_comparable": sum(item[1] == name for item in gold.labels) - found.count,
+        "labelled": confusion.count,
+        "not_comparable": sum(item[1] == name for item in gold.labels) - confusion.count,
         "confusion": {
-            "hits": found.hits,
-            "false_alarms": found.false_alarms,
-            "misses": found.misses,
-            "clear": found.clear,
+            "hits": confusion.hits,
+            "false_alarms": confusion.false_alarms,
+            "misses": confusion.misses,
+            "clear": confusion.clear,
         },
-        "precision": found.precision.as_json(),
-        "recall": found.recall.as_json(),
-        "specificity": found.specificity.as_json(),
-        "balanced_accuracy": found.balanced_accuracy.as_json(),
-        "kappa": found.kappa,
-        "kappa_why": None if found.kappa is not None else _no_kappa(found),
-        "judged": {"failed": said["FAIL"], "of": judged, "unclear": said["UNCLEAR"]},
+        "precision": confusion.precision.as_json(),
+        "recall": confusion.recall.as_json(),
+        "specificity": confusion.specificity.as_json(),
+        "balanced_accuracy": confusion.balanced_accuracy.as_json(),
+        "kappa": confusion.kappa,
+        "kappa_why": None if confusion.kappa is not None else _no_kappa(confusion),
+        "judged": {"failed": counts["FAIL"], "of": judged, "unclear": counts["UNCLEAR"]},
         "corrected": {**corrected.as_json(), "method": "rogan-gladen" if elsewhere else "prediction-powered"},
     }
 
 
-def _no_kappa(found: Confusion) -> str:
-    if not found.count:
+def _no_kappa(confusion: Confusion) -> str:
+    if not confusion.count:
         return "nothing was compared"
-    if not (found.hits + found.misses and found.clear + found.false_alarms):
+    if not (confusion.hits + confusion.misses and confusion.clear + confusion.false_alarms):
         return "the labels are of one class"
     return "the verdicts are of one class"
 
 
-def _chosen(run: StoredRun, gold: Gold) -> dict[str, float]:
-    """For each check the least confidence of a FAIL with the best balanced accuracy; of equal ones the lowest."""
-    found = {}
+def _choose_thresholds(run: StoredRun, gold: Gold) -> dict[str, float]:
+    """For each check the threshold of confidence with the best balanced accuracy; of equal ones the lowest."""
+    thresholds = {}
     for check in sorted({check for _, check in gold.labels}):
-        mine = {item: label for item, label in gold.labels.items() if item[1] == check}
+        labels = {item: label for item, label in gold.labels.items() if item[1] == check}
         points = {0.0} | {
             run.verdicts[item[0]][check].confidence or 0.0
-            for item in mine
+            for item in labels
             if run.verdicts[item[0]][check].verdict == "FAIL"
         }
-        accuracy = {at: _confusions(run, mine, {check: at})[check].balanced_accuracy.value for at in sorted(points)}
-        known = {at: value for at, value in accuracy.items() if value is not None}
-        if known:
-            found[check] = max(known, key=lambda at: (known[at], -at))
-    return found
+        accuracy = {
+            point: _confusions(run, labels, {check: point})[check].balanced_accuracy.value for point in sorted(points)
+        }
+        accuracies = {point: value for point, value in accuracy.items() if value is not None}
+        if accuracies:
+            thresholds[check] = max(accuracies, key=lambda point: (accuracies[point], -point))
+    return thresholds
 
 
 def _gates(
@@ -233,12 +241,12 @@ def _gates(
             raise UsageError(
                 f"no gate `{name}` holds a verdict of the run; it has {', '.join(map(_quoted, rows)) or 'none'}"
             )
-    found = []
+    rows_json = []
     for name, each in rows.items():
         interval = gate_interval(each, measured)
         recorded = sum(run.rows[row.transcript][ENGINE]["gates"].get(name, {}).get("state") == "failed" for row in each)
-        best = None if measured.elsewhere else next_item(each, measured.shares)
-        about = {
+        next_label = None if measured.elsewhere else next_item(each, measured.shares)
+        row_json = {
             "gate": name,
             "transcripts": len(each),
             "recorded": recorded / len(each),
@@ -246,16 +254,16 @@ def _gates(
             "unmeasured": sorted({check for row in each for _, check in row.unmeasured}),
         }
         if name in required:
-            about |= {"at_most": required[name], "status": _status(interval, required[name])}
-        found.append({**about, "next": None if best is None else id_of(best[0])})
-    return found
+            row_json |= {"at_most": required[name], "status": _status(interval, required[name])}
+        rows_json.append({**row_json, "next": None if next_label is None else id_of(next_label[0])})
+    return rows_json
 
 
-def _status(interval: Mapping[str, float], most: float) -> str:
-    """A gate whose interval lies on both sides of what is allowed is inconclusive."""
-    if interval["high"] <= most:
+def _status(interval: Mapping[str, float], limit: float) -> str:
+    """The status of a gate; it is inconclusive when its interval contains the limit."""
+    if interval["high"] <= limit:
         return MET
-    return FAILED if interval["low"] > most else INCONCLUSIVE
+    return FAILED if interval["low"] > limit else INCONCLUSIVE
 
 
 def _quoted(name: str) -> str:

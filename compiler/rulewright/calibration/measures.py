@@ -1,7 +1,7 @@
-"""Agreement and corrected rates: small formulas, each with its source.
+"""Agreement measures and corrected rates; each formula names its source.
 
 Every figure agrees with scikit-learn, statsmodels and the package krippendorff to 1e-9;
-`tests/compiler/calibration/measures.json` holds their values. A figure that can't be worked out is None, never 0 or 1.
+`tests/compiler/calibration/measures.json` holds their values. An undefined figure is None, never 0 or 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEVEL: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A share with its interval; None where nothing was seen."""
+    """A share with its interval; None without observations."""
 
     value: float | None
     low: float | None
@@ -33,9 +33,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Verdicts against labels; FAIL is what a check looks for.
+    """The confusion matrix of verdicts against labels; FAIL is the positive class.
 
-    Items are drawn verdict by verdict, so each stands for as many verdicts as the weight of its own says.
+    Items are drawn separately for each verdict, so each counts for as many verdicts as the weight of its verdict.
     """
 
     hits: int  # FAIL, and labelled so
@@ -47,29 +47,29 @@ class Confusion:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]]) -> Confusion:
-        """Of `(verdict, label)` pairs; what is neither PASS nor FAIL on both sides is left out."""
+        """Count `(verdict, label)` pairs; pairs with any other word than PASS and FAIL are skipped."""
         counted = Counter(pairs)
         cells = (("FAIL", "FAIL"), ("FAIL", "PASS"), ("PASS", "FAIL"), ("PASS", "PASS"))
         return cls(*(counted[cell] for cell in cells))
 
     @property
     def count(self) -> int:
-        """How many items were compared."""
+        """The number of compared items."""
         return self.hits + self.false_alarms + self.misses + self.clear
 
     @property
     def precision(self) -> Estimate:
-        """The share of FAIL verdicts that are right."""
+        """The share of correct FAIL verdicts."""
         return rate(self.hits, self.hits + self.false_alarms)
 
     @property
     def recall(self) -> Estimate:
-        """The share of failures that are found (sensitivity)."""
+        """The share of detected failures (sensitivity)."""
         return _shares((self.hits, self.false_alarms), (self.misses, self.clear), self.fail_weight, self.pass_weight)
 
     @property
     def specificity(self) -> Estimate:
-        """The share of what is no failure that passes."""
+        """The share of non-failures that pass."""
         return _shares((self.clear, self.misses), (self.false_alarms, self.hits), self.pass_weight, self.fail_weight)
 
     @property
@@ -79,7 +79,7 @@ class Confusion:
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa of verdicts and labels; None where either side says one thing only."""
+        """Cohen's kappa of verdicts and labels; None where either side has one class only."""
         cells: dict[tuple[Hashable, Hashable], float] = {
             ("F", "F"): self.hits * self.fail_weight,
             ("F", "P"): self.false_alarms * self.fail_weight,
@@ -89,39 +89,39 @@ class Confusion:
         return cohens_kappa(cells)
 
 
-def _shares(one: tuple[int, int], other: tuple[int, int], weight: float, other_weight: float) -> Estimate:
-    """What is first of `one` among what is first of either, where each kind has a weight of its own.
+def _shares(first: tuple[int, int], second: tuple[int, int], weight: float, other_weight: float) -> Estimate:
+    """The weighted share of `first[0]` in `first[0] + second[0]`, where each verdict has its own weight.
 
-    Of equal weights the interval is Wilson's. Else it is that of the logarithm of both parts' ratio, whose variance is
-    that of two independent binomial shares (Agresti 2013, 3.1), each with half an item added to both sides, and of how
-    often each kind was given.
+    For equal weights the interval is Wilson's. Otherwise it is that of the log ratio of both parts, whose variance is
+    that of two independent binomial shares (Agresti 2013, 3.1), each with half an item added to both sides, plus that
+    of the number of each verdict.
     """
-    (k, rest), (m, other_rest) = one, other
+    (k, rest), (m, other_rest) = first, second
     if not k + m:
         return rate(0, 0)
     if weight == other_weight:
         return rate(k, k + m)
     value = k * weight / (k * weight + m * other_weight)
     ratio, variance = 0.0, 0.0
-    for sign, count, left, each in ((1, k, rest, weight), (-1, m, other_rest, other_weight)):
-        size = count + left + 1
+    for sign, count, wrong, each in ((1, k, rest, weight), (-1, m, other_rest, other_weight)):
+        size = count + wrong + 1
         share = (count + 0.5) / size
-        ratio += sign * math.log(share * each * (count + left or 1))
-        variance += (1 - share) / (share * size) + 1 / (each * (count + left) or 1)
-    reach = NormalDist().inv_cdf(0.5 + LEVEL / 2) * math.sqrt(variance)
-    low, high = (1 / (1 + math.exp(-(ratio + side * reach))) for side in (-1, 1))
+        ratio += sign * math.log(share * each * (count + wrong or 1))
+        variance += (1 - share) / (share * size) + 1 / (each * (count + wrong) or 1)
+    half_width = NormalDist().inv_cdf(0.5 + LEVEL / 2) * math.sqrt(variance)
+    low, high = (1 / (1 + math.exp(-(ratio + side * half_width))) for side in (-1, 1))
     return Estimate(value, min(value, low), max(value, high))
 
 
-def rate(count: int, of: int) -> Estimate:
-    """A share with Wilson's interval (1927)."""
-    found = wilson(count, of, LEVEL)
-    return Estimate(count / of if of else None, found["low"], found["high"])
+def rate(count: int, total: int) -> Estimate:
+    """Return `count / total` with Wilson's interval (1927)."""
+    interval = wilson(count, total, LEVEL)
+    return Estimate(count / total if total else None, interval["low"], interval["high"])
 
 
 def weighted(parts: Sequence[tuple[float, Estimate]], variance: float = 0.0) -> Estimate:
-    """A weighted sum of independent shares. The interval is that of MOVER (Zou and Donner 2008): each side joins the
-    distances of the parts' own ends, and a further `variance`. None where a part with a weight is not known."""
+    """Return a weighted sum of independent shares. The interval is MOVER's (Zou and Donner 2008): each side combines
+    the distances of the parts' limits and a further `variance`. None where a weighted part is undefined."""
     used = [(weight, part) for weight, part in parts if weight]
     value = low = high = 0.0
     z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
@@ -137,8 +137,8 @@ def weighted(parts: Sequence[tuple[float, Estimate]], variance: float = 0.0) -> 
 
 
 def cohens_kappa(table: Mapping[tuple[Hashable, Hashable], float]) -> float | None:
-    """Cohen's kappa (1960) of a table of two annotators' answers; None where one of them says one thing only: then
-    chance explains all."""
+    """Return Cohen's kappa (1960) of a table of two annotators' answers; None where one of them has one class only:
+    then chance explains all agreement."""
     left: dict[Hashable, float] = {}
     right: dict[Hashable, float] = {}
     for (one, other), count in table.items():
@@ -154,8 +154,8 @@ def cohens_kappa(table: Mapping[tuple[Hashable, Hashable], float]) -> float | No
 
 
 def krippendorffs_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
-    """Krippendorff's alpha for names (2011), of several annotators of whom some may be silent. Units with one label say
-    nothing; None where only one label was ever given."""
+    """Return Krippendorff's nominal alpha (2011) of several annotators, with missing labels allowed. Units with one
+    label are skipped; None where all labels are the same."""
     pairable = [Counter(unit) for unit in units if len(unit) > 1]
     totals: Counter[Hashable] = Counter()
     for unit in pairable:
@@ -169,19 +169,19 @@ def krippendorffs_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
 
 
 def _disagreements(labels: Counter[Hashable]) -> int:
-    """The ordered pairs of different labels."""
+    """The number of ordered pairs of different labels."""
     size = sum(labels.values())
     return size * size - sum(count * count for count in labels.values())
 
 
-def rogan_gladen(failed: int, judged: int, found: Confusion) -> Estimate:
-    """The true share of failures where a judge found `failed` of `judged`, and was measured elsewhere.
+def rogan_gladen(failed: int, judged: int, confusion: Confusion) -> Estimate:
+    """Return the true share of failures where a judge failed `failed` of `judged` and was measured on other items.
 
-    The estimate is Rogan and Gladen's (1978), held within 0 to 1; the interval Lang and Reiczigel's (2014), which knows
-    that sensitivity and specificity were measured on few items. None where the judge is no better than chance.
+    The estimate is Rogan and Gladen's (1978), clamped to 0 to 1; the interval is Lang and Reiczigel's (2014), which
+    accounts for the few items behind sensitivity and specificity. None where the judge is no better than chance.
     """
-    measured = _as_sample(found.recall, found.hits + found.misses)
-    passing = _as_sample(found.specificity, found.clear + found.false_alarms)
+    measured = _as_sample(confusion.recall, confusion.hits + confusion.misses)
+    passing = _as_sample(confusion.specificity, confusion.clear + confusion.false_alarms)
     if not judged or measured is None or passing is None:
         return Estimate(None, None, None)
     (sensitivity, sick), (specificity, well) = measured, passing
@@ -203,31 +203,31 @@ def rogan_gladen(failed: int, judged: int, found: Confusion) -> Estimate:
     return Estimate(_unit(value), _unit(middle + shift - reach), _unit(middle + shift + reach))
 
 
-def _as_sample(found: Estimate, count: int) -> tuple[float, float] | None:
-    """A share, and of how many items drawn alike it would be as certain."""
-    if found.value is None or found.low is None or found.high is None:
+def _as_sample(estimate: Estimate, count: int) -> tuple[float, float] | None:
+    """A share, and the size of a simple random sample that would be as precise."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
         return None
-    spread = found.value * (1 - found.value)
+    spread = estimate.value * (1 - estimate.value)
     if not spread:
-        return found.value, count
+        return estimate.value, count
     z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-    return found.value, min(float(count), spread * (2 * z / (found.high - found.low)) ** 2)
+    return estimate.value, min(float(count), spread * (2 * z / (estimate.high - estimate.low)) ** 2)
 
 
-def prediction_powered(failed: int, judged: int, found: Confusion) -> Estimate:
-    """The true share of failures among what was judged, of which a random part of each verdict was labelled.
+def prediction_powered(failed: int, judged: int, confusion: Confusion) -> Estimate:
+    """Return the true share of failures among judged items, of which a random part of each verdict was labelled.
 
-    For verdicts of two kinds prediction-powered inference with the best tuning (Angelopoulos, Duchi and Zrnic 2023) is
-    post-stratification: what labels say of each verdict, weighted by how often it was given. The interval joins
-    Wilson's of both (MOVER), and the chance that gave the verdicts. None where a verdict that was given was never
-    labelled.
+    For two verdicts, optimally tuned prediction-powered inference (Angelopoulos, Duchi and Zrnic 2023) is
+    post-stratification: the share of failures of each verdict, weighted by the number of that verdict. The interval
+    combines Wilson's of both (MOVER) and the sampling variance of the verdicts. None where one of the verdicts was
+    never labelled.
     """
     if not judged:
         return Estimate(None, None, None)
     share = failed / judged
-    right, missed = found.precision, rate(found.misses, found.misses + found.clear)
-    between = ((right.value or 0.0) - (missed.value or 0.0)) ** 2 * share * (1 - share) / judged
-    return weighted([(share, right), (1 - share, missed)], between)
+    false_alarm_free, missed_failures = confusion.precision, rate(confusion.misses, confusion.misses + confusion.clear)
+    between = ((false_alarm_free.value or 0.0) - (missed_failures.value or 0.0)) ** 2 * share * (1 - share) / judged
+    return weighted([(share, false_alarm_free), (1 - share, missed_failures)], between)
 
 
 def _unit(value: float) -> float:

@@ -1,12 +1,12 @@
-"""Measured errors of a judge carried through a scorecard: how often its gates truly fail, and what to label next.
+"""Propagates a judge's measured errors through a scorecard: how often its gates truly fail, and what to label next.
 
-Every verdict is taken for right with the probability that labels give it, independently of the others. The gate is
-decided by the scorecard's own program for both answers. What is not known of the probabilities is drawn many times from
-their posterior (Jeffreys' prior), with a fixed seed; so are the failures themselves. A verdict of a kind that was never
-labelled may be wrong every time: the interval holds both answers.
+Every verdict is correct with the probability estimated from labels, independently of the others. The scorecard's own
+program decides the gate for both answers. The probabilities are drawn many times from their posterior (Jeffreys'
+prior), with a fixed seed, and so are the failures themselves. Verdicts of a stratum without labels may all be wrong:
+the interval covers both answers.
 
-Labels of another run tell how often the judge finds a failure (sensitivity) and how often it leaves alone what is none
-(specificity). What a verdict means in this run follows from them and from how often the judge said FAIL here.
+Labels of another run give the judge's sensitivity (detected failures) and specificity (passing non-failures). The
+meaning of a verdict in this run follows from these and from the share of FAIL verdicts here.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 SEED: Final = 20250115
 DRAWS: Final = 2_000
-BEST, LIKELY, WORST = range(3)  # what verdicts that are missing, or of which no label tells, may come to
+BEST, LIKELY, WORST = range(3)  # assumptions about missing verdicts and strata without labels
 JUDGED: Final = ("FAIL", "PASS")
 Stratum = tuple[str, str]  # check, verdict
 
 
 @dataclass(frozen=True, slots=True)
 class FailureShare:
-    """How often a verdict of a stratum means a failure: `failed` of `labelled` items."""
+    """The share of a stratum's verdicts that are failures: `failed` of `labelled` items."""
 
     failed: int
     labelled: int
@@ -51,50 +51,54 @@ class FailureShare:
         return self.mean * (1 - self.mean) / (self.labelled + 2)
 
     def drawn(self, chance: random.Random) -> float:
-        """A value of the posterior."""
+        """Draw a value from the posterior."""
         return chance.betavariate(self.failed + 0.5, self.labelled - self.failed + 0.5)
 
-    def gain(self, slope: float, own: float) -> float:
-        """How much variance a label of one item takes away from a figure, on average. With the failures of the stratum
-        the figure grows by `slope`, with that of the item by its `own` part of it."""
-        left = self.variance * (self.labelled + 1) / (self.labelled + 2)
-        itself = self.mean * (1 - self.mean) - self.variance
-        return slope**2 * self.variance - (slope - own) ** 2 * left + own**2 * itself
+    def gain(self, slope: float, item_slope: float) -> float:
+        """Return the expected reduction of a figure's variance by a label of one item. `slope` is the figure's
+        derivative with respect to the stratum's share, `item_slope` the part of it due to the item."""
+        remaining = self.variance * (self.labelled + 1) / (self.labelled + 2)
+        item_variance = self.mean * (1 - self.mean) - self.variance
+        return slope**2 * self.variance - (slope - item_slope) ** 2 * remaining + item_slope**2 * item_variance
 
 
 @dataclass(frozen=True, slots=True)
-class Transported:
-    """What a verdict means in a run of which nothing was labelled, by the labels of another run of the same judge.
+class TransportedShares:
+    """The shares of failures in a run without labels, derived from labels of another run of the same judge.
 
-    `shares` are those of the other run's FAIL and PASS, `there` and `here` how many of the verdicts were FAIL.
+    `shares` are those of the other run's FAIL and PASS verdicts; `labelled_failing` and `run_failing` are the shares of
+    FAIL verdicts in the other run and in this one.
     """
 
     shares: tuple[FailureShare, FailureShare]
-    there: FailureShare
-    here: FailureShare
+    labelled_failing: FailureShare
+    run_failing: FailureShare
 
     def means(self) -> tuple[float, float]:
-        """How often FAIL and PASS mean a failure here, at the means of the posteriors."""
+        """Return the shares of failures among FAIL and PASS verdicts, at the means of the posteriors."""
         failing, passing = (share.mean for share in self.shares)
-        return _carried(failing, passing, self.there.mean, self.here.mean, 0.5)
+        return _transport(failing, passing, self.labelled_failing.mean, self.run_failing.mean, 0.5)
 
     def drawn(self, chance: random.Random) -> tuple[float, float]:
-        """The same for a draw of the posteriors."""
-        draws = [share.drawn(chance) for share in (*self.shares, self.there, self.here)]
-        return _carried(draws[0], draws[1], draws[2], draws[3], chance.random())
+        """Return the shares for a draw from the posteriors."""
+        draws = [share.drawn(chance) for share in (*self.shares, self.labelled_failing, self.run_failing)]
+        return _transport(draws[0], draws[1], draws[2], draws[3], chance.random())
 
 
-def _carried(failing: float, passing: float, there: float, here: float, anything: float) -> tuple[float, float]:
-    """How often FAIL and PASS mean a failure where a share `here` of the verdicts is FAIL, while they do so `failing`
-    and `passing` often where it is `there`. Where the judge is no better than chance, `anything` may be true."""
-    found, missed = failing * there, passing * (1 - there)
-    alarms, clear = (1 - failing) * there, (1 - passing) * (1 - there)
-    sensitivity, specificity = found / (found + missed), clear / (clear + alarms)
+def _transport(
+    failing: float, passing: float, labelled_fail_share: float, run_fail_share: float, prevalence_draw: float
+) -> tuple[float, float]:
+    """Return the shares of failures among FAIL and PASS verdicts where `run_fail_share` of the verdicts are FAIL, given
+    the shares `failing` and `passing` at `labelled_fail_share`. For a judge no better than chance, `prevalence_draw` is
+    the prevalence."""
+    detected, missed = failing * labelled_fail_share, passing * (1 - labelled_fail_share)
+    alarms, clear = (1 - failing) * labelled_fail_share, (1 - passing) * (1 - labelled_fail_share)
+    sensitivity, specificity = detected / (detected + missed), clear / (clear + alarms)
     power = sensitivity + specificity - 1
-    true = min(1.0, max(0.0, (here + specificity - 1) / power)) if power > 0 else anything
+    prevalence = min(1.0, max(0.0, (run_fail_share + specificity - 1) / power)) if power > 0 else prevalence_draw
     return (
-        _share(sensitivity * true, (1 - specificity) * (1 - true)),
-        _share((1 - sensitivity) * true, specificity * (1 - true)),
+        _share(sensitivity * prevalence, (1 - specificity) * (1 - prevalence)),
+        _share((1 - sensitivity) * prevalence, specificity * (1 - prevalence)),
     )
 
 
@@ -104,45 +108,47 @@ def _share(part: float, rest: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredErrors:
-    """What labels say of the verdicts of a run: of each stratum its share of failures, or by check that of another
-    run."""
+    """The errors of a run's verdicts, estimated from labels: the share of failures of each stratum, or by check the
+    shares transported from another run."""
 
     shares: Mapping[Stratum, FailureShare]
-    elsewhere: Mapping[str, Transported]
+    elsewhere: Mapping[str, TransportedShares]
 
     def __contains__(self, stratum: Stratum) -> bool:
-        """Whether labels say anything of a stratum."""
+        """Whether there is an estimate for a stratum."""
         return stratum in self.shares or (stratum[0] in self.elsewhere and stratum[1] in JUDGED)
 
     def means(self) -> dict[Stratum, float]:
-        """How often each verdict means a failure."""
-        found = {stratum: share.mean for stratum, share in self.shares.items()}
-        return found | self._of_checks({check: each.means() for check, each in self.elsewhere.items()})
+        """Return the mean share of failures of each stratum."""
+        means = {stratum: share.mean for stratum, share in self.shares.items()}
+        return means | self._of_checks({check: each.means() for check, each in self.elsewhere.items()})
 
     def drawn(self, chance: random.Random) -> dict[Stratum, float]:
-        """The same for a draw of the posteriors."""
-        found = {stratum: share.drawn(chance) for stratum, share in sorted(self.shares.items())}
-        return found | self._of_checks({check: each.drawn(chance) for check, each in sorted(self.elsewhere.items())})
+        """Return the shares for a draw from the posteriors."""
+        draws = {stratum: share.drawn(chance) for stratum, share in sorted(self.shares.items())}
+        return draws | self._of_checks({check: each.drawn(chance) for check, each in sorted(self.elsewhere.items())})
 
-    def _of_checks(self, found: Mapping[str, Sequence[float]]) -> dict[Stratum, float]:
-        return {(check, word): value for check, each in found.items() for word, value in zip(JUDGED, each, strict=True)}
+    def _of_checks(self, by_check: Mapping[str, Sequence[float]]) -> dict[Stratum, float]:
+        return {
+            (check, word): value for check, each in by_check.items() for word, value in zip(JUDGED, each, strict=True)
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class GateRow:
-    """One transcript at one gate: whether it fails without doubt, may fail, and what may make it fail."""
+    """One transcript at one gate: whether it certainly fails, may fail, and which verdicts may make it fail."""
 
     transcript: str
-    stopped: bool  # by a verdict that was labelled
-    unknown: bool  # a verdict is missing that may stop it
+    stopped: bool  # by a labelled verdict
+    unknown: bool  # a missing verdict may stop it
     doubts: tuple[Stratum, ...]  # verdicts that stop it if they are failures
     items: tuple[Item, ...]
-    unmeasured: tuple[Item, ...] = ()  # the same of strata of which no label tells
+    unmeasured: tuple[Item, ...] = ()  # the same for strata without labels
     recorded: bool = False  # one of those is a FAIL
 
 
-def measured_in(run: StoredRun, labels: Mapping[Item, str]) -> MeasuredErrors:
-    """What labels of a run's own items say of its verdicts."""
+def measure_errors(run: StoredRun, labels: Mapping[Item, str]) -> MeasuredErrors:
+    """Estimate a run's errors from labels of its own items."""
     labelled: Counter[Stratum] = Counter()
     failed: Counter[Stratum] = Counter()
     for (transcript, check), target in labels.items():
@@ -153,62 +159,62 @@ def measured_in(run: StoredRun, labels: Mapping[Item, str]) -> MeasuredErrors:
     return MeasuredErrors({stratum: FailureShare(failed[stratum], count) for stratum, count in labelled.items()}, {})
 
 
-def carried_to(run: StoredRun, other: StoredRun, labels: Mapping[Item, str]) -> MeasuredErrors:
-    """What labels of another run's items say of the verdicts of `run`."""
-    shares = dict(measured_in(other, labels).shares)
+def transport_errors(run: StoredRun, other: StoredRun, labels: Mapping[Item, str]) -> MeasuredErrors:
+    """Estimate the errors of `run` from labels of another run's items."""
+    shares = dict(measure_errors(other, labels).shares)
     elsewhere = {}
     for check in {check for check, _ in shares}:
         strata = [(check, word) for word in JUDGED]
         if all(stratum in shares for stratum in strata):
-            one, two = (shares.pop(stratum) for stratum in strata)
-            elsewhere[check] = Transported((one, two), _failing(other, check), _failing(run, check))
+            fail_share, pass_share = (shares.pop(stratum) for stratum in strata)
+            elsewhere[check] = TransportedShares((fail_share, pass_share), _failing(other, check), _failing(run, check))
     return MeasuredErrors({stratum: share for stratum, share in shares.items() if stratum[1] not in JUDGED}, elsewhere)
 
 
 def _failing(run: StoredRun, check: str) -> FailureShare:
-    """How many of the verdicts PASS and FAIL of a check are FAIL."""
-    found = [
+    """The number of FAIL among a check's PASS and FAIL verdicts."""
+    words = [
         verdicts[check].verdict
         for verdicts in run.verdicts.values()
         if check in verdicts and verdicts[check].eligible is not False and not is_unknown(verdicts[check])
     ]
-    return FailureShare(found.count("FAIL"), sum(found.count(word) for word in JUDGED))
+    return FailureShare(words.count("FAIL"), sum(words.count(word) for word in JUDGED))
 
 
 def gate_rows(
     run: StoredRun, card: Scorecard, measured: MeasuredErrors, labels: Mapping[Item, str]
 ) -> dict[str, list[GateRow]]:
-    """The rows of every gate that holds a verdict of the run."""
-    found: dict[str, list[GateRow]] = {}
+    """Return the rows of every gate that reads a verdict of the run."""
+    rows: dict[str, list[GateRow]] = {}
     for transcript, verdicts in run.verdicts.items():
-        for at, gate in enumerate(card.plan.gates):
-            row = _row(transcript, verdicts, card, at, measured, labels)
+        for index, gate in enumerate(card.plan.gates):
+            row = _row(transcript, verdicts, card, index, measured, labels)
             if row is not None:
-                found.setdefault(gate.name, []).append(row)
-    return found
+                rows.setdefault(gate.name, []).append(row)
+    return rows
 
 
 def _row(
     transcript: str,
     verdicts: JsonMapping,
     card: Scorecard,
-    at: int,
+    index: int,
     measured: MeasuredErrors,
     labels: Mapping[Item, str],
 ) -> GateRow | None:
-    held = stopped = unknown = recorded = False
+    has_verdict = stopped = unknown = recorded = False
     doubts: list[Stratum] = []
     items: list[Item] = []
     unmeasured: list[Item] = []
     for check, verdict in verdicts.items():
-        stops = None if verdict.eligible is False else card.stops(verdict)[at]
+        stops = None if verdict.eligible is False else card.stops(verdict)[index]
         if stops is None:
             continue
-        held = True
-        said = labels.get((transcript, check))
+        has_verdict = True
+        label = labels.get((transcript, check))
         stratum = (check, verdict.verdict)
-        if said is not None:
-            stopped = stopped or (said == "FAIL" and stops["FAIL"])
+        if label is not None:
+            stopped = stopped or (label == "FAIL" and stops["FAIL"])
         elif is_unknown(verdict):
             unknown = unknown or stops["FAIL"]
         elif not stops["FAIL"]:
@@ -221,13 +227,13 @@ def _row(
             recorded = recorded or stops.get(verdict.verdict, False)
     return (
         GateRow(transcript, stopped, unknown, tuple(doubts), tuple(items), tuple(unmeasured), recorded)
-        if held
+        if has_verdict
         else None
     )
 
 
 class _Kind(NamedTuple):
-    """As much of a row as its chance to fail depends on; rows of one kind are worked out once."""
+    """The parts of a row that its probability to fail depends on; rows of one kind are computed once."""
 
     stopped: bool
     unknown: bool
@@ -236,7 +242,7 @@ class _Kind(NamedTuple):
     doubts: tuple[Stratum, ...]
 
     def fails(self, q: Mapping[Stratum, float], case: int) -> float:
-        """How likely such a row fails."""
+        """The probability that such a row fails."""
         likely = case >= LIKELY and (self.unknown or self.recorded)
         if self.stopped or likely or (case == WORST and self.unmeasured):
             return 1.0
@@ -261,41 +267,41 @@ def _share_failing(kinds: Counter[_Kind], q: Mapping[Stratum, float], case: int)
 
 
 def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors, level: float = 0.95) -> JsonObject:
-    """The share of rows that truly fail, `{value, low, high}`. Missing verdicts widen it, and so do those of which no
-    label tells; in the value the former fail and the latter are taken as recorded."""
+    """Return the share of rows that truly fail, `{value, low, high}`. Missing verdicts and strata without labels widen
+    the interval; in `value` the former fail and the latter count as recorded."""
     chance, kinds = random.Random(SEED), _kinds(rows)
     low: list[float] = []
     high: list[float] = []
     for _ in range(DRAWS):
         q = measured.drawn(chance)
         noise = chance.gauss(0, 1)
-        for case, into in ((BEST, low), (WORST, high)):
+        for case, samples in ((BEST, low), (WORST, high)):
             mean, variance = _share_failing(kinds, q, case)
-            into.append(min(1.0, max(0.0, mean + noise * math.sqrt(variance))))
+            samples.append(min(1.0, max(0.0, mean + noise * math.sqrt(variance))))
     cut = round((1 - level) / 2 * DRAWS)
     value = _share_failing(kinds, measured.means(), LIKELY)[0]
     return {"value": value, "low": sorted(low)[cut], "high": sorted(high)[DRAWS - 1 - cut]}
 
 
 def next_item(rows: Sequence[GateRow], shares: Mapping[Stratum, FailureShare]) -> tuple[Item, float] | None:
-    """The item whose label takes away most of the variance of a gate's share of failing rows, and how much; None where
-    nothing is in doubt. An item of which no label tells comes first.
+    """Return the item whose label reduces the variance of a gate's failing share most, and the reduction; None where
+    nothing is in doubt. Items of strata without labels come first.
 
-    A label tells of its own row, and of every row of its stratum by making the stratum's share more certain.
+    A label informs its own row, and every row of its stratum through the stratum's share.
     """
     if unmeasured := [item for row in rows if not row.stopped for item in row.unmeasured]:
         count = Counter(check for _, check in unmeasured)
         return min(unmeasured, key=lambda item: (-count[item[1]], item)), math.inf
     q = {stratum: share.mean for stratum, share in shares.items()}
     slopes: dict[Stratum, float] = {}
-    own: dict[Item, tuple[Stratum, float]] = {}
+    item_slopes: dict[Item, tuple[Stratum, float]] = {}
     for row in rows:
         if row.stopped:
             continue
-        for at, stratum in enumerate(row.doubts):
-            slope = math.prod(1 - q[other] for place, other in enumerate(row.doubts) if place != at)
+        for index, stratum in enumerate(row.doubts):
+            slope = math.prod(1 - q[other] for position, other in enumerate(row.doubts) if position != index)
             slopes[stratum] = slopes.get(stratum, 0.0) + slope / len(rows)
-            own[row.items[at]] = stratum, slope / len(rows)
-    gains = {item: shares[stratum].gain(slopes[stratum], slope) for item, (stratum, slope) in own.items()}
+            item_slopes[row.items[index]] = stratum, slope / len(rows)
+    gains = {item: shares[stratum].gain(slopes[stratum], slope) for item, (stratum, slope) in item_slopes.items()}
     best = min(gains, key=lambda item: (-gains[item], item), default=None)
     return None if best is None else (best, gains[best])

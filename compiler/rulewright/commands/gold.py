@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rulewright.calibration.gold import REPORT, draw, fingerprinted, read_gold, written
+from rulewright.calibration.gold import REPORT, draw, read_gold, to_csv, with_fingerprints
 from rulewright.commands.output import hand_over
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"the run has no check `{check}`")
     known = [each.item for each in read_gold(Path(args.known))] if args.known else []
     drawn = draw(stored, args.draw, args.seed, args.split or [REPORT], args.check, known)
-    text = written(fingerprinted(stored, drawn) if args.fingerprint else drawn)
+    text = to_csv(with_fingerprints(stored, drawn) if args.fingerprint else drawn)
     if args.out is not None and Path(args.out).exists():
         raise UsageError(f"`{args.out}` is there already; labels are not overwritten")
     hand_over(text, args.out, f": {len(drawn)} items to label")

@@ -1,8 +1,8 @@
-"""Labels: what people say a check should have said, without having seen what it did say.
+"""Labels: people's verdicts on transcripts, given without seeing those of the check.
 
-`labels/CHECK.csv` in the folder of a run is what `rulewright calibrate --gold` reads. Transcripts are offered in an
-order that is random and the same for everybody, so that the first hundred are a fair sample; half of them are to choose
-a threshold on (`tune`), half to report on (`report`).
+`rulewright calibrate --gold` reads `labels/CHECK.csv` in the folder of a run. Transcripts are offered in a random order
+that is the same for every annotator, so that the first hundred are a fair sample; half of them are for choosing a
+threshold (`tune`), half for reporting (`report`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from rulewright.calibration.gold import REPORT, TUNE, GoldLabel, read_gold, written
+from rulewright.calibration.gold import REPORT, TUNE, GoldLabel, read_gold, to_csv
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import held_folder
 
@@ -30,15 +30,15 @@ class Labels:
 
     @property
     def path(self) -> Path:
-        """Their file."""
+        """The CSV file."""
         return self.run / FOLDER / f"{quote(self.check, safe='')}.csv"
 
     def read(self) -> list[GoldLabel]:
-        """The labels so far. Raises UsageError where the file holds something else."""
+        """Return the labels so far. Raises UsageError where the file is invalid."""
         return read_gold(self.path) if self.path.is_file() else []
 
     def add(self, transcript: str, target: str, annotator: str, conversation: str) -> None:
-        """Write down a label of the conversation with this fingerprint, in place of an earlier one by the same person.
+        """Store a label of the conversation with this fingerprint; it replaces an earlier one by the same person.
 
         Raises BusyError, OSError, UsageError.
         """
@@ -47,14 +47,14 @@ class Labels:
         new = GoldLabel(item, target, annotator, split, conversation)
         self.path.parent.mkdir(exist_ok=True)
         with held_folder(self.path.parent):
-            kept = [each for each in self.read() if (each.item, each.annotator) != (item, annotator)]
-            write_whole(self.path, written([*kept, new]).encode())
+            others = [each for each in self.read() if (each.item, each.annotator) != (item, annotator)]
+            write_whole(self.path, to_csv([*others, new]).encode())
 
     def next(self, transcripts: Iterable[str], annotator: str) -> str | None:
-        """The transcript that this person should label next; None where all have been."""
+        """Return the transcript that this annotator should label next, or None when all are labelled."""
         done = {each.item[0] for each in self.read() if each.annotator == annotator}
-        left = [name for name in transcripts if name not in done]
-        return min(left, key=lambda name: _chance(self.check, name), default=None)
+        remaining = [name for name in transcripts if name not in done]
+        return min(remaining, key=lambda name: _chance(self.check, name), default=None)
 
 
 def _chance(check: str, transcript: str) -> int:

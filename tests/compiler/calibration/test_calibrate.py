@@ -17,7 +17,7 @@ from rulewright.calibration.propagate import (
     FailureShare,
     GateRow,
     MeasuredErrors,
-    Transported,
+    TransportedShares,
     gate_interval,
     next_item,
 )
@@ -372,7 +372,7 @@ def test_gates_by_labels_of_another_run_hold_the_truth_as_often_as_they_claim(mo
         there, here = judged(1000, chance.uniform(0.2, 0.6), *errors), judged(300, chance.uniform(0.05, 0.6), *errors)
         fails = [FailureShare(sum(word for _, word in found), len(found)) for found in (there, here)]
         shares = share(there, said=True, of=80), share(there, said=False, of=80)
-        measured = MeasuredErrors({}, {"C": Transported(shares, *fails)})
+        measured = MeasuredErrors({}, {"C": TransportedShares(shares, *fails)})
         rows = [GateRow("t", False, False, (("C", "FAIL" if word else "PASS"),), ()) for _, word in here]
         found = gate_interval(rows, measured)
         held += found["low"] <= sum(true for true, _ in here) / len(here) <= found["high"]
