@@ -15,7 +15,7 @@ from rulewright.documents.kinds import CASE_SETTINGS, OUTPUT_KEYS, kind_of, outp
 from rulewright.errors import DocumentError
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.rules.listed_twice import repeated_in
-from rulewright.scoring.batches import case_scorecards_around, load_scorecard
+from rulewright.scoring.batches import case_scorecards_of_project, load_scorecard
 from rulewright.scoring.score_settings import settings_findings
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
@@ -90,7 +90,7 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
     of several the one counts that refuses the fewest records. Where one of them is broken, nothing depends on it.
     """
     try:
-        own = [load_scorecard(str(path)).plan for path in case_scorecards_around(Path(root.source.path).parent)]
+        own = [load_scorecard(str(path)).plan for path in case_scorecards_of_project(Path(root.source.path).parent)]
     except DocumentError:
         return []
     plans = own or [load_scorecard(SCORECARD).plan]

@@ -26,9 +26,9 @@ from rulewright.scoring.batches import (
     CaseScorecard,
     Destinations,
     find_batches,
+    formats_to_write,
     load_scorecard,
     report_name,
-    wanted_formats,
 )
 from rulewright.scoring.score_settings import ScoreSettings, describe, environment_of_process, gather
 from rulewright_runtime.cases.baseline import Baseline, compare
@@ -91,7 +91,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     reader = CaseReader(plan, args.concern, outputs)
     now = generation_time()
     gc.freeze()  # what is loaded by now stays; cases come and go without cycles
-    forms = wanted_formats(settings.formats, args.output, asked=args.format is not None)
+    forms = formats_to_write(settings.formats, args.output, explicit=args.format is not None)
     name = report_name(plan, args.concern, args.batch, now)
     destinations = Destinations(forms, args.output, str(settings.place("reportDir")), name)
     with ExitStack() as stack:

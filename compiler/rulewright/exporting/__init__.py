@@ -1,1 +1,1 @@
-"""A finished run as others read it: flat records, Parquet, events of OpenTelemetry, reports of Every Eval Ever."""
+"""Exports of finished runs: flat records, Parquet, OpenTelemetry events, Every Eval Ever reports."""

@@ -1,5 +1,4 @@
-"""A run as reports of Every Eval Ever, schema 0.2.1: a file for each model, with its headline and its share of passes
-in every check."""
+"""Exports a run as Every Eval Ever reports, schema 0.2.1: a file per model with its headline and pass rates."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class RunSource:
-    """What a run does not know of itself: whose chats they are, and who evaluated them."""
+    """The source of a run that it does not record: the dataset, and who evaluated it."""
 
     dataset: str
     organization: str
@@ -36,7 +35,7 @@ class RunSource:
 
 
 def reports(run: FinishedRun, source: RunSource) -> Iterator[tuple[str, bytes]]:
-    """The path and the content of a file for each model. Raises UsageError and PlanError where the run was damaged."""
+    """Iterate over path and content of each model's file. Raises UsageError and PlanError for a damaged run."""
     gathered, about = gather(run.folder), run_fields(run)
     created = str(int((run.folder / SUMMARY).stat().st_mtime))
     for model in gathered["models"]:
@@ -54,14 +53,14 @@ def reports(run: FinishedRun, source: RunSource) -> Iterator[tuple[str, bytes]]:
             "model_info": {"name": model, "id": model, **_developer(model)},
             "evaluation_results": list(_results(gathered, model, source)),
         }
-        place = Path(_file_name(source.dataset), _file_name(model), f"{about['run_id'] or about['plan'][:16]}.json")
-        yield place.as_posix(), msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+        path = Path(_file_name(source.dataset), _file_name(model), f"{about['run_id'] or about['plan'][:16]}.json")
+        yield path.as_posix(), msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
 
 
 def _settings(run: FinishedRun, about: JsonMapping) -> dict[str, str]:
-    told = {name: run.summary.get(name) for name in ("profile", "scorecard", "semantics", "language")}
-    told |= {"plan_hash": about["plan"], "run_id": about["run_id"], "judge": judge_line(run.summary.get("judge"))}
-    return {name: str(value) for name, value in told.items() if value}
+    details = {name: run.summary.get(name) for name in ("profile", "scorecard", "semantics", "language")}
+    details |= {"plan_hash": about["plan"], "run_id": about["run_id"], "judge": judge_line(run.summary.get("judge"))}
+    return {name: str(value) for name, value in details.items() if value}
 
 
 def _developer(model: str) -> dict[str, str]:
@@ -83,8 +82,8 @@ def _results(gathered: JsonMapping, model: str, source: RunSource) -> Iterator[d
         judged = sum(counts[verdict] for verdict in ("PASS", "FAIL", "UNCLEAR"))
         if judged:
             about = f"{check['name']}: share of PASS among PASS, FAIL and UNCLEAR"
-            told = {**counts, "severity": check["severity"], "bucket": check["bucket"]}
-            yield _result(check["check_id"], about, counts["PASS"] / judged, judged, told, source)
+            details = {**counts, "severity": check["severity"], "bucket": check["bucket"]}
+            yield _result(check["check_id"], about, counts["PASS"] / judged, judged, details, source)
 
 
 def _result(name: str, about: str, score: float, samples: int, details: JsonMapping, source: RunSource) -> JsonObject:
@@ -107,5 +106,5 @@ def _result(name: str, about: str, score: float, samples: int, details: JsonMapp
 
 
 def _file_name(text: str) -> str:
-    """The text as the name of a file or folder, whatever a model is called."""
+    """The text as a valid name of a file or folder."""
     return _NOT_IN_A_NAME.sub("_", text).strip(".") or "_"

@@ -1,6 +1,6 @@
-"""A run as events of OpenTelemetry: a `gen_ai.evaluation.result` for each verdict, in OTLP's JSON.
+"""Exports a run as OpenTelemetry events: a `gen_ai.evaluation.result` for each verdict, in OTLP JSON.
 
-Each line is one request as a collector's `/v1/logs` takes it, and as its file receiver reads it.
+Each line is one request for a collector's `/v1/logs` or its file receiver.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from rulewright.reporting.judged import FinishedRun
 
 EVENT: Final = "gen_ai.evaluation.result"
-_AT_ONCE: Final = 500  # events of a request
+_EVENTS_PER_REQUEST: Final = 500
 _SCORES: Final = {"PASS": 1.0, "FAIL": 0.0}  # an UNCLEAR has none
 _INFO: Final = 9
-# Attributes of the semantic conventions, then ours, by the field of a record.
+# The attributes of the semantic conventions, then our own, with their field of a record.
 _ATTRIBUTES: Final = {
     "gen_ai.evaluation.name": "check_id",
     "gen_ai.evaluation.score.label": "verdict",
@@ -39,11 +39,11 @@ _ATTRIBUTES: Final = {
 
 
 def events(run: FinishedRun) -> Iterator[bytes]:
-    """The events of every check that applied, a line for each request. Raises UsageError where the run was damaged."""
-    # A run keeps no clock of its own: the time of its events is when it was finished.
+    """Iterate over lines, each a request with events of applied checks. Raises UsageError for a damaged run."""
+    # A run records no times: its events get the time at which it finished.
     at = str((run.folder / SUMMARY).stat().st_mtime_ns)
     found = (_event(record, at) for record in verdict_records(run) if record["eligible"])
-    while batch := list(islice(found, _AT_ONCE)):
+    while batch := list(islice(found, _EVENTS_PER_REQUEST)):
         yield msgspec.json.encode(_request(batch)) + b"\n"
 
 
@@ -69,7 +69,7 @@ def _event(record: Record, at: str) -> Record:
 
 
 def _explanation(record: Record) -> str | None:
-    """Why the verdict is what it is: its code, and the quotes behind it."""
+    """The explanation of a verdict: its code and its quotes."""
     quotes = [f"“{quote}”" for quote in record["quotes"]]
     return ": ".join(filter(None, (record["code"], ", ".join(quotes)))) or None
 

@@ -1,4 +1,4 @@
-"""A run as two Parquet files beside its JSON lines: a row for each verdict, and one for each transcript."""
+"""Exports a run as two Parquet files next to its JSON lines: a row for each verdict, and one for each transcript."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 VERDICTS: Final = "verdicts.parquet"
 SCORES: Final = "scores.parquet"
-_ROWS: Final = 20_000  # of verdicts that are in memory at a time
+_ROWS: Final = 20_000  # verdicts in memory at a time
 _TYPES: Final = {"line": "int64", "confidence": "double", "eligible": "bool", "adjudication_required": "bool"}
 _COLUMNS: Final = (
     "run", "run_id", "plan", "transcript_id", "scenario_id", "model", "path", "line", "check_id", "verdict", "eligible",
@@ -29,9 +29,9 @@ _COLUMNS: Final = (
 
 
 def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
-    """Write both files to `folder`, and where that is the run's own, into its manifest; the value is their paths.
+    """Write both files to `folder` and return their paths; in the run's own folder they are added to its manifest.
 
-    Raises UsageError where pyarrow is not installed or the run was damaged, OSError.
+    Raises UsageError without pyarrow or for a damaged run, OSError.
     """
     arrow, parquet = _pyarrow()
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,9 +40,9 @@ def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
     table = _score_table(arrow, list(score_records(run)))
     with open_whole(folder / SCORES) as stream:
         parquet.write_table(table, stream, compression="zstd")
-    made = [described(VERDICTS, folder / VERDICTS, verdicts), described(SCORES, folder / SCORES, table.num_rows)]
+    files = [described(VERDICTS, folder / VERDICTS, verdicts), described(SCORES, folder / SCORES, table.num_rows)]
     if folder.resolve() == run.folder.resolve():
-        _note(run.folder, made)
+        _add_to_manifest(run.folder, files)
     return [folder / VERDICTS, folder / SCORES]
 
 
@@ -56,8 +56,8 @@ def _pyarrow() -> tuple[Json, Json]:
 
 def _write_verdicts(arrow: Json, parquet: Json, run: FinishedRun, stream: IO[bytes]) -> int:
     types = {"quotes": arrow.list_(arrow.string())}
-    named = {"int64": arrow.int64(), "double": arrow.float64(), "bool": arrow.bool_()}
-    types |= {column: named[name] for column, name in _TYPES.items()}
+    arrow_types = {"int64": arrow.int64(), "double": arrow.float64(), "bool": arrow.bool_()}
+    types |= {column: arrow_types[name] for column, name in _TYPES.items()}
     schema = arrow.schema([(column, types.get(column, arrow.string())) for column in _COLUMNS])
     records, count = verdict_records(run), 0
     with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
@@ -68,8 +68,8 @@ def _write_verdicts(arrow: Json, parquet: Json, run: FinishedRun, stream: IO[byt
 
 
 def _score_table(arrow: Json, records: list[Record]) -> Json:
-    """A column for each output: a mapping has one for each key (`dimension_scores.safety`), what is neither a value
-    nor a list of texts is written as JSON."""
+    """The table of outputs: a mapping has a column for each key (`dimension_scores.safety`); values that are neither
+    scalars nor lists of texts are JSON."""
     flat = [dict(_flat(record)) for record in records]
     names = dict.fromkeys(name for row in flat for name in row)
     columns = {name: _column(arrow, [row.get(name) for row in flat]) for name in names}
@@ -97,8 +97,8 @@ def _column(arrow: Json, values: list[Json]) -> object:
     )
 
 
-def _note(folder: Path, made: list[RunFile]) -> None:
-    """Add the files to the manifest, where the run has one."""
-    found = read_manifest(folder)
-    if found is not None:
-        write_whole(folder / NAME, found.with_files(made).encoded())
+def _add_to_manifest(folder: Path, files: list[RunFile]) -> None:
+    """Add the files to the run's manifest, if it has one."""
+    manifest = read_manifest(folder)
+    if manifest is not None:
+        write_whole(folder / NAME, manifest.with_files(files).encoded())

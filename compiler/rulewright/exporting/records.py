@@ -1,4 +1,4 @@
-"""A run as flat records: each names its run, plan, scenario and model, so that it reads without a join."""
+"""Exports a run as flat records, each with its run, plan, scenario and model, so that no join is needed."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Record = JsonObject
 
 
 def verdict_records(run: FinishedRun) -> Iterator[Record]:
-    """A record for each verdict. Raises UsageError where a file of the run was damaged."""
+    """Iterate over a record for each verdict. Raises UsageError for a damaged run."""
     about = run_fields(run)
     for judged in run.judged():
-        of = {**about, **_transcript_fields(judged)}
-        yield from ({**of, **_verdict_fields(verdict)} for verdict in judged.verdicts)
+        fields = {**about, **_transcript_fields(judged)}
+        yield from ({**fields, **_verdict_fields(verdict)} for verdict in judged.verdicts)
 
 
 def score_records(run: FinishedRun) -> Iterator[Record]:
-    """A record for each transcript: what the scorecard outputs, then what the engine says. Raises UsageError."""
+    """Iterate over a record per transcript: the scorecard's outputs, the engine's outcome. Raises UsageError."""
     about = run_fields(run)
     for judged in run.judged():
         outputs = {name: value for name, value in judged.row.items() if name != ENGINE}
@@ -33,7 +33,7 @@ def score_records(run: FinishedRun) -> Iterator[Record]:
 
 
 def run_fields(run: FinishedRun) -> Record:
-    """The run as each of its records names it: its folder, its id and its plan."""
+    """Return the fields that identify a run in its records: its folder, its id and its plan."""
     manifest = read_manifest(run.folder)
     return {
         "run": run.folder.resolve().name,

@@ -1,4 +1,4 @@
-"""Settings of `rulewright score`: command line over environment over settings file over the scorecard's defaults."""
+"""Settings of `rulewright score`: the command line overrides the environment, the settings file and the defaults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rulewright_runtime.errors import PlanError
 DEFAULT_FILE: Final = CASE_SETTINGS_FILE
 GROUPS: Final = ("archetypes", "metricIds")
 PAGES: Final[dict[str, str]] = {
-    "bad-setting": """A settings file with a key that sets nothing, or a value that does not fit.
+    "bad-setting": """A settings file with an unknown key, or an invalid value.
 
     Why it matters: a misspelt threshold would silently leave the default in force.
     Instead: correct the key or its value; `rulewright score --show-config` prints every setting with its source.
@@ -38,7 +38,7 @@ _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 @dataclass(frozen=True, slots=True)
 class SettingSource:
-    """A setting beside the scorecard's parameters: its key in the settings file, and where else it can be set."""
+    """A setting that is not a parameter of the scorecard: its key in the settings file, and its other sources."""
 
     key: str
     flag: str | None = None
@@ -46,7 +46,7 @@ class SettingSource:
     default: str | None = None
 
 
-PLACES: Final = (
+OTHER_SETTINGS: Final = (
     SettingSource("cases", flag="--cases"),
     SettingSource("outputs", flag="--outputs"),
     SettingSource("reportDir", environment="SAFE_V0_REPORT_DIR", default="./reports"),
@@ -54,13 +54,13 @@ PLACES: Final = (
     SettingSource("semantic", flag="--semantic"),
     SettingSource("semantics", flag="--semantics", environment="SAFE_V0_SEMANTICS", default="seed"),
 )
-OTHER_KEYS: Final = (*GROUPS, *(place.key for place in PLACES))
+OTHER_KEYS: Final = (*GROUPS, *(each.key for each in OTHER_SETTINGS))
 
 
 @dataclass(slots=True)
 class ScoreSettings:
-    """Everything that is set. `chosen` has every parameter; the groups hold only what differs for their cases, `places`
-    what is set by its key in the settings file, wherever it was set. `warnings` say what was meant to set something."""
+    """The settings of a run. `chosen` has every parameter; the groups hold only values that differ for their cases,
+    `places` the other settings by their key in the settings file. `warnings` name variables without effect."""
 
     chosen: dict[str, SettingValue]
     archetypes: dict[str, dict[str, SettingValue]] = field(default_factory=dict)
@@ -70,32 +70,32 @@ class ScoreSettings:
 
     @property
     def choices(self) -> Choices:
-        """Every parameter with its source, what differs for some cases, and the semantics."""
+        """Every parameter with its source, the values of groups, and the semantics."""
         return Choices(self.chosen, self.archetypes, self.metric_ids, self.places["semantics"])
 
     @property
     def written(self) -> Choices:
-        """The same without the defaults: what a plan carries."""
+        """The choices without defaults, as a plan holds them."""
         chosen = {name: each for name, each in self.chosen.items() if each.source != "default"}
         return Choices(chosen, self.archetypes, self.metric_ids, self.places["semantics"])
 
     def prepared(self, plan: CaseScorecardPlan) -> CaseSettings:
-        """The settings as the runtime takes them. PlanError when together they don't fulfil the scorecard."""
+        """Return the settings for the runtime. Raises PlanError where they break a requirement of the scorecard."""
         return prepare_settings(plan, self.choices)
 
     def place(self, key: str) -> str | None:
-        """The value of one of `PLACES`, if it has any."""
+        """Return the value of one of `OTHER_SETTINGS`, or None."""
         chosen = self.places.get(key)
         return None if chosen is None else str(chosen.value)
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """The forms of reports that were asked for, by name."""
+        """The names of the requested report formats."""
         written = self.place("reportFormats")
         return FORMATS if written == "all" else tuple(written.split(", ")) if written else ()
 
     def as_data(self, plan: CaseScorecardPlan) -> dict[str, object]:
-        """Every value with its source, for `--show-config` and the report."""
+        """Return every value with its source, for `--show-config` and the report."""
         places = {key: {"value": chosen.value, "source": chosen.source} for key, chosen in self.places.items()}
         return {**places, **configuration(plan, self.choices)}
 
@@ -108,14 +108,14 @@ def gather(
     flags: Lookup[str, Any],
     assignments: list[str],
 ) -> ScoreSettings:
-    """The settings of a run. `flags` are those of the command line with their values, if they are given; `assignments`
-    the words after `--set`.
+    """Collect the settings of a run. `flags` maps the flags of the command line to their values, if any; `assignments`
+    are the words after `--set`.
 
     Raises `DocumentError` for a settings file with mistakes, `UsageError` for a bad variable, flag or assignment.
     """
     settings = ScoreSettings(defaults(plan))
     settings.places = {
-        place.key: SettingValue(place.default, "default") for place in PLACES if place.default is not None
+        each.key: SettingValue(each.default, "default") for each in OTHER_SETTINGS if each.default is not None
     }
     _read_file(plan, settings, file)
     _read_environment(plan, settings, environment)
@@ -138,21 +138,21 @@ def _read_file(plan: CaseScorecardPlan, settings: ScoreSettings, file: str | Non
         raise UsageError(f"`{path}` must hold an object of settings")
     reader = _FileReader(plan, str(path))
     reader.read(loaded.root, settings)
-    if reader.found:
-        raise DocumentError(sorted(reader.found, key=lambda found: found.sort_key))
+    if reader.findings:
+        raise DocumentError(sorted(reader.findings, key=lambda found: found.sort_key))
 
 
 def settings_findings(root: Mapping, plan: CaseScorecardPlan) -> list[Diagnostic]:
-    """The mistakes of a settings file, for a scorecard."""
+    """Return the findings of a settings file for a scorecard."""
     reader = _FileReader(plan, root.source.path)
     reader.read(root, ScoreSettings({}))
     groups = [each for key in GROUPS for each in (root.get(key),) if isinstance(each, Mapping)]
-    places = [root, *(entry.value for group in groups for entry in group.entries)]
-    return [*reader.found, *(each for place in places for each in _crossed(place))]
+    levels = [root, *(entry.value for group in groups for entry in group.entries)]
+    return [*reader.findings, *(each for level in levels for each in _crossed_thresholds(level))]
 
 
-def _crossed(settings: Node) -> Iterator[Diagnostic]:
-    """The thresholds of a metric that are crossed: below `review` it fails, from `pass` it passes."""
+def _crossed_thresholds(settings: Node) -> Iterator[Diagnostic]:
+    """Report metrics whose threshold `review` is prefix `pass`: below `review` they fail, from `pass` on they pass."""
     thresholds = descend(settings, "thresholds")
     for entry in thresholds.entries if isinstance(thresholds, Mapping) else ():
         low, high = numeric(entry.value, "review"), numeric(entry.value, "pass")
@@ -166,29 +166,29 @@ def _crossed(settings: Node) -> Iterator[Diagnostic]:
 class _FileReader:
     plan: CaseScorecardPlan
     path: str
-    found: list[Diagnostic] = field(default_factory=list)
+    findings: list[Diagnostic] = field(default_factory=list)
 
     def read(self, root: Mapping, settings: ScoreSettings) -> None:
         settings.chosen.update(self.values(root, "", OTHER_KEYS))
         for key, group in zip(GROUPS, (settings.archetypes, settings.metric_ids), strict=True):
-            below = self.mapping(root, key)
-            for entry in below.entries if below is not None else ():
+            group_node = self.mapping(root, key)
+            for entry in group_node.entries if group_node is not None else ():
                 if isinstance(entry.value, Mapping):
                     group[entry.name] = self.values(entry.value, f"{key}.{entry.name}.", ())
                 else:
-                    self.say(entry.value, f"`{key}.{entry.name}` must be an object of settings")
-        for place in PLACES:
-            written = self.formats(root) if place.key == "reportFormats" else self.text(root, place.key)
+                    self.report(entry.value, f"`{key}.{entry.name}` must be an object of settings")
+        for each in OTHER_SETTINGS:
+            written = self.formats(root) if each.key == "reportFormats" else self.text(root, each.key)
             if written is not None:
-                settings.places[place.key] = SettingValue(written, f"{self.path}: {place.key}")
+                settings.places[each.key] = SettingValue(written, f"{self.path}: {each.key}")
 
-    def say(self, node: Node, message: str, help_text: str | None = None) -> None:
-        self.found.append(error(node, message, code="bad-setting", help=help_text))
+    def report(self, node: Node, message: str, help_text: str | None = None) -> None:
+        self.findings.append(error(node, message, code="bad-setting", help=help_text))
 
     def mapping(self, root: Mapping, key: str) -> Mapping | None:
         node = root.get(key)
         if node is not None and not isinstance(node, Mapping):
-            self.say(node, f"`{key}` must be an object")
+            self.report(node, f"`{key}` must be an object")
         return node if isinstance(node, Mapping) else None
 
     def text(self, root: Mapping, key: str) -> str | None:
@@ -197,7 +197,7 @@ class _FileReader:
             return None
         if isinstance(node, Scalar) and isinstance(node.value, str):
             return node.value
-        self.say(node, f"`{key}` must be a text")
+        self.report(node, f"`{key}` must be a text")
         return None
 
     def formats(self, root: Mapping) -> str | None:
@@ -205,49 +205,51 @@ class _FileReader:
         if node is None:
             return None
         if not isinstance(node, Sequence):
-            self.say(node, "`reportFormats` must be a list of forms")
-        written = [item.value if isinstance(item, Scalar) else None for item in items(root, "reportFormats")]
-        for item, form in zip(items(root, "reportFormats"), written, strict=True):
+            self.report(node, "`reportFormats` must be a list of forms")
+        names = [item.value if isinstance(item, Scalar) else None for item in items(root, "reportFormats")]
+        for item, form in zip(items(root, "reportFormats"), names, strict=True):
             if form not in FORMATS:
-                shown = "this" if form is None else f"`{form}`"
-                self.say(item, f"{shown} is not a format of a report; known are {', '.join(f'`{f}`' for f in FORMATS)}")
-        return ", ".join(str(form) for form in written) or None
+                quoted = "this" if form is None else f"`{form}`"
+                self.report(
+                    item, f"{quoted} is not a format of a report; known are {', '.join(f'`{f}`' for f in FORMATS)}"
+                )
+        return ", ".join(str(form) for form in names) or None
 
-    def values(self, node: Mapping, above: str, others: tuple[str, ...]) -> dict[str, SettingValue]:
-        """The settings that stand below `node`; a key that sets nothing is a mistake."""
+    def values(self, node: Mapping, prefix: str, others: tuple[str, ...]) -> dict[str, SettingValue]:
+        """Return the settings of `node`; an unknown key is reported."""
         by_path = {setting.file: setting for setting in self.plan.settings if setting.file}
         chosen: dict[str, SettingValue] = {}
         for path, key, value in _leaves(node, by_path.keys(), others):
             setting = by_path.get(path)
             if setting is None and any(known.startswith(f"{path}.") for known in by_path):
-                self.say(value, f"`{above}{path}` must be an object of settings")
+                self.report(value, f"`{prefix}{path}` must be an object of settings")
                 continue
             if setting is None:
-                known = {*by_path, *others, *(name.partition(".")[0] for name in by_path)}
-                near = difflib.get_close_matches(path, sorted(known), 1)
-                self.say(key, f"`{above}{path}` sets nothing", Guess(near[0]) if near else None)
+                known_keys = {*by_path, *others, *(name.partition(".")[0] for name in by_path)}
+                near = difflib.get_close_matches(path, sorted(known_keys), 1)
+                self.report(key, f"`{prefix}{path}` sets nothing", Guess(near[0]) if near else None)
                 continue
             written = value.value if isinstance(value, Scalar) else None
             try:
                 if written is None:
-                    raise PlanError(f"`{above}{path}` must be one value")
-                # In a message it bears the name that stands in the file.
-                named = replace(setting.parameter, name=f"{above}{path}")
+                    raise PlanError(f"`{prefix}{path}` must be one value")
+                # Messages use the name in the file.
+                named = replace(setting.parameter, name=f"{prefix}{path}")
                 value_read = plain_value(named, written)
-                chosen[setting.parameter.name] = SettingValue(value_read, f"{self.path}: {above}{path}")
+                chosen[setting.parameter.name] = SettingValue(value_read, f"{self.path}: {prefix}{path}")
             except PlanError as failure:
-                self.say(value, str(failure))
+                self.report(value, str(failure))
         return chosen
 
 
-def _leaves(node: Mapping, known: Any, others: tuple[str, ...], above: str = "") -> Iterator[tuple[str, Scalar, Node]]:
-    """The values below a mapping by their path, with their keys; `others` are left out, known paths are not entered."""
+def _leaves(node: Mapping, paths: Any, others: tuple[str, ...], prefix: str = "") -> Iterator[tuple[str, Scalar, Node]]:
+    """The values below a mapping with their path and key; `others` are skipped, mappings in `paths` are not entered."""
     for entry in node.entries:
-        path = f"{above}{entry.name}"
-        if not above and entry.name in others:
+        path = f"{prefix}{entry.name}"
+        if not prefix and entry.name in others:
             continue
-        if isinstance(entry.value, Mapping) and path not in known and any(k.startswith(f"{path}.") for k in known):
-            yield from _leaves(entry.value, known, others, f"{path}.")
+        if isinstance(entry.value, Mapping) and path not in paths and any(k.startswith(f"{path}.") for k in paths):
+            yield from _leaves(entry.value, paths, others, f"{path}.")
         else:
             yield path, entry.key, entry.value
 
@@ -257,16 +259,14 @@ def _read_environment(plan: CaseScorecardPlan, settings: ScoreSettings, environm
         name = setting.environment
         written = environment.get(name, "").strip() if name else ""
         if name and written:
-            value = _from_text(setting, written, f"the environment variable `{name}`")
+            value = _parse(setting, written, f"the environment variable `{name}`")
             settings.chosen[setting.parameter.name] = SettingValue(value, f"environment {name}")
-    for place in PLACES:
-        if place.environment and environment.get(place.environment):
-            settings.places[place.key] = SettingValue(
-                environment[place.environment], f"environment {place.environment}"
-            )
+    for each in OTHER_SETTINGS:
+        if each.environment and environment.get(each.environment):
+            settings.places[each.key] = SettingValue(environment[each.environment], f"environment {each.environment}")
     known = {setting.environment for setting in plan.settings if setting.environment}
     prefix = os.path.commonprefix(sorted(known))  # noqa: RUF071 - these are names, not paths
-    known |= {place.environment for place in PLACES if place.environment}
+    known |= {each.environment for each in OTHER_SETTINGS if each.environment}
     for name in sorted(environment):
         if prefix.endswith("_") and name.startswith(prefix) and name not in known:
             near = difflib.get_close_matches(name, known, 1)
@@ -279,14 +279,14 @@ def _read_command_line(
 ) -> None:
     by_name = {setting.parameter.name: setting for setting in plan.settings}
     by_flag = {setting.flag: setting for setting in plan.settings if setting.flag}
-    keys = {place.flag: place.key for place in PLACES}
-    for flag, given in flags.items():
-        if not given:
+    keys = {each.flag: each.key for each in OTHER_SETTINGS}
+    for flag, value in flags.items():
+        if not value:
             continue
         if flag in keys:
-            settings.places[keys[flag]] = SettingValue(given, flag)
+            settings.places[keys[flag]] = SettingValue(value, flag)
         elif flag in by_flag:
-            settings.chosen[by_flag[flag].parameter.name] = SettingValue(given, flag)
+            settings.chosen[by_flag[flag].parameter.name] = SettingValue(value, flag)
         else:
             raise UsageError(f"the scorecard `{plan.name}` has no setting for `{flag}`")
     for word in assignments:
@@ -298,18 +298,18 @@ def _read_command_line(
             near = difflib.get_close_matches(name, by_name, 1)
             hint = f"; did you mean `{near[0]}`?" if near else f"; known are {', '.join(by_name)}"
             raise UsageError(f"unknown setting `{name}`{hint}")
-        value = _from_text(setting, written.strip(), f"`--set {name}`")
+        value = _parse(setting, written.strip(), f"`--set {name}`")
         settings.chosen[name] = SettingValue(value, f"--set {name}")
 
 
-def _from_text(setting: Setting, written: str, where: str) -> Any:
+def _parse(setting: Setting, written: str, source: str) -> Any:
     value: Any = written
     kind = setting.parameter.type
     try:
         if kind == "bool":
             word = written.lower()
             if word not in _TRUE | _FALSE:
-                raise UsageError(f"{where} must be true or false, found `{written}`")
+                raise UsageError(f"{source} must be true or false, found `{written}`")
             return word in _TRUE
         if kind == "integer":
             value = int(written)
@@ -318,16 +318,16 @@ def _from_text(setting: Setting, written: str, where: str) -> Any:
         return plain_value(setting.parameter, value)
     except (PlanError, ValueError) as failure:
         reason = str(failure) if isinstance(failure, PlanError) else f"`{written}` is not a number"
-        raise UsageError(f"{where}: {reason}") from None
+        raise UsageError(f"{source}: {reason}") from None
 
 
 def environment_of_process() -> Lookup[str, str]:
-    """The variables of this process."""
+    """Return the environment variables of this process."""
     return os.environ
 
 
 def describe(settings: ScoreSettings) -> Iterator[str]:
-    """The lines of `--show-config` for people."""
+    """Format the settings as the lines of `--show-config`."""
     rows = [*settings.chosen.items(), *settings.places.items()]
     for kind, group in (("archetype", settings.archetypes), ("metric", settings.metric_ids)):
         for name, values in group.items():

@@ -1,1 +1,1 @@
-"""The local app: runs, their conversations, decisions and labels, as pages served to this machine alone."""
+"""The local app: pages of runs, conversations, decisions and labels, served to this machine only."""

@@ -1,4 +1,4 @@
-"""The runs that the local app shows: found once, read again when they change."""
+"""The runs of the local app: located once, read again when they change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rulewright_runtime.runs.folder import SUMMARY
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A run as it stood when it was read; its report is gathered when somebody asks for it."""
+    """A run as of its last reading; its report is gathered on demand."""
 
     index: IndexedRun
     words: JudgeWords
@@ -30,18 +30,18 @@ class LoadedRun:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """What its page shows."""
+        """The data of its page."""
         return gather(self.index.run.folder)
 
     @cached_property
     def about(self) -> Overview:
-        """What its page says first."""
+        """The overview at the top of its page."""
         return overview(self.report, words=self.words)
 
 
 @dataclass(slots=True)
 class OpenRun:
-    """One run in a folder; where people have decided about it, as it is with their decisions."""
+    """One run in a folder, with people's decisions applied, if there are any."""
 
     folder: Path
     transcripts: Sequence[str] = ()
@@ -51,10 +51,10 @@ class OpenRun:
     _lock: Lock = field(default_factory=Lock)
 
     def load(self) -> LoadedRun:
-        """The run as it stands now. Raises UsageError where it is gone."""
+        """Return the present run. Raises UsageError where it is gone."""
         with self._lock:
-            decided = self.folder / FOLDER
-            folder = decided if (decided / SUMMARY).is_file() else self.folder
+            adjudicated = self.folder / FOLDER
+            folder = adjudicated if (adjudicated / SUMMARY).is_file() else self.folder
             version = (str(folder), _changed(folder))
             if self._loaded is None or self._version != version:
                 self._loaded, self._version = self._read(folder), version
@@ -66,12 +66,12 @@ class OpenRun:
         return LoadedRun(IndexedRun(run), words, ChatViews(run, words))
 
     def chat(self, loaded: LoadedRun, number: int) -> Chat:
-        """One transcript with its verdicts."""
+        """Return one transcript with its verdicts."""
         judged = loaded.index.judged(number)
         return loaded.chats.view(number, judged, self.conversation(judged))
 
     def conversation(self, judged: JudgedTranscript) -> Any:
-        """What was said, None where that is gone."""
+        """Return the conversation, or None where its file is gone."""
         return Conversations(self.transcripts).of(judged)
 
 
@@ -83,16 +83,16 @@ def _changed(folder: Path) -> int:
 
 
 def open_runs(paths: Sequence[str], transcripts: Sequence[str], replies: Sequence[Path]) -> list[OpenRun]:
-    """The runs in the paths: folders of runs, and folders that hold some. Raises UsageError where there is none."""
-    folders = [folder for path in paths for folder in _found(Path(path))]
+    """Return the runs in folders of runs and folders that contain runs. Raises UsageError without any."""
+    folders = [folder for path in paths for folder in _run_folders(Path(path))]
     return [OpenRun(folder, transcripts, replies) for folder in dict.fromkeys(folders)]
 
 
-def _found(path: Path) -> Iterator[Path]:
+def _run_folders(path: Path) -> Iterator[Path]:
     if (path / SUMMARY).is_file():
         yield path
         return
-    inside = sorted(each for each in path.iterdir() if (each / SUMMARY).is_file()) if path.is_dir() else []
-    if not inside:
+    run_folders = sorted(each for each in path.iterdir() if (each / SUMMARY).is_file()) if path.is_dir() else []
+    if not run_folders:
         raise UsageError(f"`{path}` holds no finished run")
-    yield from inside
+    yield from run_folders

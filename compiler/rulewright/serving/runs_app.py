@@ -1,4 +1,4 @@
-"""Runs as a part of the local site: the list, each run, each transcript with what waits, labels, and comparisons."""
+"""The part of the local site for runs: the list, pages of runs and transcripts, decisions, labels, comparisons."""
 
 from __future__ import annotations
 
@@ -41,45 +41,45 @@ _FORMS: Final = {"_list": "_compare", "_transcript": "_decide", "_label": "_take
 
 @dataclass(slots=True)
 class RunsApp:
-    """Shows runs and takes decisions and labels; `queue` is the path of the queue of workflows, where there is one."""
+    """Shows runs and takes decisions and labels; `queue` is the path of the workflow queue, or empty."""
 
     runs: Sequence[OpenRun]
     reviewer: str = ""
     queue: str = ""
 
     def get(self, request: Request) -> Response:
-        """A page."""
+        """Return a page."""
         name, numbers = _route(request.path)
         answer: Callable[..., Response] = getattr(self, name)
         return answer(request, *numbers)
 
     def post(self, request: Request) -> Response:
-        """A decision or a label."""
+        """Take a decision or a label."""
         name, numbers = _route(request.path)
         if name not in _FORMS:
             raise RefusedError(HTTPStatus.NOT_FOUND, "there is nothing to decide here")
         answer: Callable[..., Response] = getattr(self, _FORMS[name])
         return answer(request, *numbers)
 
-    def _at(self, run: int) -> OpenRun:
+    def _run_at(self, run: int) -> OpenRun:
         if not 1 <= run <= len(self.runs):
             raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such run")
         return self.runs[run - 1]
 
     def _list(self, request: Request) -> Response:
-        runs = [(f"/run/{place}", run.folder, run.load()) for place, run in enumerate(self.runs, 1)]
-        pairs = [(f"/diff/{place}/{place + 1}", runs[place - 1][1], runs[place][1]) for place in range(1, len(runs))]
+        runs = [(f"/run/{index}", run.folder, run.load()) for index, run in enumerate(self.runs, 1)]
+        pairs = [(f"/diff/{index}/{index + 1}", runs[index - 1][1], runs[index][1]) for index in range(1, len(runs))]
         return Response(local_page("runs.html", FRAME, runs=runs, pairs=pairs, queue=self.queue, token=request.token))
 
     def _compare(self, request: Request) -> Response:
-        """The comparison of two runs that were chosen."""
+        """Redirect to the comparison of two chosen runs."""
         numbers = [request.form.get(name, "") for name in ("before", "after")]
         if not all(number.isascii() and number.isdigit() for number in numbers):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "there is no such run")
         return Response(location="/diff/" + "/".join(numbers))
 
     def _run(self, request: Request, run: int) -> Response:
-        loaded = self._at(run).load()
+        loaded = self._run_at(run).load()
 
         def link(number: int, check_id: str | None = None) -> str:
             anchor = "" if check_id is None else f"#{loaded.chats.anchor(number, check_id)}"
@@ -90,7 +90,7 @@ class RunsApp:
         return Response("".join(run_page(loaded.report, loaded.about, link=link, frame=frame)))
 
     def _transcript(self, request: Request, run: int, number: int, problem: str = "") -> Response:
-        opened = self._at(run)
+        opened = self._run_at(run)
         loaded = opened.load()
         _check_number(loaded, number)
         page = local_page(
@@ -108,7 +108,7 @@ class RunsApp:
         return Response(page, HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK)
 
     def _decide(self, request: Request, run: int, number: int) -> Response:
-        opened = self._at(run)
+        opened = self._run_at(run)
         loaded, form = opened.load(), request.form
         _check_number(loaded, number)
         verdict = form.get("verdict", "")
@@ -131,18 +131,18 @@ class RunsApp:
         return Response(location=f"/run/{run}/t/{number}")
 
     def _checks(self, request: Request, run: int) -> Response:
-        loaded = self._at(run).load()
+        loaded = self._run_at(run).load()
         checks = [
-            (place, check, len(loaded.index.applied.get(check.id, ())), self._labels(run, check.id).read())
-            for place, check in enumerate(loaded.index.run.plan.checks)
+            (index, check, len(loaded.index.applied.get(check.id, ())), self._labels(run, check.id).read())
+            for index, check in enumerate(loaded.index.run.plan.checks)
         ]
         return Response(local_page("labels.html", FRAME, run=run, checks=[each for each in checks if each[2]]))
 
     def _labels(self, run: int, check: str) -> Labels:
-        return Labels(self._at(run).folder, check)
+        return Labels(self._run_at(run).folder, check)
 
     def _label(self, request: Request, run: int, place: int, problem: str = "") -> Response:
-        opened = self._at(run)
+        opened = self._run_at(run)
         loaded = opened.load()
         check = _check_at(loaded, place)
         by = request.form.get("by", "").strip() or self.reviewer
@@ -171,27 +171,27 @@ class RunsApp:
         return Response(page, HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK)
 
     def _take_label(self, request: Request, run: int, place: int) -> Response:
-        opened, form = self._at(run), request.form
+        opened, form = self._run_at(run), request.form
         loaded = opened.load()
         check = _check_at(loaded, place)
         by, target = form.get("by", "").strip(), form.get("target", "")
-        shown = {str(number): (name, number) for name, number in _applied(loaded, check.id).items()}
-        if target not in TARGETS or form.get("number") not in shown:
+        transcripts = {str(number): (name, number) for name, number in _applied(loaded, check.id).items()}
+        if target not in TARGETS or form.get("number") not in transcripts:
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a label is `PASS`, `FAIL` or `NOT_APPLICABLE` of a transcript")
         try:
             check_person(original(opened.folder), by, "the label")
             sender(request.connection)
         except (UsageError, QueueError) as error:
             return self._label(request, run, place, str(error))
-        name, number = shown[form["number"]]
+        name, number = transcripts[form["number"]]
         self._labels(run, check.id).add(name, target, by, loaded.index.judged(number).said)
         self.reviewer = by
         return Response(location=f"/run/{run}/label/{place}")
 
     def _diff(self, request: Request, before: int, after: int) -> Response:
-        opened = self._at(after)
-        folders = [each.load().index.run.folder for each in (self._at(before), opened)]
-        found = diff(*folders, transcripts=opened.transcripts, replies=opened.replies)
+        opened = self._run_at(after)
+        folders = [each.load().index.run.folder for each in (self._run_at(before), opened)]
+        comparison = diff(*folders, transcripts=opened.transcripts, replies=opened.replies)
         loaded = opened.load()
 
         def link(name: str, check_id: str | None = None) -> str:
@@ -199,13 +199,13 @@ class RunsApp:
             anchor = "" if check_id is None else f"#{loaded.chats.anchor(number, check_id)}"
             return f"/run/{after}/t/{number}{anchor}"
 
-        return Response("".join(diff_page(found, FRAME, link)))
+        return Response("".join(diff_page(comparison, FRAME, link)))
 
 
 def _route(path: str) -> tuple[str, list[int]]:
     for pattern, name in _ROUTES:
-        if found := pattern.fullmatch(path):
-            return name, [int(part) for part in found.groups()]
+        if match := pattern.fullmatch(path):
+            return name, [int(part) for part in match.groups()]
     raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
 
 
@@ -214,15 +214,15 @@ def _check_number(loaded: LoadedRun, number: int) -> None:
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such transcript")
 
 
-def _check_at(loaded: LoadedRun, place: int) -> Any:
+def _check_at(loaded: LoadedRun, index: int) -> Any:
     checks = loaded.index.run.plan.checks
-    if not 0 <= place < len(checks):
+    if not 0 <= index < len(checks):
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such check")
-    return checks[place]
+    return checks[index]
 
 
 def _check_of(loaded: LoadedRun, number: int, anchor: str) -> str:
-    """The check whose verdict stands there."""
+    """Return the id of the check whose verdict has the anchor."""
     for check in loaded.index.run.plan.checks:
         if loaded.chats.anchor(number, check.id) == anchor:
             return check.id
@@ -255,7 +255,7 @@ def _next_waiting(number: int, loaded: LoadedRun) -> Iterator[str]:
 
 
 def _question(check: Any) -> str:
-    """What the judge is asked, without what the conversation puts in."""
+    """The judge's prompt, without the values of the conversation."""
     judging = getattr(check.verifier, "judging", None)
     if not isinstance(judging, Judging):
         return ""

@@ -1,1 +1,1 @@
-"""The page on which people decide what waits for them: served by this machine to this machine."""
+"""The page for pending decisions, served to this machine only."""

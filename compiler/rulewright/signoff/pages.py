@@ -1,4 +1,4 @@
-"""The pages of the queue, from the templates in `pages.html`, which escape everything."""
+"""Renders the pages of the queue from the templates in `pages.html`, which escape everything."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _page(name: str, at: str, **values: object) -> str:
 
 
 def queue_page(items: Sequence[QueueItem], at: str = "") -> str:
-    """The list of items, below the path `at`: what waits first, then what was decided."""
+    """Return the list of items below the path `at`: waiting ones first, then decided ones."""
     waiting = [item for item in items if item.status in OPEN]
     decided = [item for item in items if item.status not in OPEN][::-1]
     title = "Nothing waits for a decision"
@@ -28,8 +28,8 @@ def queue_page(items: Sequence[QueueItem], at: str = "") -> str:
 
 
 def item_page(item: QueueItem, versions: Sequence[Version], at: str = "", **form: object) -> str:
-    """One item with its gate report, history and outputs, and the form that decides it: its `token`, the `reviewer` it
-    suggests, the `problem` and the `notes` of the last try; where decisions are `signed` the command that does."""
+    """Return one item with its gate report, history, outputs and decision form: the `token`, the suggested `reviewer`,
+    the `problem` and `notes` of the last attempt, and the command to use where decisions are `signed`."""
     return _page(
         "item",
         at,

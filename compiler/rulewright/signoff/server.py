@@ -1,4 +1,4 @@
-"""The queue of decisions as a part of the local site: one decision an item."""
+"""The part of the local site for the queue of decisions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class QueueApp:
     at: str = ""
 
     def get(self, request: Request) -> Response:
-        """The queue, or an item."""
+        """Return the page of the queue or of an item."""
         if request.path == "/":
             return Response(pages.queue_page(self.store.items(), self.at))
         if request.path.startswith(ITEM):
@@ -34,7 +34,7 @@ class QueueApp:
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
 
     def post(self, request: Request) -> Response:
-        """A decision about an item."""
+        """Take a decision about an item."""
         if not request.path.startswith(ITEM):
             raise RefusedError(HTTPStatus.NOT_FOUND, "there is nothing to decide here")
         item_id, move = unquote(request.path.removeprefix(ITEM)), request.form.get("move", "")
@@ -46,8 +46,8 @@ class QueueApp:
             self.store.decide(item_id, move, by=by, notes=notes, now=utc_now(), origin=origin)  # type: ignore[arg-type]
         except QueueError as error:
             page = self._item_page(item_id, request.token, str(error), notes, by)
-            decided = self.store.item(item_id).status not in OPEN
-            return Response(page, HTTPStatus.CONFLICT if decided else HTTPStatus.UNPROCESSABLE_ENTITY)
+            is_decided = self.store.item(item_id).status not in OPEN
+            return Response(page, HTTPStatus.CONFLICT if is_decided else HTTPStatus.UNPROCESSABLE_ENTITY)
         return Response(location=f"{self.at}{ITEM}{quote(item_id, safe='')}")
 
     def _item_page(self, item_id: str, token: str, problem: str = "", notes: str = "", by: str = "") -> str:
@@ -61,5 +61,5 @@ class QueueApp:
 
 
 def serve(store: Store, *, port: int = 0, reviewer: str = "") -> LocalServer:
-    """A server for the queue of `store`; `reviewer` is the name that the form suggests. OSError for a taken port."""
+    """Return a server for the queue of `store`; the form suggests `reviewer`. Raises OSError for a taken port."""
     return LocalServer({"": QueueApp(store, reviewer)}, port)

@@ -1,1 +1,1 @@
-"""What pages for people share: one look, one frame, and one small server on this machine."""
+"""The style, the frame and the local server that all pages share."""

@@ -1,4 +1,4 @@
-"""The filters of templates: what turns a value into the words that a page shows."""
+"""The filters of templates, which turn values into the text of pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import visible
 from rulewright_runtime.workflow.hil_text import history_line
 
-_MOST: Final = 4096  # verdicts whose markup is kept
+_MAX_RENDERED: Final = 4096  # verdicts with cached markup
 _rendered: dict[object, Markup] = {}
 _TRIGGERS: Final = {
     "requires_human": "the task asks for a person before it starts",
@@ -27,42 +27,42 @@ _TRIGGERS: Final = {
 
 
 def _text(value: object) -> Markup:
-    """The same for a text of several lines, which keeps them."""
+    """Escape a text and keep its line breaks."""
     return escape(visible(str(value)))
 
 
-def _parted(name: str) -> Markup:
-    """A name that may break behind its underscores."""
+def _breakable(name: str) -> Markup:
+    """A name that may break after its underscores."""
     return _text(name).replace("_", Markup("_<wbr>"))
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Pairs of a label and its lines, of which an empty label continues the one before."""
-    found: list[tuple[str, list[str]]] = []
+def _group_lines(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Merge lines into pairs of label and text; an empty label continues the previous pair."""
+    groups: list[tuple[str, list[str]]] = []
     for label, line in pairs:
-        if label or not found:
-            found.append((label, []))
-        found[-1][1].append(line)
-    return [(label, "\n".join(lines)) for label, lines in found]
+        if label or not groups:
+            groups.append((label, []))
+        groups[-1][1].append(line)
+    return [(label, "\n".join(lines)) for label, lines in groups]
 
 
 def _heat(share: float, least: float = 0.0) -> str:
-    """The class of a cell: the redder, the more failed; none up to `least`."""
+    """The CSS class of a cell: the higher the share of failures, the redder; none up to `least`."""
     return "" if share <= least else f"h{min(4, 1 + int(share * 4))}"
 
 
 def _gate_state(gate: Mapping[str, object], name: str) -> str:
-    """What a gate may still become, and by which answers."""
+    """The possible outcomes of an open gate, and the answers that decide it."""
     return gate_line(name, gate).removeprefix(f"gate {name}: ")
 
 
 def _reason(item: JsonMapping) -> str:
-    """Why a verdict is what it is, and what makes it unproven."""
+    """The reason of a verdict, and why it is unproven, if it is."""
     code, cause = str(item["rationale_code"] or "").replace("_", " "), str(item["cause"] or "")
-    told = UNPROVEN.get(cause, cause)
-    if told and item.get("verdict", "FAIL") == "FAIL":
-        told = f"unproven: {told}"
-    return f"{code} ({told})" if code and told else code or told
+    cause_text = UNPROVEN.get(cause, cause)
+    if cause_text and item.get("verdict", "FAIL") == "FAIL":
+        cause_text = f"unproven: {cause_text}"
+    return f"{code} ({cause_text})" if code and cause_text else code or cause_text
 
 
 class Judged(Protocol):
@@ -70,36 +70,41 @@ class Judged(Protocol):
 
     @property
     def anchor(self) -> str:
-        """Where links find it."""
+        """The HTML id that links refer to."""
 
     @property
     def alike(self) -> tuple[object, ...] | None:
-        """What verdicts share that are shown alike; None where it is shown like no other."""
+        """The cache key of verdicts with the same markup; None where the markup is unique."""
 
 
 Shown = TypeVar("Shown", bound=Judged)
 
 
 def _judged_alike(verdicts: Iterable[Shown], render: Callable[[Shown, str], Markup], level: str) -> Markup:
-    """What `render` makes of verdicts, each where links find it."""
+    """The markup of verdicts, each with its anchor."""
     parts: list[str] = []
     for each in verdicts:
-        parts += ('<div class="judged" id="', escape(each.anchor), '">\n', _once(each, render, level), "\n</div>\n")
+        parts += (
+            '<div class="judged" id="',
+            escape(each.anchor),
+            '">\n',
+            _render_cached(each, render, level),
+            "\n</div>\n",
+        )
     return Markup("".join(parts))
 
 
-def _once(shown: Shown, render: Callable[[Shown, str], Markup], level: str) -> Markup:
-    """What `render` makes of a verdict: the same for verdicts that differ in nothing but where they stand, as most of
-    those do that pass."""
-    key = shown.alike, level
-    if shown.alike is None:
-        return render(shown, level)
-    found = _rendered.get(key)
-    if found is None:
-        if len(_rendered) >= _MOST:
+def _render_cached(verdict: Shown, render: Callable[[Shown, str], Markup], level: str) -> Markup:
+    """The markup of a verdict, cached for verdicts that differ only in their anchor, as most passing ones do."""
+    key = verdict.alike, level
+    if verdict.alike is None:
+        return render(verdict, level)
+    markup = _rendered.get(key)
+    if markup is None:
+        if len(_rendered) >= _MAX_RENDERED:
             _rendered.clear()
-        found = _rendered[key] = render(shown, level)
-    return found
+        markup = _rendered[key] = render(verdict, level)
+    return markup
 
 
 def _siblings(siblings: Iterable[JsonMapping]) -> list[str]:
@@ -111,21 +116,21 @@ def _siblings(siblings: Iterable[JsonMapping]) -> list[str]:
 
 
 def headline_name(summary: JsonMapping) -> str:
-    """What the averaged output is called: `Overall`, or its own name."""
+    """Return the name of the headline output: `Overall` for the default one."""
     return "Overall" if summary.get("headline", HEADLINE) == HEADLINE else str(summary["headline"])
 
 
 FILTERS: Final[dict[str, Callable[..., object]]] = {
     "gaps": gaps,
     "gate_state": _gate_state,
-    "grouped": _grouped,
+    "grouped": _group_lines,
     "headline_name": headline_name,
     "heat": _heat,
     "history_line": history_line,
     "label_name": label_name,
     "judged_alike": _judged_alike,
     "number": number,
-    "parted": _parted,
+    "parted": _breakable,
     "percent": percent,
     "plural": plural,
     "segment": lambda text: quote(str(text), safe=""),

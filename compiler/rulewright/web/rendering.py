@@ -1,7 +1,7 @@
-"""How every page is rendered: escaped, in one frame, with one look.
+"""Renders every page: escaped, with one frame and one style.
 
-A page that is a file carries its style and its script, and allows by their hashes those and nothing else. A page of the
-local app is `linked`: it refers to the two by address.
+A page in a file contains its style and script, and its policy allows only these, by their hashes. A page of the local
+app is `linked`: it refers to both by address.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rulewright.web.filters import FILTERS
 from rulewright_runtime.terminal import one_line
 
 HOME: Final = Markup('<a href="#content">Rulewright</a>')
-PLACES: Final = (
+TEMPLATE_PACKAGES: Final = (
     ("rulewright.web", "templates"),
     ("rulewright.reporting", "templates"),
     ("rulewright.comparing", "templates"),
@@ -33,7 +33,7 @@ LOCAL: Final = "This page is served by this machine to this machine only."
 
 @dataclass(frozen=True, slots=True)
 class PageFrame:
-    """What stands around the content of a page: at its top and its end, and whether style and script are `linked`."""
+    """The frame of a page: its top and bottom, and whether style and script are `linked`."""
 
     linked: bool = False
     home: Markup = HOME
@@ -51,7 +51,7 @@ class PageFrame:
 
     @property
     def policy(self) -> str:
-        """What the page may do: use this style and this script, nothing else."""
+        """The content security policy: only this style and this script."""
         return (
             f"default-src 'none'; style-src {_hash(style())}; script-src {_hash(script())}; base-uri 'none';"
             " form-action 'none'"
@@ -59,13 +59,13 @@ class PageFrame:
 
 
 def rendered(template: str, frame: PageFrame | None, **context: object) -> Iterator[str]:
-    """A page, piece by piece."""
+    """Render a page, piece by piece."""
     return environment().get_template(template).generate(frame=frame or PageFrame(), **context)
 
 
 @cache
 def style() -> str:
-    """The style sheet: the look that all pages share, and what reports add."""
+    """The style sheet: the shared part and that of reports."""
     return _file("rulewright.web", "style.css") + _file("rulewright.reporting", "report.css")
 
 
@@ -85,19 +85,19 @@ def _hash(text: str) -> str:
 
 @cache
 def environment() -> Environment:
-    """Where templates are rendered: everything that is not ours is escaped."""
-    made = Environment(
-        loader=ChoiceLoader([PackageLoader(*place) for place in PLACES]),
+    """Return the template environment, which escapes all values."""
+    templates = Environment(
+        loader=ChoiceLoader([PackageLoader(*package) for package in TEMPLATE_PACKAGES]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.filters |= FILTERS
-    return made
+    templates.filters |= FILTERS
+    return templates
 
 
 def _shown(value: object) -> object:
-    """What is written for a value: text loses control characters and marks that turn the writing direction."""
+    """Remove control characters and bidirectional marks from text; return other values unchanged."""
     return one_line(value) if type(value) is str else value

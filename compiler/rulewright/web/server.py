@@ -1,8 +1,7 @@
-"""One small server for pages on this machine: loopback only, a key to look and a token to decide, nothing from
-anywhere else.
+"""A server for local pages: loopback only, with a key to read and a token to decide.
 
-Whoever opens the address that the command prints gets a cookie; without it nothing is shown, so that other users of
-the machine do not read along. A form must carry the token of its page, and come from a page of ours.
+Opening the address that the command prints sets a cookie; without it no page is shown, so that other users of the
+machine can't read it. A form must have the token of its page, and come from one of our pages.
 """
 
 from __future__ import annotations
@@ -41,17 +40,17 @@ _HEADERS: Final = {
 
 
 class RefusedError(RuntimeFailure):
-    """A request that is not answered as it wishes."""
+    """A refused request."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
-        """The status of the answer, and why."""
+        """Keep the status of the response and the message."""
         self.status = status
         super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an app sees of a request: the path below its own, as it was sent, a form's fields, and who sends."""
+    """A request to an app: the path below the app's own, still quoted, the form's fields, and the connection."""
 
     path: str
     token: str
@@ -61,7 +60,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What an app answers: a page, or the place to go to next."""
+    """An app's response: a page, or the address to redirect to."""
 
     body: str = ""
     status: HTTPStatus = HTTPStatus.OK
@@ -69,23 +68,23 @@ class Response:
 
 
 class App(Protocol):
-    """A part of the local site, below a path of its own."""
+    """A part of the local site, under its own path."""
 
     def get(self, request: Request) -> Response:
-        """A page. Raises RefusedError where there is none."""
+        """Return a page. Raises RefusedError for an unknown one."""
 
     def post(self, request: Request) -> Response:
-        """What a form asks for. Raises RefusedError where that can't be."""
+        """Carry out a form. Raises RefusedError where that is not possible."""
 
 
 class LocalServer(ThreadingHTTPServer):
-    """Serves apps to this machine. Use it as a context; `wait` returns when it is stopped."""
+    """Serves apps to this machine. Use it as a context manager; `wait` returns when it is stopped."""
 
     daemon_threads = True
 
     def __init__(self, apps: Mapping[str, App], port: int = 0) -> None:
-        """Listen on the loopback address; `apps` by the path below which each stands, port 0 takes any that is free.
-        Raises OSError for a port that is taken."""
+        """Listen on the loopback address. `apps` maps paths to apps; port 0 takes any free port. Raises OSError for a
+        taken port."""
         super().__init__((LOOPBACK, port), _Handler)
         self.apps = apps
         self.token, self.key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
@@ -93,54 +92,54 @@ class LocalServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address to open: it holds the key."""
+        """The address to open, with the key."""
         return self.address("/")
 
     def address(self, path: str) -> str:
-        """The address of a page, with the key."""
+        """Return the address of a page, with the key."""
         return f"http://{LOOPBACK}:{self.server_address[1]}{path}?key={self.key}"
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie that holds the key; ports share their cookies."""
+        """The name of the cookie with the key; it holds the port, since ports share cookies."""
         return f"rulewright-{self.server_address[1]}"
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The names under which a browser may ask for us; any other is a page that pretends to be us."""
+        """The accepted values of the `Host` header; any other may be DNS rebinding."""
         port = self.server_address[1]
         return frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})
 
     def __enter__(self) -> LocalServer:
-        """Start to answer."""
+        """Start the server."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop."""
+        """Stop the server."""
         self.shutdown()
         self.server_close()
         self._thread.join()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """One line in the log for a request that broke, and none for a client that has gone."""
+        """Log one line for a failed request, and none for a client that has disconnected."""
         error = sys.exception()
         if not isinstance(error, (ConnectionError, TimeoutError)):
             LOG.warning("a request to a local page failed: %s: %s", type(error).__name__, error)
 
     def wait(self) -> None:
-        """Return when the server was stopped."""
+        """Block until the server is stopped."""
         while self._thread.is_alive():
             self._thread.join(0.5)
 
 
 def local_page(template: str, frame: PageFrame, **context: object) -> str:
-    """A page of the local site."""
+    """Render a page of the local site."""
     return "".join(rendered(template, frame, **context)) + "\n"
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request."""
+    """Handles one request."""
 
     protocol_version = "HTTP/1.1"
     server_version = "rulewright"
@@ -152,28 +151,28 @@ class _Handler(BaseHTTPRequestHandler):
         return cast("LocalServer", self.server)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: what happens is in files and databases."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
-        """A page, the style or the script."""
-        self._answered(self._get)
+        """Send a page, the style or the script."""
+        self._respond(self._get)
 
     def do_HEAD(self) -> None:
-        """As GET, without the body."""
-        self._answered(self._get)
+        """Send the headers of a GET."""
+        self._respond(self._get)
 
     def do_POST(self) -> None:
-        """A decision."""
-        self._answered(self._post)
+        """Take a decision."""
+        self._respond(self._post)
 
-    def _answered(self, answer: Any) -> None:
+    def _respond(self, answer: Any) -> None:
         try:
             if self.headers.get("Host", "") not in self.site.hosts:
                 raise RefusedError(HTTPStatus.FORBIDDEN, "this address is not served here")
             answer()
         except RefusedError as refused:
             self._refuse(refused.status, refused.status.phrase, str(refused))
-        except ValueError:  # an address or a number that is none
+        except ValueError:  # an invalid address or number
             self._refuse(HTTPStatus.BAD_REQUEST, HTTPStatus.BAD_REQUEST.phrase, "the request can't be read")
         except (RuntimeFailure, UsageError, OSError) as failure:
             if isinstance(failure, (ConnectionError, TimeoutError)):
@@ -207,7 +206,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(app.post(Request(path, self.site.token, self.connection, form)))
 
     def _app(self, path: str) -> tuple[App, str]:
-        """The app below whose path this is, and the rest of it; the longest path counts."""
+        """Return the app with the longest matching path, and the rest of the path."""
         for prefix in sorted(self.site.apps, key=len, reverse=True):
             if path == prefix or path.startswith(f"{prefix}/"):
                 return self.site.apps[prefix], path[len(prefix) :] or "/"
@@ -218,15 +217,15 @@ class _Handler(BaseHTTPRequestHandler):
             cookies = SimpleCookie(self.headers.get("Cookie", ""))
         except CookieError:
             return ""
-        found = cookies.get(self.site.cookie)
-        return "" if found is None else found.value
+        cookie_value = cookies.get(self.site.cookie)
+        return "" if cookie_value is None else cookie_value.value
 
     def _check_key(self, key: str) -> None:
         if not hmac.compare_digest(key.encode(), self.site.key.encode()):
             raise RefusedError(HTTPStatus.FORBIDDEN, "open the address that the command has printed")
 
     def _check_sender(self, token: str) -> None:
-        """The form must come from a page of ours: it carries our token, and its origin is ours."""
+        """Refuse a form that does not come from our page: its token and its origin must be ours."""
         origin = self.headers.get("Origin")
         if origin is not None and origin not in {f"http://{host}" for host in self.site.hosts}:
             raise RefusedError(HTTPStatus.FORBIDDEN, "the form comes from another page")
@@ -270,7 +269,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         for name, value in _HEADERS.items():
             self.send_header(name, value)
-        if close:  # what was sent along may not have been read
+        if close:  # the request's body may be unread
             self.send_header("Connection", "close")
         self.end_headers()
         if self.command != "HEAD":
