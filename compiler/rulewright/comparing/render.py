@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rulewright_runtime.report.text import escape, plural, table
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import fit, left, one_line
+from rulewright_runtime.terminal import left, one_line, width, wrapped
 
 MOST: Final = 50
+_HEAD: Final = re.compile(r" *(?:\S+ {2,})?")  # the indentation of a line, and what stands in a column before its text
 _SIDES: Final = ("before", "after")
 _CHANGES: Final = {
     "transcripts": "transcripts",
@@ -26,8 +28,14 @@ _CHANGES: Final = {
 
 
 def text(found: JsonMapping, columns: int) -> Iterator[str]:
-    """The lines of the comparison, none wider than `columns`."""
-    yield from (fit(line, columns) for line in _text(found))
+    """The lines of the comparison, none wider than `columns`: a longer one is broken, and goes on under its text."""
+    for line in map(one_line, _text(found)):
+        if width(line) <= columns:
+            yield line
+            continue
+        head = _HEAD.match(line)
+        assert head is not None, "it may be empty"
+        yield from wrapped(line[head.end() :], columns, head[0])
 
 
 def _text(found: JsonMapping) -> Iterator[str]:

@@ -216,6 +216,15 @@ def test_a_comparison_for_a_pull_request_keeps_what_was_said_in_its_cell(plants:
     assert "| said | S5 | model\\_\\_day | PASS | FAIL | transcript |" in page
 
 
+def test_a_comparison_is_told_to_the_end_on_a_narrow_terminal(plants: Plants) -> None:
+    found = compared(plants, *FACTORS)
+    wide, narrow = list(text(found, 2_000)), list(text(found, 50))
+    assert max(map(len, narrow)) <= 50
+    assert len(narrow) > len(wide)
+    words = [word for line in wide for word in line.split() if len(word) <= 30]
+    assert [word for line in narrow for word in line.split() if word in set(words)] == words
+
+
 def test_the_page_of_a_comparison_begins_with_its_figures(plants: Plants) -> None:
     found = compared(plants, *FACTORS)
     page = "".join(diff_page(found))
