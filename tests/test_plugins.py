@@ -14,7 +14,7 @@ from rulewright.cli import main
 from rulewright.linting.run import lint
 from rulewright_runtime.errors import JudgeError, PlanError
 from rulewright_runtime.execution import execute
-from rulewright_runtime.functions.table import BROUGHT
+from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
@@ -93,7 +93,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     readers.cache_clear()
     yield folder
     readers.cache_clear()
-    BROUGHT.clear()
+    PLUGIN_FUNCTIONS.clear()
     sys.modules.pop("acme_checks", None)
 
 

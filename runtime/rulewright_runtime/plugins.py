@@ -23,7 +23,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from rulewright_runtime.errors import EvaluationError, PlanError, RuntimeFailure
-from rulewright_runtime.functions.table import BROUGHT
+from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
 from rulewright_runtime.plan.scan import PlugInFunction
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def bring(functions: Mapping[str, PlugInFunction]) -> None:
             asked = f"`{wanted.distribution}` {wanted.version}" + (f", `{wanted.signature}`" if same else "")
             raise PlanError(f"the plan calls `{name}` of {asked}, but it is installed {seen}; compile the plan again")
         count = _count(wanted.signature)
-        BROUGHT[name] = (_guarded(name, brought.load(), wanted.signature), count, count)
+        PLUGIN_FUNCTIONS[name] = (_guarded(name, brought.load(), wanted.signature), count, count)
 
 
 def _count(signature: str) -> int:

@@ -1,5 +1,5 @@
-"""The functions that `call` in the instruction set may name. Operators alone, which conditions of most checks call, are
-found without loading the others."""
+"""Lookup of the functions for `call` in the instruction set. Most checks only use operators, which are found without
+importing the other functions."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import operators, profile
-from rulewright_runtime.functions.table import BROUGHT, Function, Table
+from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS, Function, Table
 
 _OPERATORS: Final[Table] = {**operators.TABLE, **profile.TABLE}
 
 
 def lookup(name: str, arguments: int, strict: bool) -> Function:
-    """The function `name` for that many arguments; one that raises EvaluationError when there is none such."""
+    """Return the function `name` for a number of arguments, or one that raises EvaluationError if there is none."""
     entry = (operators.TABLE if strict else _OPERATORS).get(name) or _function(name, strict)
     if entry is None:
         return _refuse(f"unknown function `{name}`", "unknown_function")
-    function, least, most = entry
-    if not least <= arguments <= most:
+    function, minimum, maximum = entry
+    if not minimum <= arguments <= maximum:
         return _refuse(f"found no matching overload for `{name}` with {arguments} arguments", "no_such_overload")
     return function
 
@@ -26,7 +26,7 @@ def lookup(name: str, arguments: int, strict: bool) -> Function:
 def _function(name: str, strict: bool) -> tuple[Function, int, int] | None:
     from rulewright_runtime.functions.language import PROFILE, STRICT
 
-    return STRICT.get(name) if strict else PROFILE.get(name) or BROUGHT.get(name)
+    return STRICT.get(name) if strict else PROFILE.get(name) or PLUGIN_FUNCTIONS.get(name)
 
 
 def _refuse(message: str, code: str) -> Function:

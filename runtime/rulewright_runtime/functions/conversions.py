@@ -43,7 +43,7 @@ def _range(kind: str) -> EvaluationError:
 
 
 def to_int(value: Value) -> int:
-    """An int of a number (cut towards zero), a text, or the Unix seconds of a moment."""
+    """Convert a number (truncated towards zero), a string, or a timestamp (Unix seconds) to an int."""
     kind = value.__class__
     if kind is int:
         return int(value)
@@ -67,7 +67,7 @@ def to_int(value: Value) -> int:
 
 
 def to_uint(value: Value) -> UInt:
-    """A uint of a number (cut towards zero) or a text."""
+    """Convert a number (truncated towards zero) or a string to a uint."""
     kind = value.__class__
     if kind is UInt:
         return UInt(value)
@@ -89,7 +89,7 @@ def to_uint(value: Value) -> UInt:
 
 
 def to_double(value: Value) -> float:
-    """A double of a number or a text."""
+    """Convert a number or a string to a double."""
     kind = value.__class__
     if kind is float or kind is int or kind is UInt or kind is Score:
         try:
@@ -107,8 +107,8 @@ def to_double(value: Value) -> float:
 
 
 def format_double(value: float) -> str:
-    """The shortest digits that read back the same; with an exponent below 1e-4 and from 1e6 on, as cel-go's `%g`,
-    unless the digits reach the point: `123456.5`, `1e+06`, `1e-05`."""
+    """Return the shortest digits that parse to the same double, with an exponent below 1e-4 and from 1e6, like `%g` in
+    cel-go: `123456.5`, `1e+06`, `1e-05`."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -127,7 +127,7 @@ def format_double(value: float) -> str:
 
 
 def to_string(value: Value) -> str:
-    """The text of a scalar: numbers as written, bytes as UTF-8, moments in RFC 3339, spans in seconds."""
+    """Convert a scalar to a string: numbers in digits, bytes as UTF-8, timestamps in RFC 3339, durations in seconds."""
     kind = value.__class__
     if kind is str:
         return str(value)
@@ -152,7 +152,7 @@ def to_string(value: Value) -> str:
 
 
 def to_bytes(value: object) -> bytes:
-    """The UTF-8 bytes of a text."""
+    """Convert a string to its UTF-8 bytes."""
     if value.__class__ is bytes:
         return bytes(value)
     if value.__class__ is str:
@@ -164,7 +164,7 @@ def to_bytes(value: object) -> bytes:
 
 
 def to_bool(value: object) -> bool:
-    """The bool written as `true`, `t`, `1`, `false` ... in lower, upper or title case."""
+    """Convert a string to a bool: `true`, `t`, `1`, `false` ... in lower, upper or title case."""
     if value.__class__ is bool:
         return bool(value)
     if value.__class__ is str:
@@ -177,7 +177,7 @@ def to_bool(value: object) -> bool:
 
 
 def to_timestamp(value: object) -> Timestamp:
-    """A moment from RFC 3339 or Unix seconds."""
+    """Convert a string in RFC 3339 or Unix seconds to a timestamp."""
     if value.__class__ is Timestamp:
         return Timestamp(value.nanos)
     if value.__class__ is str:
@@ -188,7 +188,7 @@ def to_timestamp(value: object) -> Timestamp:
 
 
 def to_duration(value: object) -> Duration:
-    """A span from its text, such as `1h30m`."""
+    """Convert a string such as `1h30m` to a duration."""
     if value.__class__ is Duration:
         return Duration(value.nanos)
     if value.__class__ is str:
@@ -197,12 +197,12 @@ def to_duration(value: object) -> Duration:
 
 
 def type_of(value: Value) -> TypeValue:
-    """The type of a value, as a value."""
+    """Return the type of a value as a value."""
     return TypeValue(cel_type_name(value))
 
 
 def to_dyn(value: object) -> object:
-    """The value itself; a score leaves here and becomes a double."""
+    """Return the value itself; a score becomes a double."""
     return leave(value) if value.__class__ is Score else value
 
 

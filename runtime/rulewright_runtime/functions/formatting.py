@@ -27,12 +27,13 @@ from rulewright_runtime.values import (
 )
 
 _MAX_PRECISION: Final = 1000
-_INVALID: Final = re.compile("[\udc80-\udcff]+")  # what bytes that are not UTF-8 are decoded to
-_WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_INVALID: Final = re.compile("[\udc80-\udcff]+")  # surrogate escapes of bytes that are not UTF-8
+_SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def format_text(template: object, arguments: object) -> str:
-    """`template` with each clause replaced by the next argument; EvaluationError for a clause that doesn't fit."""
+    """Replace each clause of `template` by the next argument. Raises EvaluationError for an unknown clause, and for an
+    argument that is missing or of the wrong type."""
     if template.__class__ is not str or not isinstance(arguments, (list, tuple)):
         raise no_overload("format", template, arguments)
     parts: list[str] = []
@@ -73,9 +74,9 @@ def _clause(template: str, position: int) -> tuple[int | None, str, int]:
     return precision, letter, position + 1
 
 
-def _refuse(clause: str, wanted: str, value: object) -> EvaluationError:
-    found = cel_type_name(value)
-    return EvaluationError(f"{clause} clause can only be used on {wanted}, was given {found}", "invalid_argument")
+def _refuse(clause: str, expected: str, value: object) -> EvaluationError:
+    actual = cel_type_name(value)
+    return EvaluationError(f"{clause} clause can only be used on {expected}, was given {actual}", "invalid_argument")
 
 
 def _string(value: object, _: int | None) -> str:
@@ -147,7 +148,7 @@ def _special(value: float) -> str:
 
 
 def _digits(value: float) -> str:
-    """The shortest decimal that reads back the same, without an exponent."""
+    """Return the shortest decimal that parses to the same double, without an exponent."""
     return _special(value) or f"{Decimal(repr(value)).normalize():f}"
 
 
@@ -160,8 +161,8 @@ def _decimal(value: object, _: int | None) -> str:
 
 
 def _double(value: object, clause: str) -> float:
-    if value.__class__ is str and value in _WORDS:
-        return _WORDS[value]
+    if value.__class__ is str and value in _SPECIAL:
+        return _SPECIAL[value]
     if value.__class__ in (int, UInt, float):
         return float(value)
     if value.__class__ is Score:

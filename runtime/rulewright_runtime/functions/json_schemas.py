@@ -1,4 +1,4 @@
-"""Validators of JSON Schemas (draft 2020-12): their patterns are RE2, and no schema is fetched."""
+"""Validators of JSON Schemas (draft 2020-12): patterns are RE2, and no schema is downloaded."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from jsonschema.validators import extend
 from referencing import Registry
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.strings import pattern
+from rulewright_runtime.functions.strings import compile_pattern
 
 
 @lru_cache(maxsize=256)
 def validator(encoded: bytes) -> Validator:
-    """The validator of a schema, which is given as JSON. EvaluationError `invalid_argument` where it is not valid."""
+    """Return a validator of a schema in JSON. Raises EvaluationError `invalid_argument` for an invalid schema."""
     schema = msgspec.json.decode(encoded)
     try:
         _VALIDATOR.check_schema(schema)
-    except SchemaError as why:
-        raise EvaluationError(f"the schema is not valid: {why.message}", "invalid_argument") from None
-    found: Validator = _VALIDATOR(schema, registry=Registry())
-    return found
+    except SchemaError as error:
+        raise EvaluationError(f"the schema is not valid: {error.message}", "invalid_argument") from None
+    result: Validator = _VALIDATOR(schema, registry=Registry())
+    return result
 
 
 def _pattern(validator: Validator, source: str, value: object, schema: object) -> Iterator[ValidationError]:
-    if isinstance(value, str) and not pattern(source).search(value):
+    if isinstance(value, str) and not compile_pattern(source).search(value):
         yield ValidationError(f"{value!r} does not match {source!r}")
 
 

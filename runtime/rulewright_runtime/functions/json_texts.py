@@ -1,6 +1,6 @@
-"""Replies that are JSON: their value, and whether it is valid against a JSON Schema (draft 2020-12).
+"""Functions on JSON replies: decoding, and validation against a JSON Schema (draft 2020-12).
 
-What validates is imported when an expression first needs it.
+The validator is imported on first use.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from rulewright_runtime.values import Value, from_host, no_overload, to_host
 
 
 def json_value(text: object) -> object:
-    """The value of a JSON text. EvaluationError `invalid_argument` where it is none, or holds a key twice."""
+    """Decode a JSON text. Raises EvaluationError `invalid_argument` for invalid JSON and duplicate keys."""
     if text.__class__ is not str:
         raise no_overload("json", text)
-    return from_host(_decoded(text))
+    return from_host(_decode(text))
 
 
-def _decoded(text: str) -> Value:
+def _decode(text: str) -> Value:
     try:
         return strict_json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as why:
-        raise EvaluationError(f"the text is not JSON: {str(why)[:200]}", "invalid_argument") from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise EvaluationError(f"the text is not JSON: {str(error)[:200]}", "invalid_argument") from None
 
 
 def is_json(text: object) -> bool:
-    """Whether a text is JSON, and nothing else."""
+    """Whether a text is valid JSON."""
     if text.__class__ is not str:
         raise no_overload("is_json", text)
     try:
@@ -42,35 +42,35 @@ def is_json(text: object) -> bool:
 
 
 def valid_against(value: Value, schema: Value) -> bool:
-    """Whether a value is valid against a JSON Schema; a text counts as the JSON that it holds.
+    """Whether a value is valid against a JSON Schema; a string is decoded as JSON first.
 
-    A text that is not JSON is not valid. EvaluationError `invalid_argument` where the schema itself is not valid.
+    A string that is not JSON is invalid. Raises EvaluationError `invalid_argument` for an invalid schema.
     """
     if not isinstance(schema, Mapping):
         raise no_overload("valid_against", value, schema)
     try:
         validator = _validator(msgspec.json.encode(to_host(schema)))
-    except (TypeError, ValueError, RecursionError) as why:
-        raise EvaluationError(f"the schema is not JSON: {str(why)[:200]}", "invalid_argument") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise EvaluationError(f"the schema is not JSON: {str(error)[:200]}", "invalid_argument") from None
     if value.__class__ is str and not is_json(value):
         return False
     try:
-        return bool(validator.is_valid(_decoded(value) if value.__class__ is str else to_host(value)))
+        return bool(validator.is_valid(_decode(value) if value.__class__ is str else to_host(value)))
     except EvaluationError:
         raise
     except RecursionError:
         raise EvaluationError("the schema or the value is nested too deeply", "limit") from None
-    except Exception as why:  # a reference that leads nowhere, and whatever else a schema may hold
-        raise EvaluationError(f"the schema can't be used: {str(why)[:200]}", "invalid_argument") from None
+    except Exception as error:  # an unresolvable reference or another defect of the schema
+        raise EvaluationError(f"the schema can't be used: {str(error)[:200]}", "invalid_argument") from None
 
 
 def _validator(encoded: bytes) -> Value:
-    """A validator of the schema; EvaluationError where it is not valid, and where jsonschema is missing."""
+    """Return a validator of the schema. Raises EvaluationError for an invalid schema, and without jsonschema."""
     try:
-        from rulewright_runtime.functions.json_schemas import validator  # with jsonschema: few plans need it
+        from rulewright_runtime.functions.json_schemas import validator  # imports jsonschema, which few plans need
     except ModuleNotFoundError:
-        why = "`valid_against` needs jsonschema: `pip install 'rulewright-runtime[schema]'`"
-        raise EvaluationError(why, "unavailable") from None
+        message = "`valid_against` needs jsonschema: `pip install 'rulewright-runtime[schema]'`"
+        raise EvaluationError(message, "unavailable") from None
     return validator(encoded)
 
 

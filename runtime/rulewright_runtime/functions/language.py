@@ -1,4 +1,4 @@
-"""The functions of the language, by canonical name: what `call` in the instruction set may name."""
+"""The functions of the language by canonical name, for `call` in the instruction set."""
 
 from __future__ import annotations
 

@@ -17,25 +17,25 @@ def _lists(function: str, *values: Any) -> None:
 
 
 def distinct(items: Value) -> list[object]:
-    """The elements without those equal to an earlier one."""
+    """Return the elements without duplicates."""
     _lists("distinct", items)
-    seen: set[str] = set()
-    kept: list[object] = []
-    odd: list[Value] = []
+    strings: set[str] = set()
+    unique: list[object] = []
+    others: list[Value] = []
     for item in items:
         if item.__class__ is str:
-            if item not in seen:
-                seen.add(item)
-                kept.append(item)
-        elif not any(equal(item, other) for other in odd):
-            odd.append(item)
-            check_steps(len(odd) * len(items))
-            kept.append(item)
-    return kept
+            if item not in strings:
+                strings.add(item)
+                unique.append(item)
+        elif not any(equal(item, other) for other in others):
+            others.append(item)
+            check_steps(len(others) * len(items))
+            unique.append(item)
+    return unique
 
 
 def flatten(items: Value, depth: object = 1) -> list[object]:
-    """The elements, those that are lists replaced by theirs, `depth` times."""
+    """Replace elements that are lists by their elements, `depth` times."""
     _lists("flatten", items)
     if depth.__class__ is not int:
         raise no_overload("flatten", items, depth)
@@ -50,7 +50,7 @@ def flatten(items: Value, depth: object = 1) -> list[object]:
 
 
 def make_range(count: object) -> list[int]:
-    """The ints from 0 up to and without `count`."""
+    """Return the ints from 0 to `count` - 1."""
     if count.__class__ is not int:
         raise no_overload("lists.range", count)
     check_list(count)
@@ -58,14 +58,14 @@ def make_range(count: object) -> list[int]:
 
 
 def reverse(value: Value) -> Value:
-    """A list or a text from its end to its beginning."""
+    """Return a list or a string in reverse order."""
     if not isinstance(value, (list, tuple, str)):
         raise no_overload("reverse", value)
     return value[::-1] if isinstance(value, str) else list(value[::-1])
 
 
 def cut(items: Value, start: Value, end: Value) -> list[Value]:
-    """The elements from `start` up to and without `end`."""
+    """Return the elements from `start` to `end` - 1."""
     _lists("slice", items)
     if start.__class__ is not int or end.__class__ is not int:
         raise no_overload("slice", items, start, end)
@@ -75,7 +75,7 @@ def cut(items: Value, start: Value, end: Value) -> list[Value]:
 
 
 def sort_by_keys(items: Value, keys: Value) -> list[object]:
-    """The items in the order of their keys, which must be of one ordered type; equal ones keep their order."""
+    """Sort items by their keys, which must be of one ordered type; the sort is stable."""
     pairs = list(zip(keys, items, strict=True))
     if pairs:
         first = keys[0]
@@ -90,19 +90,19 @@ def _compare(left: tuple[Value, Value], right: tuple[Value, Value]) -> int:
 
 
 def sort(items: Value) -> list[Value]:
-    """The elements, of one ordered type, from the least to the greatest."""
+    """Return the elements, which must be of one ordered type, in ascending order."""
     _lists("sort", items)
     return sort_by_keys(items, items)
 
 
 def first(items: Value) -> Optional:
-    """The first element, or `optional.none()`."""
+    """Return the first element, or `optional.none()`."""
     _lists("first", items)
     return Optional(items[0]) if items else NONE
 
 
 def last(items: Value) -> Optional:
-    """The last element, or `optional.none()`."""
+    """Return the last element, or `optional.none()`."""
     _lists("last", items)
     return Optional(items[-1]) if items else NONE
 
@@ -119,7 +119,7 @@ def set_contains(items: object, others: object) -> bool:
 
 
 def set_equivalent(items: object, others: object) -> bool:
-    """Whether the two lists hold the same elements, however often."""
+    """Whether the two lists have the same elements, regardless of their counts."""
     _lists("sets.equivalent", items, others)
     return _all_in(items, others) and _all_in(others, items)
 

@@ -22,7 +22,7 @@ def _numbers(function: str, values: tuple[Value, ...]) -> Value:
 
 
 def greatest(*values: Any) -> object:
-    """The greatest of some numbers, given one by one or in a list; the first of equals."""
+    """Return the greatest of some numbers, given as arguments or as a list; of equal ones the first."""
     numbers = _numbers("math.greatest", values)
     best = numbers[0]
     for number in numbers[1:]:
@@ -32,7 +32,7 @@ def greatest(*values: Any) -> object:
 
 
 def least(*values: Any) -> Value:
-    """The least of some numbers, given one by one or in a list; the first of equals."""
+    """Return the least of some numbers, given as arguments or as a list; of equal ones the first."""
     numbers = _numbers("math.least", values)
     best = numbers[0]
     for number in numbers[1:]:
@@ -47,39 +47,40 @@ def _double(function: str, value: object) -> float:
     return float(value)
 
 
-def _whole(value: float, number: int) -> float:
+def _with_sign(number: int, value: float) -> float:
     return math.copysign(float(number), value)
 
 
 def ceil(value: object) -> float:
-    """The least whole double not below."""
+    """Return the smallest whole double that is not less than the value."""
     number = _double("math.ceil", value)
-    return _whole(number, math.ceil(number)) if math.isfinite(number) else number
+    return _with_sign(math.ceil(number), number) if math.isfinite(number) else number
 
 
 def floor(value: object) -> float:
-    """The greatest whole double not above."""
+    """Return the largest whole double that is not greater than the value."""
     number = _double("math.floor", value)
-    return _whole(number, math.floor(number)) if math.isfinite(number) else number
+    return _with_sign(math.floor(number), number) if math.isfinite(number) else number
 
 
 def round_half_away(value: object) -> float:
-    """The nearest whole double; halves go away from zero."""
+    """Return the nearest whole double; halves are rounded away from zero."""
     number = _double("math.round", value)
     if not math.isfinite(number):
         return number
-    cut = math.trunc(number)
-    return _whole(number, cut + (1 if number > 0 else -1) if abs(number - cut) >= 0.5 else cut)
+    truncated = math.trunc(number)
+    step = (1 if number > 0 else -1) if abs(number - truncated) >= 0.5 else 0
+    return _with_sign(truncated + step, number)
 
 
 def trunc(value: object) -> float:
-    """The double without its fraction."""
+    """Return the double without its fraction."""
     number = _double("math.trunc", value)
-    return _whole(number, math.trunc(number)) if math.isfinite(number) else number
+    return _with_sign(math.trunc(number), number) if math.isfinite(number) else number
 
 
 def absolute(value: Value) -> Value:
-    """The absolute value of an int, uint or double."""
+    """Return the absolute value of an int, uint or double."""
     if value.__class__ is int:
         return as_int(abs(value))
     if value.__class__ is UInt or value.__class__ is float:
@@ -88,7 +89,7 @@ def absolute(value: Value) -> Value:
 
 
 def sign(value: Value) -> Value:
-    """-1, 0 or 1 in the type of the value; NaN stays NaN."""
+    """Return -1, 0 or 1 in the type of the value; NaN for NaN."""
     kind = value.__class__
     if kind is int or kind is UInt or kind is float:
         return value if value != value else kind((value > 0) - (value < 0))
@@ -111,7 +112,7 @@ def is_finite(value: object) -> bool:
 
 
 def square_root(value: Value) -> float:
-    """The square root; NaN of a negative number."""
+    """Return the square root; NaN for a negative number."""
     if not is_number(value) or isinstance(value, Score):
         raise no_overload("math.sqrt", value)
     return math.sqrt(value) if value >= 0 else math.nan
@@ -140,7 +141,7 @@ def bit_xor(left: Value, right: Value) -> object:
 
 
 def bit_not(value: object) -> object:
-    """Every bit turned."""
+    """Bitwise complement of an int or a uint."""
     if value.__class__ is int:
         return ~value
     if value.__class__ is UInt:
@@ -162,22 +163,22 @@ def _from_bits(value: object, bits: int) -> object:
 
 
 def shift_left(value: Value, offset: Value) -> object:
-    """The 64 bits moved to the left; 0 from 64 places on."""
+    """Shift the 64 bits to the left; 0 for an offset of 64 or more."""
     _shift("math.bitShiftLeft", value, offset)
     return _from_bits(value, (int(value) << offset) & UINT_MAX if offset < 64 else 0)
 
 
 def shift_right(value: Value, offset: Value) -> object:
-    """The 64 bits moved to the right, zeros moving in; 0 from 64 places on."""
+    """Shift the 64 bits to the right, filling with zeros; 0 for an offset of 64 or more."""
     _shift("math.bitShiftRight", value, offset)
     return _from_bits(value, (int(value) & UINT_MAX) >> offset if offset < 64 else 0)
 
 
-_MANY: Final = 10_000
+_MAX_ARGUMENTS: Final = 10_000
 
 TABLE: Final[Table] = {
-    "math.greatest": (greatest, 1, _MANY),
-    "math.least": (least, 1, _MANY),
+    "math.greatest": (greatest, 1, _MAX_ARGUMENTS),
+    "math.least": (least, 1, _MAX_ARGUMENTS),
     "math.ceil": (ceil, 1, 1),
     "math.floor": (floor, 1, 1),
     "math.round": (round_half_away, 1, 1),

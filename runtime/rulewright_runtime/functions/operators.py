@@ -25,23 +25,23 @@ from rulewright_runtime.values import (
 
 
 def as_int(number: int) -> int:
-    """`number`, which must fit in 64 signed bits."""
+    """Return `number`. Raises EvaluationError unless it fits in 64 signed bits."""
     if INT_MIN <= number <= INT_MAX:
         return number
     raise EvaluationError("integer overflow", "overflow")
 
 
 def as_uint(number: int) -> UInt:
-    """`number` as a uint, which must fit in 64 unsigned bits."""
+    """Return `number` as a uint. Raises EvaluationError unless it fits in 64 unsigned bits."""
     if 0 <= number <= UINT_MAX:
         return UInt(number)
     raise EvaluationError("unsigned integer overflow", "overflow")
 
 
 def add(left: Value, right: Value) -> Value:
-    """`left + right`: numbers of one type, texts, bytes, lists, moments and spans.
+    """`left + right`: numbers of one type, strings, bytes, lists, timestamps and durations.
 
-    A sum of spans must fit in 64 bits of nanoseconds.
+    A sum of durations must fit in 64 bits of nanoseconds.
     """
     a, b = left.__class__, right.__class__
     if a is b:
@@ -65,7 +65,7 @@ def add(left: Value, right: Value) -> Value:
 
 
 def subtract(left: Value, right: Value) -> object:
-    """`left - right`; a span that it gives must fit in 64 bits of nanoseconds."""
+    """`left - right`; a resulting duration must fit in 64 bits of nanoseconds."""
     a, b = left.__class__, right.__class__
     if a is b:
         if a is float:
@@ -84,7 +84,7 @@ def subtract(left: Value, right: Value) -> object:
 
 
 def multiply(left: Value, right: Value) -> object:
-    """`left * right`, numbers of one type."""
+    """`left * right` of numbers of one type."""
     a = left.__class__
     if a is right.__class__:
         if a is float:
@@ -97,7 +97,7 @@ def multiply(left: Value, right: Value) -> object:
 
 
 def divide(left: Value, right: Value) -> object:
-    """`left / right`: integers are cut towards zero, doubles follow IEEE 754."""
+    """`left / right`: integer division truncates towards zero, doubles follow IEEE 754."""
     a = left.__class__
     if a is right.__class__:
         if a is float:
@@ -167,28 +167,28 @@ def contained(value: object, container: object) -> bool:
 
 
 def index(container: Value, key: Value) -> Value:
-    """`container[key]`; EvaluationError for an absent key and an index out of bounds."""
+    """`container[key]`. Raises EvaluationError for a missing key and an index out of bounds."""
     if isinstance(container, (list, tuple)):
-        place = list_place(container, key)
-        if place is None:
+        at = list_index(container, key)
+        if at is None:
             raise EvaluationError(f"index out of bounds: {key}", "index_out_of_bounds")
-        return container[place]
+        return container[at]
     if isinstance(container, Mapping):
-        found = find(container, key)
-        if not found.present:
+        entry = find(container, key)
+        if not entry.present:
             raise no_such_key(key)
-        return found.value
+        return entry.value
     raise no_overload("_[_]", container, key)
 
 
 def no_such_key(key: object) -> EvaluationError:
-    """The error of a map without that key."""
+    """Return the error for a missing key of a map."""
     shown = key if isinstance(key, str) and len(key) < 80 else repr(key)[:80]
     return EvaluationError(f"no such key: `{shown}`", "no_such_key")
 
 
-def list_place(container: Value, key: Value) -> int | None:
-    """The position `key` names in a list, or None when it is outside; EvaluationError when it is not a whole number."""
+def list_index(container: Value, key: Value) -> int | None:
+    """Return `key` as an index of a list, or None out of bounds. Raises EvaluationError unless it is a whole number."""
     if key.__class__ is float and key.is_integer():
         key = int(key)
     if key.__class__ is not int and key.__class__ is not UInt:
@@ -197,7 +197,7 @@ def list_place(container: Value, key: Value) -> int | None:
 
 
 def size(value: Value) -> int:
-    """The number of code points, bytes, elements or entries."""
+    """Return the number of code points, bytes, elements or entries."""
     if isinstance(value, (str, bytes, list, tuple, Mapping)):
         return len(value)
     raise no_overload("size", value)

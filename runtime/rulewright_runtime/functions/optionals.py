@@ -1,4 +1,4 @@
-"""CEL's optional values. `or` and `orValue` are not functions: they evaluate what follows only when they need it."""
+"""CEL's optional values. `or` and `orValue` are not functions: they evaluate their argument lazily."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rulewright_runtime.values import NONE, Duration, Optional, Timestamp, Value
 
 
 def of(value: Value) -> Optional:
-    """An optional that holds the value."""
+    """Return an optional with the value."""
     return Optional(value)
 
 
 def none() -> Optional:
-    """The empty optional."""
+    """Return the empty optional."""
     return NONE
 
 
@@ -34,19 +34,19 @@ def is_zero(value: object) -> bool:
 
 
 def of_non_zero(value: object) -> Optional:
-    """An optional that holds the value, or the empty one for the zero of its type."""
+    """Return an optional with the value, or the empty one for the zero of its type."""
     return NONE if is_zero(value) else Optional(value)
 
 
 def has_value(value: object) -> bool:
-    """Whether the optional holds something."""
+    """Whether the optional has a value."""
     if not isinstance(value, Optional):
         raise no_overload("hasValue", value)
     return value.present
 
 
 def value_of(value: object) -> object:
-    """What the optional holds; EvaluationError when it is empty."""
+    """Return the value of the optional. Raises EvaluationError when it is empty."""
     if not isinstance(value, Optional):
         raise no_overload("value", value)
     if not value.present:
@@ -55,7 +55,7 @@ def value_of(value: object) -> object:
 
 
 def unwrap(values: object) -> list[object]:
-    """What the optionals of a list hold, without the empty ones."""
+    """Return the values of a list of optionals, without the empty ones."""
     if not isinstance(values, (list, tuple)) or not all(isinstance(item, Optional) for item in values):
         raise no_overload("optional.unwrap", values)
     return [item.value for item in values if item.present]

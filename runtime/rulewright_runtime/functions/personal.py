@@ -1,7 +1,7 @@
-"""Personal data in a text: mail addresses, telephone numbers, bank accounts and payment cards, check digits verified.
+"""Personal data in a text: email addresses, phone numbers, bank accounts and payment cards, with verified check digits.
 
-ibans           ISO 13616: the length of the country and the remainder 1 of 97 (ISO 7064)
-card_numbers    ISO/IEC 7812: 13 to 19 digits that begin with 2 to 6, with the check digit of Luhn
+ibans           ISO 13616: the country's length, and the remainder 1 modulo 97 (ISO 7064)
+card_numbers    ISO/IEC 7812: 13 to 19 digits, the first 2 to 6, with Luhn's check digit
 phone_numbers   E.164: 7 to 15 digits, written with `+`, brackets or separators; no dates, no plain numbers
 """
 
@@ -20,7 +20,7 @@ _IBAN: Final = r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\
 _CARD: Final = r"\b[2-6][0-9]{3}(?:[ \-]?[0-9]){9,15}\b"
 _PHONE: Final = r"(?:\+[0-9]{1,3}|\(?\b0[0-9]{1,5}|\(?\b[0-9]{3})\)?(?:[ .\-/]?\(?[0-9]{2,5}\)?){1,6}\b"
 _DATE: Final = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{4}")
-_PLAIN: Final = re.compile(r"[\d.]+")  # an amount, a version, the address of a machine
+_PLAIN: Final = re.compile(r"[\d.]+")  # an amount, a version, an IP address
 _IBAN_LENGTHS: Final[Mapping[str, int]] = {
     "AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BR": 29, "BY": 28,
     "CH": 21, "CR": 22, "CY": 28, "CZ": 24, "DE": 22, "DK": 18, "DO": 28, "EE": 20, "EG": 29, "ES": 24, "FI": 18,
@@ -55,7 +55,7 @@ def _email_spans(text: str) -> Iterator[Span]:
 
 
 def _iban_spans(text: str) -> Iterator[Span]:
-    """A candidate may run on into capital letters behind it; the length of the country cuts it."""
+    """Yield the spans of IBANs. The pattern may include capital letters that follow; the country's length cuts them."""
     for start, end in find_spans(_IBAN, text):
         left, stop = _IBAN_LENGTHS.get(text[start : start + 2], 0), start
         while left and stop < end:
@@ -70,11 +70,11 @@ def _card_spans(text: str) -> Iterator[Span]:
 
 
 def _phone_spans(text: str) -> Iterator[Span]:
-    dates = (found.span() for found in _DATE.finditer(text))
-    taken = [*_iban_spans(text), *_card_spans(text), *dates]
+    dates = (match.span() for match in _DATE.finditer(text))
+    excluded = [*_iban_spans(text), *_card_spans(text), *dates]
     for start, end in find_spans(_PHONE, text):
-        inside = any(start < stop and begin < end for begin, stop in taken)
-        if not inside and _is_phone(text[start:end]):
+        overlaps = any(start < stop and begin < end for begin, stop in excluded)
+        if not overlaps and _is_phone(text[start:end]):
             yield start, end
 
 
@@ -83,13 +83,13 @@ def _personal_spans(text: str) -> Iterator[Span]:
         yield from spans(text)
 
 
-def _lister(name: str, spans: Callable[[str], Iterator[Span]], says: str) -> Function:
+def _lister(name: str, spans: Callable[[str], Iterator[Span]], doc: str) -> Function:
     def function(text: Value) -> list[str]:
         if text.__class__ is not str:
             raise no_overload(name, text)
         return [text[start:end] for start, end in spans(text)]
 
-    function.__doc__, function.__name__ = says, name
+    function.__doc__, function.__name__ = doc, name
     return function
 
 
@@ -100,11 +100,11 @@ SPANS: Final[Mapping[str, Spans]] = {
     "card_numbers": _card_spans,
     "personal_data": _personal_spans,
 }
-_SAYS: Final = {
-    "emails": "The mail addresses in a text.",
-    "phone_numbers": "The telephone numbers in a text.",
-    "ibans": "The bank account numbers (IBAN) in a text whose check digits are right.",
-    "card_numbers": "The payment card numbers in a text whose check digit is right.",
-    "personal_data": "All four, in this order.",
+_DOCSTRINGS: Final = {
+    "emails": "Return the email addresses in a text.",
+    "phone_numbers": "Return the phone numbers in a text.",
+    "ibans": "Return the bank account numbers (IBAN) with valid check digits in a text.",
+    "card_numbers": "Return the payment card numbers with a valid check digit in a text.",
+    "personal_data": "Return all four: emails, phone numbers, IBANs and card numbers, in this order.",
 }
-TABLE: Final[Table] = {name: (_lister(name, spans, _SAYS[name]), 1, 1) for name, spans in SPANS.items()}
+TABLE: Final[Table] = {name: (_lister(name, spans, _DOCSTRINGS[name]), 1, 1) for name, spans in SPANS.items()}

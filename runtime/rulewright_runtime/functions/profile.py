@@ -1,4 +1,5 @@
-"""What the profile adds to strict CEL: promotion of mixed numbers, exact scores, and texts compared without case."""
+"""Operators and functions that the profile adds to strict CEL: promotion of mixed numbers, exact scores, and
+case-insensitive search."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def divide(left: object, right: object) -> object:
 
 
 def modulo(left: object, right: object) -> object:
-    """`left % right` of whole numbers, mixed ones promote."""
+    """`left % right` of integers; mixed ones promote."""
     if _is_mixed(left, right) and not isinstance(left, (float, Score)) and not isinstance(right, (float, Score)):
         return operators.modulo(*_promote(left, right))
     return operators.modulo(left, right)
@@ -67,7 +68,7 @@ def negate(value: object) -> object:
 
 
 def _promote(left: Value, right: Value) -> tuple[object, object]:
-    """Two numbers of different types as two of one: double beside a double, else int."""
+    """Convert two numbers to one type: double if one is a double, else int."""
     if left.__class__ is float or right.__class__ is float:
         try:
             return float(left), float(right)
@@ -77,7 +78,7 @@ def _promote(left: Value, right: Value) -> tuple[object, object]:
 
 
 def contains_ci(text: object, part: object) -> bool:
-    """Whether `part` occurs in `text` once both are lower-cased as Python does (SAFE, markers, branches)."""
+    """Whether `part` occurs in `text`, both lower-cased by Python's rules (SAFE, markers, branches)."""
     if text.__class__ is not str or part.__class__ is not str:
         raise no_overload("contains_ci", text, part)
     return part.lower() in text.lower()

@@ -1,4 +1,4 @@
-"""Statistics of the profile: exact whatever the order, and `optional.none()` where there is nothing to count."""
+"""Statistics of the profile: exact in any order, and `optional.none()` without data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _numbers(function: str, values: Value) -> list[Value]:
 
 
 def _total(pairs: Iterable[tuple[int, int]]) -> Fraction:
-    """The exact sum of numerators over denominators, over one common denominator at a time."""
+    """Return the exact sum of fractions (numerator, denominator). Raises EvaluationError above `MAX_BITS`."""
     by_denominator: dict[int, int] = {}
     for numerator, denominator in pairs:
         by_denominator[denominator] = by_denominator.get(denominator, 0) + numerator
@@ -34,7 +34,7 @@ def _total(pairs: Iterable[tuple[int, int]]) -> Fraction:
 
 
 def _result(value: Fraction, inputs: Iterable[Value]) -> Optional:
-    """A score when a score took part, else a double, rounded once."""
+    """Return a score if an input is one, else a double, rounded once."""
     if any(number.__class__ is Score for number in inputs):
         return Optional(Score(value.numerator, value.denominator))
     try:
@@ -44,7 +44,7 @@ def _result(value: Fraction, inputs: Iterable[Value]) -> Optional:
 
 
 def total(values: Value) -> Optional:
-    """The sum: an int of ints, a score with scores, else a double; `optional.none()` of an empty list."""
+    """Return the sum: an int for ints, a score with scores, else a double; `optional.none()` for an empty list."""
     numbers = _numbers("sum", values)
     if not numbers:
         return NONE
@@ -55,7 +55,7 @@ def total(values: Value) -> Optional:
 
 
 def mean(values: Value) -> Optional:
-    """The mean, exact and rounded once; `optional.none()` of an empty list."""
+    """Return the mean, exact and rounded once; `optional.none()` for an empty list."""
     numbers = _numbers("mean", values)
     if not numbers:
         return NONE
@@ -73,7 +73,7 @@ def _weighted(values: list[object], weights: list[Value]) -> Optional:
 
 
 def weighted_mean(values: object, weights: object) -> Optional:
-    """The mean of `values` weighted by `weights`, two lists of one length; none where the weights sum to 0."""
+    """Return the mean of `values` weighted by `weights`, a list of equal length; none when the weights sum to 0."""
     numbers, parts = _numbers("wmean", values), _numbers("wmean", weights)
     if len(numbers) != len(parts):
         raise EvaluationError("wmean needs as many weights as values", "invalid_argument")
@@ -81,7 +81,7 @@ def weighted_mean(values: object, weights: object) -> Optional:
 
 
 def weighted_mean_present(values: object, weights: object) -> Optional:
-    """The mean of the entries that have a weight and a value (neither null nor `optional.none()`)."""
+    """Return the weighted mean of the entries with both a weight and a value (neither null nor `optional.none()`)."""
     if not isinstance(values, Mapping) or not isinstance(weights, Mapping):
         raise no_overload("wmean_present", values, weights)
     numbers, parts = [], []
@@ -108,7 +108,7 @@ def _ordered(function: str, values: object) -> list[object]:
 
 
 def minimum(values: Value) -> Optional:
-    """The least number, or `optional.none()`."""
+    """Return the least number; `optional.none()` for an empty list."""
     numbers = _ordered("min", values)
     best = numbers[0] if numbers else None
     for number in numbers:
@@ -117,7 +117,7 @@ def minimum(values: Value) -> Optional:
 
 
 def maximum(values: Value) -> Optional:
-    """The greatest number, or `optional.none()`."""
+    """Return the greatest number; `optional.none()` for an empty list."""
     numbers = _ordered("max", values)
     best = numbers[0] if numbers else None
     for number in numbers:
@@ -126,7 +126,7 @@ def maximum(values: Value) -> Optional:
 
 
 def quantile(values: object, fraction: object) -> Optional:
-    """The value below which that fraction of the numbers lies, linear between neighbours (0: the least)."""
+    """Return the quantile at `fraction` (0: the least number), interpolated linearly."""
     numbers = _numbers("quantile", values)
     if not is_number(fraction):
         raise no_overload("quantile", values, fraction)
@@ -136,21 +136,22 @@ def quantile(values: object, fraction: object) -> Optional:
     if not numbers:
         return NONE
     exact = sorted(Fraction(*exact_pair(number)) for number in numbers)
-    place = part * (len(exact) - 1)
-    low = math.floor(place)
+    rank = part * (len(exact) - 1)
+    low = math.floor(rank)
     high = min(low + 1, len(exact) - 1)
-    return _result(exact[low] + (exact[high] - exact[low]) * (place - low), numbers)
+    return _result(exact[low] + (exact[high] - exact[low]) * (rank - low), numbers)
 
 
 def share(values: Value) -> Optional:
-    """The exact share of true among bools, a score; `optional.none()` of an empty list."""
+    """Return the exact share of true values as a score; `optional.none()` for an empty list."""
     if not isinstance(values, (list, tuple)) or not all(value.__class__ is bool for value in values):
         raise no_overload("share", values)
     return Optional(Score(sum(values), len(values))) if values else NONE
 
 
 def rate(hits: Value, *whole: Any) -> Optional:
-    """`rate(hits, total)`, two counts, or `rate(bools)`: an exact score; `optional.none()` of nothing."""
+    """Return `rate(hits, total)` of two counts, or `rate(bools)`, as an exact score; `optional.none()` for a total of
+    0."""
     if not whole:
         return share(hits)
     count = whole[0]

@@ -1,5 +1,5 @@
-"""Texts: the standard functions, RE2 `matches`, and CEL's strings, encoders and regex extensions. Positions count code
-points."""
+"""Functions on strings: the standard ones, RE2 `matches`, and CEL's strings, encoders and regex extensions. Indexes
+count code points."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rulewright_runtime.functions.table import Table, check_list, check_text
 from rulewright_runtime.regex import compile_re2
 from rulewright_runtime.values import NONE, Optional, Value, no_overload
 
-# What Unicode calls white space, which `str.isspace` is not quite.
-_BLANKS: Final = (
+# Whitespace as Unicode defines it; `str.isspace` differs.
+_WHITESPACE: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-_QUOTED: Final = str.maketrans(
+_ESCAPES: Final = str.maketrans(
     {
         "\a": "\\a",
         "\b": "\\b",
@@ -60,7 +60,7 @@ def contains(text: Value, part: Value) -> bool:
 
 
 def starts_with(text: Value, part: Value) -> bool:
-    """Whether `text` begins with `part`."""
+    """Whether `text` starts with `part`."""
     _texts("startsWith", text, part)
     return bool(text.startswith(part))
 
@@ -72,8 +72,8 @@ def ends_with(text: Value, part: Value) -> bool:
 
 
 @lru_cache(maxsize=512)
-def pattern(source: str) -> Value:
-    """The compiled RE2 pattern; EvaluationError `invalid_argument` with RE2's reason."""
+def compile_pattern(source: str) -> Value:
+    """Compile an RE2 pattern. Raises EvaluationError `invalid_argument` with RE2's reason."""
     try:
         return compile_re2(source)
     except ValueError as why:
@@ -88,17 +88,17 @@ def _search(compiled: Value, text: str) -> Value:
 
 
 def matches(text: Value, source: Value) -> bool:
-    """Whether the RE2 pattern occurs somewhere in `text`."""
+    """Whether the RE2 pattern occurs in `text`."""
     _texts("matches", text, source)
-    compiled = pattern(source)
+    compiled = compile_pattern(source)
     try:
-        return compiled.search(text.encode()) is not None  # of bytes, whose offsets need not be counted in characters
+        return compiled.search(text.encode()) is not None  # bytes: no offsets to convert to characters
     except UnicodeEncodeError:
         raise EvaluationError("a text that is not Unicode can't be matched", "invalid_argument") from None
 
 
 def char_at(text: Value, index: Value) -> str:
-    """The code point at `index`; empty at the very end."""
+    """Return the code point at `index`; empty at the end of the string."""
     _texts("charAt", text)
     _ints("charAt", index)
     if not 0 <= index <= len(text):
@@ -107,7 +107,7 @@ def char_at(text: Value, index: Value) -> str:
 
 
 def index_of(text: Value, part: Value, start: Value = 0) -> int:
-    """Where `part` first occurs from `start` on, or -1."""
+    """Return the first index of `part` at or after `start`, or -1."""
     _texts("indexOf", text, part)
     _ints("indexOf", start)
     if not 0 <= start <= len(text):
@@ -116,7 +116,7 @@ def index_of(text: Value, part: Value, start: Value = 0) -> int:
 
 
 def last_index_of(text: Value, part: Value, *last: Any) -> int:
-    """Where `part` last occurs, beginning at `last` or before, or -1."""
+    """Return the last index of `part` at or before `last`, or -1."""
     _texts("lastIndexOf", text, part)
     _ints("lastIndexOf", *last)
     if not last:
@@ -127,7 +127,7 @@ def last_index_of(text: Value, part: Value, *last: Any) -> int:
 
 
 def join(parts: Value, separator: Value = "") -> str:
-    """The texts of a list in one, `separator` between them."""
+    """Join the strings of a list with `separator`."""
     if not isinstance(parts, (list, tuple)):
         raise no_overload("join", parts)
     _texts("join", separator, *parts)
@@ -136,13 +136,13 @@ def join(parts: Value, separator: Value = "") -> str:
 
 
 def quote(text: Value) -> str:
-    """The text between double quotes, with its control characters, quotes and backslashes escaped."""
+    """Return the string in double quotes, with control characters, quotes and backslashes escaped."""
     _texts("strings.quote", text)
-    return f'"{str(text).translate(_QUOTED)}"'
+    return f'"{str(text).translate(_ESCAPES)}"'
 
 
 def replace(text: Value, old: Value, new: Value, limit: Value = -1) -> str:
-    """`text` with `old` replaced by `new`, `limit` times at most (negative: everywhere)."""
+    """Replace `old` by `new`, at most `limit` times (negative: everywhere)."""
     _texts("replace", text, old, new)
     _ints("replace", limit)
     times = text.count(old) if limit < 0 else min(text.count(old), limit)
@@ -151,7 +151,7 @@ def replace(text: Value, old: Value, new: Value, limit: Value = -1) -> str:
 
 
 def split(text: Value, separator: Value, limit: Value = -1) -> list[str]:
-    """The parts between separators, `limit` parts at most (negative: all); an empty separator gives the code points."""
+    """Split by `separator` into at most `limit` parts (negative: all); an empty separator gives the code points."""
     _texts("split", text, separator)
     _ints("split", limit)
     if limit == 0:
@@ -167,7 +167,7 @@ def split(text: Value, separator: Value, limit: Value = -1) -> list[str]:
 
 
 def substring(text: Value, start: Value, *end: Any) -> str:
-    """The code points from `start` up to `end`, or to the end of the text."""
+    """Return the code points from `start` up to `end`, or to the end of the string."""
     _texts("substring", text)
     _ints("substring", start, *end)
     stop = end[0] if end else len(text)
@@ -180,25 +180,25 @@ def substring(text: Value, start: Value, *end: Any) -> str:
 
 
 def trim(text: Value) -> str:
-    """The text without the white space (as Unicode defines it) around it."""
+    """Remove leading and trailing whitespace, as Unicode defines it."""
     _texts("trim", text)
-    return str(text.strip(_BLANKS))
+    return str(text.strip(_WHITESPACE))
 
 
 def upper_ascii(text: Value) -> str:
-    """The text with a-z in upper case."""
+    """Return the string with a-z in upper case."""
     _texts("upperAscii", text)
     return str(text.translate(_UPPER))
 
 
 def lower_ascii(text: Value) -> str:
-    """The text with A-Z in lower case."""
+    """Return the string with A-Z in lower case."""
     _texts("lowerAscii", text)
     return str(text.translate(_LOWER))
 
 
 def encode_base64(data: object) -> str:
-    """Bytes in base64, with padding."""
+    """Encode bytes as base64, with padding."""
     if data.__class__ is not bytes:
         raise no_overload("base64.encode", data)
     check_text(2 * len(data))
@@ -206,7 +206,7 @@ def encode_base64(data: object) -> str:
 
 
 def decode_base64(text: Value) -> bytes:
-    """The bytes of a base64 text, with or without its padding; line ends in it don't count."""
+    """Decode base64, with or without padding; line ends are ignored."""
     _texts("base64.decode", text)
     text = text.replace("\r", "").replace("\n", "")
     try:
@@ -215,33 +215,33 @@ def decode_base64(text: Value) -> bytes:
         raise EvaluationError("invalid base64 data", "invalid_argument") from None
 
 
-def _found(compiled: Value, text: str) -> Iterator[Value]:
-    """Every match, but for an empty one that touches the match before it."""
+def _matches(compiled: Value, text: str) -> Iterator[Value]:
+    """Yield every match, except an empty one adjacent to the match before."""
     end = -1
-    for found in compiled.finditer(text):
-        if found.end() > found.start() or found.start() != end:
-            yield found
-        end = found.end()
+    for match in compiled.finditer(text):
+        if match.end() > match.start() or match.start() != end:
+            yield match
+        end = match.end()
 
 
 def regex_replace(text: Value, source: object, new: Value, limit: Value = -1) -> str:
-    r"""`text` with what the pattern matches replaced; `\1` in `new` is the first group."""
+    r"""Replace the matches of a pattern; `\1` in `new` is the first group."""
     _texts("regex.replace", text, source, new)
     _ints("regex.replace", limit)
     if limit == 0:
         return str(text)
-    compiled = pattern(source)
+    compiled = compile_pattern(source)
     pieces = _pieces(new, compiled.groups)
     parts: list[str] = []
     length = end = 0
-    for count, found in enumerate(_found(compiled, text)):
+    for count, match in enumerate(_matches(compiled, text)):
         if 0 < limit <= count:
             break
-        instead = "".join([piece if piece.__class__ is str else found.group(piece) or "" for piece in pieces])
-        parts += [text[end : found.start()], instead]
+        replacement = "".join([piece if piece.__class__ is str else match.group(piece) or "" for piece in pieces])
+        parts += [text[end : match.start()], replacement]
         length += len(parts[-1]) + len(parts[-2])
         check_text(length)
-        end = found.end()
+        end = match.end()
     check_text(length + len(text) - end)
     return "".join([*parts, text[end:]])
 
@@ -250,12 +250,12 @@ _REWRITE: Final = re.compile(r"\\(.?)", re.DOTALL)
 
 
 def _pieces(new: str, groups: int) -> list[str | int]:
-    """The texts and the groups that a replacement is made of."""
+    """Split a replacement into literal strings and group numbers."""
     pieces: list[str | int] = []
     end = 0
-    for found in _REWRITE.finditer(new):
-        pieces.append(new[end : found.start()])
-        char, end = found[1], found.end()
+    for match in _REWRITE.finditer(new):
+        pieces.append(new[end : match.start()])
+        char, end = match[1], match.end()
         if char.isdecimal() and char.isascii() and int(char) <= groups:
             pieces.append(int(char))
         elif char == "\\":
@@ -266,26 +266,26 @@ def _pieces(new: str, groups: int) -> list[str | int]:
 
 
 def _one_group(source: str) -> Value:
-    compiled = pattern(source)
+    compiled = compile_pattern(source)
     if compiled.groups > 1:
         raise EvaluationError("a pattern to extract with has one group at most", "invalid_argument")
     return compiled
 
 
 def regex_extract(text: Value, source: Value) -> Optional:
-    """The first match, or its group where the pattern has one, or `optional.none()`."""
+    """Return the first match, or its group if the pattern has one; `optional.none()` without a match."""
     _texts("regex.extract", text, source)
     compiled = _one_group(source)
-    found = _search(compiled, text)
-    value = found.group(compiled.groups) if found is not None else None
+    match = _search(compiled, text)
+    value = match.group(compiled.groups) if match is not None else None
     return NONE if value is None else Optional(value)
 
 
 def regex_extract_all(text: Value, source: Value) -> list[str]:
-    """Every match, or its group where the pattern has one."""
+    """Return all matches, or their groups if the pattern has one."""
     _texts("regex.extractAll", text, source)
     compiled = _one_group(source)
-    values = [found.group(compiled.groups) for found in _found(compiled, text)]
+    values = [match.group(compiled.groups) for match in _matches(compiled, text)]
     return [value for value in values if value is not None]
 
 

@@ -1,6 +1,6 @@
-"""What a reply says: phrases, words and sentences, scripts, numbers, links and citations, refusals.
+"""Functions on replies: phrases, words and sentences, scripts, numbers, links and citations, refusals.
 
-Where a function finds something, `SPANS` holds what tells the places, so that a verdict can quote them.
+`SPANS` maps functions that find something to functions that return its spans, so that a verdict can quote them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.strings import matches, pattern
+from rulewright_runtime.functions.strings import compile_pattern, matches
 from rulewright_runtime.functions.table import Table
 from rulewright_runtime.matching.folding import Folded, fold
 from rulewright_runtime.matching.similarity import words
@@ -38,7 +38,7 @@ _SCRIPTS: Final = (
     "Myanmar", "Georgian", "Hangul", "Ethiopic", "Cherokee", "Khmer", "Mongolian", "Hiragana", "Katakana", "Han",
     "Bopomofo", "Yi",
 )  # fmt: skip
-# How an English-speaking model declines, folded.
+# Phrases of refusals in English, folded.
 _REFUSALS: Final = (
     "i can't help with", "i cannot help with", "i can't assist", "i cannot assist", "i'm unable to",
     "i am unable to", "i'm not able to", "i am not able to", "i can't provide", "i cannot provide",
@@ -57,7 +57,7 @@ def _text(function: str, value: Value, *others: Any) -> str:
 
 
 def _phrases(function: str, text: object, phrases: object) -> list[str]:
-    """The phrases of a list, which may not be empty: of none, everything and nothing would be said."""
+    """Return a list of phrases. Raises EvaluationError for an empty list or phrase, whose result would be vacuous."""
     _text(function, text, phrases)
     if not isinstance(phrases, (list, tuple)) or any(each.__class__ is not str for each in phrases):
         raise no_overload(function, text, phrases)
@@ -76,72 +76,74 @@ def _folded_phrase(phrase: str) -> str:
     return fold(phrase).text
 
 
-def _says(text: str, phrase: str) -> bool:
+def _contains(text: str, phrase: str) -> bool:
     return _folded_phrase(phrase) in _folded(text).text
 
 
 def contains_any(text: Value, phrases: Value) -> bool:
-    """Whether `text` says one of the phrases, folded as a lexicon does (`matching.folding`)."""
-    return any(_says(text, each) for each in _phrases("contains_any", text, phrases))
+    """Whether `text` contains one of the phrases, folded as in a lexicon (`matching.folding`)."""
+    return any(_contains(text, each) for each in _phrases("contains_any", text, phrases))
 
 
 def contains_all(text: Value, phrases: Value) -> bool:
-    """Whether `text` says every one of the phrases."""
-    return all(_says(text, each) for each in _phrases("contains_all", text, phrases))
+    """Whether `text` contains all of the phrases."""
+    return all(_contains(text, each) for each in _phrases("contains_all", text, phrases))
 
 
 def contains_none(text: Value, phrases: Value) -> bool:
-    """Whether `text` says none of the phrases."""
-    return not any(_says(text, each) for each in _phrases("contains_none", text, phrases))
+    """Whether `text` contains none of the phrases."""
+    return not any(_contains(text, each) for each in _phrases("contains_none", text, phrases))
 
 
 def has_any_word(text: object, words: object) -> bool:
-    """As `contains_any`, for phrases that stand as whole words: `moron` is not in `oxymoron`."""
+    """As `contains_any`, for whole words only: `moron` is not in `oxymoron`."""
     return any(_word_span(_folded(text).text, _folded_phrase(each)) for each in _phrases("has_any_word", text, words))
 
 
 def _word_span(text: str, phrase: str) -> Span | None:
-    """Where a phrase stands first with no letter, digit or underscore against either end that is one itself."""
+    """Return the span of the first occurrence of a phrase as whole words: at neither end are two word characters
+    (letters, digits, underscores) adjacent."""
     at = text.find(phrase)
     while at >= 0:
         end = at + len(phrase)
-        if not (_joins(text[at - 1 : at], phrase[0]) or _joins(phrase[-1], text[end : end + 1])):
+        if not (_is_inside_word(text[at - 1 : at], phrase[0]) or _is_inside_word(phrase[-1], text[end : end + 1])):
             return at, end
         at = text.find(phrase, at + 1)
     return None
 
 
-def _joins(before: str, after: str) -> bool:
+def _is_inside_word(before: str, after: str) -> bool:
     return all(each == "_" or each.isalnum() for each in (before, after))
 
 
 def same_text(text: object, other: object) -> bool:
-    """Whether two texts are equal once both are folded and trimmed: equality with an expected answer."""
+    """Whether two strings are equal after folding and trimming."""
     return _folded(_text("same_text", text, other)).text.strip() == _folded(_text("same_text", other)).text.strip()
 
 
 def word_count(text: object) -> int:
-    """How many words: runs of letters and digits, with apostrophes inside."""
+    """Return the number of words: runs of letters and digits, with apostrophes inside."""
     return len(words(_text("word_count", text)))
 
 
 def sentence_count(text: Value) -> int:
-    """How many sentences: what ends in `.`, `!`, `?` or their likes before a blank, at an empty line, or at the end."""
+    """Return the number of sentences, which end in `.`, `!`, `?` or similar before whitespace, at an empty line, or at
+    the end."""
     return len(sentences(_text("sentence_count", text)))
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, trimmed; what holds neither letter nor digit is none."""
+    """Return the sentences of a text, trimmed, without those that have neither letters nor digits."""
     ends = [end for _, end in find_spans(_SENTENCE_END, text)]
     pieces = (text[start:end].strip() for start, end in pairwise([0, *ends, len(text)]))
     return [piece for piece in pieces if any(map(str.isalnum, piece))]
 
 
 def scripts(text: Value) -> list[str]:
-    """The scripts of the letters, by their Unicode names, the most frequent first."""
+    """Return the scripts of the letters by their Unicode names, most frequent first."""
     _text("scripts", text)
-    found = {name: sum(map(len, _findall(rf"\p{{{name}}}+", text))) for name in _SCRIPTS}
-    return sorted((name for name, count in found.items() if count), key=lambda name: -found[name])
+    counts = {name: sum(map(len, _findall(rf"\p{{{name}}}+", text))) for name in _SCRIPTS}
+    return sorted((name for name, count in counts.items() if count), key=lambda name: -counts[name])
 
 
 def _findall(source: str, text: str) -> list[str]:
@@ -149,15 +151,15 @@ def _findall(source: str, text: str) -> list[str]:
 
 
 def find_spans(source: str, text: str) -> Iterator[Span]:
-    """Where an RE2 pattern occurs in `text`. EvaluationError where the text is not Unicode."""
+    """Yield the spans of an RE2 pattern in `text`. Raises EvaluationError for a text with unpaired surrogates."""
     try:
-        yield from (found.span() for found in pattern(source).finditer(text))
+        yield from (match.span() for match in compile_pattern(source).finditer(text))
     except UnicodeEncodeError:
         raise EvaluationError("a text that is not Unicode can't be matched", "invalid_argument") from None
 
 
 def urls(text: Value) -> list[str]:
-    """The web addresses in `text`, without the punctuation behind them."""
+    """Return the web addresses in `text`, without trailing punctuation."""
     return [text[start:end] for start, end in _url_spans(_text("urls", text))]
 
 
@@ -167,8 +169,8 @@ def _url_spans(text: str) -> Iterator[Span]:
 
 
 def citations(text: Value) -> list[int]:
-    """The numbers of the sources cited in brackets, in the order in which they are first cited: `[1]`, `[2, 3]`,
-    `[^4]`, `[5-7]`."""
+    """Return the numbers of the sources cited in brackets, in order of first citation: `[1]`, `[2, 3]`, `[^4]`,
+    `[5-7]`."""
     numbers: dict[int, None] = {}
     for start, end in _citation_spans(_text("citations", text)):
         for first, last in re.findall(r"(\d+)(?:\s?[-\u2013]\s?(\d+))?", text[start:end]):
@@ -181,13 +183,13 @@ def _citation_spans(text: str) -> Iterator[Span]:
 
 
 def numbers(text: Value) -> list[str]:
-    """The numbers in `text` as they are written, without commas between thousands: `1,200` is `1200`."""
-    found = _NUMBER.findall(_text("numbers", text))
-    return [each.replace(",", "") if _GROUPED.fullmatch(each.lstrip("-+\u2212")) else each for each in found]
+    """Return the numbers in `text` as written, without thousands separators: `1,200` gives `1200`."""
+    literals = _NUMBER.findall(_text("numbers", text))
+    return [each.replace(",", "") if _GROUPED.fullmatch(each.lstrip("-+\u2212")) else each for each in literals]
 
 
 def code_blocks(text: object) -> list[str]:
-    """What stands in the fenced code blocks of a Markdown text; one that is not closed goes to the end."""
+    """Return the contents of the fenced code blocks of a Markdown text; an unclosed one extends to the end."""
     blocks: list[str] = []
     fence = ""
     for line in _text("code_blocks", text).splitlines(keepends=True):
@@ -203,23 +205,23 @@ def code_blocks(text: object) -> list[str]:
 
 
 def is_refusal(text: object) -> bool:
-    """Whether an English reply declines what was asked, by the usual phrases."""
+    """Whether an English reply is a refusal, by common phrases."""
     return contains_any(_text("is_refusal", text), list(_REFUSALS))
 
 
 def _phrase_spans(text: str, phrases: list[str]) -> Iterator[Span]:
     folded = _folded(text)
     for phrase in phrases:
-        sought = _folded_phrase(phrase)
-        start = folded.text.find(sought)
+        folded_phrase = _folded_phrase(phrase)
+        start = folded.text.find(folded_phrase)
         if start >= 0:
-            yield folded.span(start, start + len(sought))
+            yield folded.span(start, start + len(folded_phrase))
 
 
 def _whole_word_spans(text: str, phrases: list[str]) -> Iterator[Span]:
     folded = _folded(text)
-    places = [_word_span(folded.text, _folded_phrase(phrase)) for phrase in phrases]
-    yield from (folded.span(*place) for place in places if place is not None)
+    spans = [_word_span(folded.text, _folded_phrase(phrase)) for phrase in phrases]
+    yield from (folded.span(*span) for span in spans if span is not None)
 
 
 def _lowered_span(text: str, part: str) -> Iterator[Span]:

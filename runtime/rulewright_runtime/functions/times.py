@@ -1,4 +1,4 @@
-"""Moments and spans: reading, writing and taking apart (CEL spec, timestamps and durations)."""
+"""Timestamps and durations: parsing, formatting and their fields (CEL specification)."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _CYCLE: Final = 146_097  # days in 400 years
 
 
 def parse_timestamp(text: str) -> Timestamp:
-    """The moment written in RFC 3339."""
-    found = _TIMESTAMP.fullmatch(text) if len(text) < 100 else None
-    if found is None:
+    """Parse a timestamp in RFC 3339. Raises EvaluationError."""
+    match = _TIMESTAMP.fullmatch(text) if len(text) < 100 else None
+    if match is None:
         raise EvaluationError(f"`{text[:60]}` is not a timestamp in RFC 3339", "invalid_argument")
-    year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
-    fraction, sign, off_hour, off_minute = found.groups()[6:]
+    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
+    fraction, sign, off_hour, off_minute = match.groups()[6:]
     offset = (int(off_hour) * 3600 + int(off_minute) * 60) * (-1 if sign == "-" else 1) if sign else 0
     try:
-        # A year 0 is well formed and out of range; read it one cycle later.
+        # The year 0 is well formed but out of Python's range; read it one cycle later.
         cycles = 1 if year == 0 else 0
         ordinal = dt.date(year + 400 * cycles, month, day).toordinal() - _CYCLE * cycles
         dt.time(hour, minute, second)
@@ -54,7 +54,7 @@ def parse_timestamp(text: str) -> Timestamp:
 
 
 def format_timestamp(moment: Timestamp, trim: bool = False) -> str:
-    """RFC 3339 in UTC, the fraction in 3, 6 or 9 digits, or with `trim` as few as say it."""
+    """Format a timestamp as RFC 3339 in UTC, with 3, 6 or 9 digits of a fraction, or with `trim` as few as needed."""
     days, rest = divmod(moment.nanos, _DAY)
     seconds, nanos = divmod(rest, NANOS)
     day = dt.date.fromordinal(days + _EPOCH_DAY)
@@ -73,7 +73,7 @@ def _fraction(nanos: int) -> str:
 
 
 def parse_duration(text: str) -> Duration:
-    """The span written as `1h30m`, `1.5s`, `-200ms`; `0` needs no unit."""
+    """Parse a duration such as `1h30m`, `1.5s` or `-200ms`; `0` needs no unit. Raises EvaluationError."""
     if text in ("0", "+0", "-0"):
         return Duration(0)
     if len(text) > 200 or _DURATION.fullmatch(text) is None:
@@ -88,14 +88,14 @@ def parse_duration(text: str) -> Duration:
 
 
 def format_duration(span: Duration) -> str:
-    """Seconds, the fraction in 3, 6 or 9 digits: `1.500s`."""
+    """Format a duration in seconds, with a fraction of 3, 6 or 9 digits: `1.500s`."""
     seconds, nanos = divmod(abs(span.nanos), NANOS)
     return f"{'-' if span.nanos < 0 else ''}{seconds}{_fraction(nanos)}s"
 
 
 @lru_cache(maxsize=256)
 def _zone(name: str) -> dt.tzinfo:
-    from zoneinfo import ZoneInfo  # which looks for the zones of this machine
+    from zoneinfo import ZoneInfo  # here, because importing it searches the zones of this machine
 
     try:
         return ZoneInfo(name)
@@ -114,7 +114,7 @@ def _offset_seconds(moment: Timestamp, zone: object) -> int:
         if int(hours) > 23 or int(minutes) > 59:
             raise EvaluationError(f"unknown time zone `{zone}`", "invalid_argument")
         return (int(hours) * 3600 + int(minutes) * 60) * (-1 if sign == "-" else 1)
-    # A day away from the ends of the calendar no zone runs over them.
+    # One day inside the ends of the calendar, so that no zone's offset leads outside.
     seconds = min(max(moment.nanos // NANOS, -62_135_510_400), 253_402_214_400)
     local = (dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=seconds)).astimezone(_zone(zone))
     offset = local.utcoffset()
@@ -123,81 +123,81 @@ def _offset_seconds(moment: Timestamp, zone: object) -> int:
 
 
 def _local(moment: Timestamp, zone: object) -> tuple[int, dt.date, int, int]:
-    """Cycles of 400 years to add to the date, the date, the second of the day and the nanosecond."""
+    """Return the cycles of 400 years to add to the date, the date, the second of the day and the nanosecond."""
     days, rest = divmod(moment.nanos + _offset_seconds(moment, zone) * NANOS, _DAY)
     ordinal = days + _EPOCH_DAY
     cycles = -1 if ordinal < 1 else 1 if ordinal > dt.date.max.toordinal() else 0
     return cycles, dt.date.fromordinal(ordinal - cycles * _CYCLE), rest // NANOS, rest % NANOS
 
 
-def _of_moment(name: str, moment: object, zone: object) -> tuple[int, dt.date, int, int]:
+def _fields(name: str, moment: object, zone: object) -> tuple[int, dt.date, int, int]:
     if not isinstance(moment, Timestamp):
         raise no_overload(name, moment)
     return _local(moment, zone)
 
 
 def get_full_year(moment: object, zone: object = "") -> int:
-    """The year."""
-    cycles, day, _, _ = _of_moment("getFullYear", moment, zone)
+    """Return the year."""
+    cycles, day, _, _ = _fields("getFullYear", moment, zone)
     return day.year + 400 * cycles
 
 
 def get_month(moment: object, zone: object = "") -> int:
-    """The month, January being 0."""
-    return _of_moment("getMonth", moment, zone)[1].month - 1
+    """Return the month, from 0 for January."""
+    return _fields("getMonth", moment, zone)[1].month - 1
 
 
 def get_date(moment: object, zone: object = "") -> int:
-    """The day of the month, from 1."""
-    return _of_moment("getDate", moment, zone)[1].day
+    """Return the day of the month, from 1."""
+    return _fields("getDate", moment, zone)[1].day
 
 
 def get_day_of_month(moment: object, zone: object = "") -> int:
-    """The day of the month, from 0."""
-    return _of_moment("getDayOfMonth", moment, zone)[1].day - 1
+    """Return the day of the month, from 0."""
+    return _fields("getDayOfMonth", moment, zone)[1].day - 1
 
 
 def get_day_of_week(moment: object, zone: object = "") -> int:
-    """The day of the week, Sunday being 0."""
-    return _of_moment("getDayOfWeek", moment, zone)[1].isoweekday() % 7
+    """Return the day of the week, from 0 for Sunday."""
+    return _fields("getDayOfWeek", moment, zone)[1].isoweekday() % 7
 
 
 def get_day_of_year(moment: object, zone: object = "") -> int:
-    """The day of the year, from 0."""
-    return _of_moment("getDayOfYear", moment, zone)[1].timetuple().tm_yday - 1
+    """Return the day of the year, from 0."""
+    return _fields("getDayOfYear", moment, zone)[1].timetuple().tm_yday - 1
 
 
-def _whole(nanos: int, unit: int) -> int:
+def _truncated(nanos: int, unit: int) -> int:
     return nanos // unit if nanos >= 0 else -(-nanos // unit)
 
 
 def get_hours(value: object, *zone: object) -> int:
-    """The hour of a moment, or all the hours of a span."""
+    """Return the hour of a timestamp, or the total hours of a duration."""
     if isinstance(value, Duration) and not zone:
-        return _whole(value.nanos, 3600 * NANOS)
-    return _of_moment("getHours", value, *zone or ("",))[2] // 3600
+        return _truncated(value.nanos, 3600 * NANOS)
+    return _fields("getHours", value, *zone or ("",))[2] // 3600
 
 
 def get_minutes(value: object, *zone: object) -> int:
-    """The minute of a moment, or all the minutes of a span."""
+    """Return the minute of a timestamp, or the total minutes of a duration."""
     if isinstance(value, Duration) and not zone:
-        return _whole(value.nanos, 60 * NANOS)
-    return _of_moment("getMinutes", value, *zone or ("",))[2] // 60 % 60
+        return _truncated(value.nanos, 60 * NANOS)
+    return _fields("getMinutes", value, *zone or ("",))[2] // 60 % 60
 
 
 def get_seconds(value: object, *zone: object) -> int:
-    """The second of a moment, or all the seconds of a span."""
+    """Return the second of a timestamp, or the total seconds of a duration."""
     if isinstance(value, Duration) and not zone:
-        return _whole(value.nanos, NANOS)
-    return _of_moment("getSeconds", value, *zone or ("",))[2] % 60
+        return _truncated(value.nanos, NANOS)
+    return _fields("getSeconds", value, *zone or ("",))[2] % 60
 
 
 def get_milliseconds(value: object, *zone: object) -> int:
-    """The milliseconds within the second, of a moment or a span."""
+    """Return the milliseconds within the second of a timestamp or a duration."""
     if isinstance(value, Duration) and not zone:
-        whole = _whole(value.nanos, 10**6)
-        return whole % 1000 if whole >= 0 else -(-whole % 1000)
-    return _of_moment("getMilliseconds", value, *zone or ("",))[3] // 10**6
+        total = _truncated(value.nanos, 10**6)
+        return total % 1000 if total >= 0 else -(-total % 1000)
+    return _fields("getMilliseconds", value, *zone or ("",))[3] // 10**6
 
 
 TABLE: Final[Table] = {

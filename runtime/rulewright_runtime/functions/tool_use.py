@@ -1,4 +1,4 @@
-"""Which tools a conversation called, how often, in what order and with which arguments."""
+"""Functions on tool calls of a conversation: names, counts, order and arguments."""
 
 from __future__ import annotations
 
@@ -19,31 +19,33 @@ def _names(function: str, calls: object, *others: object) -> list[str]:
 
 
 def called(calls: Value, name: Value, arguments: object = None) -> bool:
-    """Whether one of the calls is of that tool and, where `arguments` are given, has these among its own."""
+    """Whether one of the calls is of the tool `name` and, if `arguments` are given, includes them."""
     names = _names("called", calls, name)
     if name.__class__ is not str or not (arguments is None or isinstance(arguments, Mapping)):
         raise no_overload("called", calls, name, arguments)
-    meant = (call for call, its in zip(calls, names, strict=True) if its == name)
-    return any(arguments is None or _has(call.get("arguments"), arguments) for call in meant)
+    of_tool = (call for call, tool in zip(calls, names, strict=True) if tool == name)
+    return any(arguments is None or _includes(call.get("arguments"), arguments) for call in of_tool)
 
 
-def _has(given: object, wanted: Mapping[object, object]) -> bool:
-    return isinstance(given, Mapping) and all(key in given and equal(given[key], wanted[key]) for key in wanted)
+def _includes(actual: object, expected: Mapping[object, object]) -> bool:
+    return isinstance(actual, Mapping) and all(
+        key in actual and equal(actual[key], value) for key, value in expected.items()
+    )
 
 
 def call_count(calls: object, name: object) -> int:
-    """How often the tool was called."""
+    """Return how often the tool was called."""
     if name.__class__ is not str:
         raise no_overload("call_count", calls, name)
     return _names("call_count", calls, name).count(name)
 
 
 def called_in_order(calls: object, names: object) -> bool:
-    """Whether the tools were called in this order; others may be called in between."""
-    made = iter(_names("called_in_order", calls, names))
+    """Whether the tools were called in this order, possibly with other calls in between."""
+    remaining = iter(_names("called_in_order", calls, names))
     if not isinstance(names, (list, tuple)) or not names or any(name.__class__ is not str for name in names):
         raise no_overload("called_in_order", calls, names)
-    return all(name in made for name in names)
+    return all(name in remaining for name in names)
 
 
 TABLE: Final[Table] = {

@@ -8,7 +8,7 @@ from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import operators
-from rulewright_runtime.functions.operators import list_place, no_such_key
+from rulewright_runtime.functions.operators import list_index, no_such_key
 from rulewright_runtime.interpreter.closures import FIRST_SLOT, Builder, Closure, Failed, Layout, deciding
 from rulewright_runtime.ir import Node, literal_value
 from rulewright_runtime.values import NONE, Optional, Value, find, make_map, no_overload
@@ -75,7 +75,7 @@ def _optional(value: object, key: object, function: str) -> Optional:
         raise no_overload(f"selection of `{key}`", value)
     if not isinstance(value, (list, tuple)):
         raise no_overload(function, value, key)
-    index = list_place(value, key)
+    index = list_index(value, key)
     return NONE if index is None else Optional(value[index])
 
 

@@ -15,7 +15,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.linting.run import lint
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import execute
-from rulewright_runtime.functions.table import BROUGHT
+from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
 from rulewright_runtime.plan.scan import Plan
 
 HOME = "rulewright_runtime.embedding.functions"
@@ -30,7 +30,7 @@ def project(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "rulewright.yaml").write_text("project: bank\nplugins: [rulewright-runtime]\n", encoding="utf-8")
     (tmp_path / "checks" / "says-it-is-blocked.yaml").write_text(CHECK, encoding="utf-8")
     yield tmp_path
-    BROUGHT.clear()
+    PLUGIN_FUNCTIONS.clear()
 
 
 def verdict(plan: Plan, reply: str) -> tuple[str, str]:
