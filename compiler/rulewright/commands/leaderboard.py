@@ -14,11 +14,11 @@ from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.leaderboard import RAW, leaderboard
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.report.summary import judge_line
-from rulewright_runtime.report.text import NO_SCENARIO, number, plural
+from rulewright_runtime.report.text import NO_SCENARIO, number, percent, plural
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import left, right, width_for, wrapped
 
-HEADS = (("score", 14), ("95 %", 14), ("failed", 13), ("unscored", 10))
+HEADS = (("score", 14), ("95 %", 12), ("failed", 12), ("95 %", 10), ("unscored", 10))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,8 +49,9 @@ def _shown(board: JsonMapping) -> Iterator[str]:
             right(_between(*model["ranks"]), 6)
             + left(f"  {model['model']}", wide - 6)
             + right(_between(*(f"{model['bounds'][end]:.3f}" for end in ("low", "high"))), 14)
-            + right(number(low) if low is None else f"{number(low)}–{number(high)}", 14)
-            + right(f"{model['failed']} of {model['transcripts']}", 13)
+            + right(number(low) if low is None else f"{number(low)}–{number(high)}", 12)
+            + right(f"{model['failed']} of {model['transcripts']}", 12)
+            + right(_between(*(percent(model["failed_rate"][end]) for end in ("low", "high"))), 10)
             + right(str(model["unscored"]), 10)
         )
     if not board["models"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,7 @@ def test_the_command_says_who_is_left_out_and_why(tmp_path: Path, capsys: pytest
     assert "not ranked: partial lacks 1 scenario (night)" in shown
     assert "left out: product, of 2 transcripts 2 givecare/v2" in shown
     assert "help: `--harness givecare/v2` accepts them" in shown
+    assert re.search(r"1  raw +0.500 +\S+ +1 of 2 +9%–91% +0\n", shown), "how often it failed, with Wilson's interval"
     assert "not to be published: partial lacks scenarios; product is left out for its harness\n" in shown
     assert json.loads(out.read_text()) == leaderboard([raw, product])
     assert main(["leaderboard", str(raw), "--format", "json"]) == 1
