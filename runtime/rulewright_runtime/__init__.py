@@ -1,10 +1,10 @@
-"""The small runtime: executes a compiled plan; knows no YAML, no grammar and no schema."""
+"""The runtime: executes a compiled plan, without YAML, grammar or schemas."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # `typing` itself takes longer to import than a cached lint may take
+TYPE_CHECKING = False  # importing `typing` takes longer than a cached lint may take
 if TYPE_CHECKING:
     from rulewright_runtime.errors import EvaluationError, InputError, JudgeError, PlanError, RuntimeFailure
     from rulewright_runtime.execution import TranscriptResult, execute
@@ -51,7 +51,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load what is asked for only then: who wants one module does not pay for all."""
+    """Import an exported name on first use, so that using one module does not load all of them."""
     if name in ("decode_plan", "encode_plan"):
         return getattr(import_module("rulewright_runtime.plan.file"), name.removesuffix("_plan"))
     for module, names in _HOMES.items():

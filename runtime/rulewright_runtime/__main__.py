@@ -1,7 +1,7 @@
 """The runtime's command line: `python -m rulewright_runtime run PLAN DATA... --out RUN [--judge replay:FILE]`.
 
-`play RUN_PLAN --model NAME:REST --out RUN` plays the scenarios of a run plan instead, and `score PLAN CASES...` scores
-test cases by a compiled scorecard over cases.
+`play RUN_PLAN --model NAME:REST --out RUN` plays the scenarios of a run plan, and `score PLAN CASES...` scores test
+cases by a compiled scorecard over cases.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _command(words: list[str]) -> int:
         given = _parse(words)
         status: int = import_module(f"rulewright_runtime.commands.{words[0]}").run_command(given)
         return status
-    except SystemExit as ended:  # of a plug-in, whose status is not ours
+    except SystemExit as ended:  # raised by a plug-in; its status is not used
         complain(f"error: code that was called ended the process (status {ended.code})")
         return REFUSED
     except BrokenPipeError:
@@ -104,7 +104,7 @@ def _command(words: list[str]) -> int:
     except (RuntimeFailure, OSError) as error:
         complain(f"error: {error}")
         return REFUSED
-    except Exception:  # a mistake of ours must not end with the exit status of a failed gate
+    except Exception:  # an internal error must not have the exit status of a failed gate
         import traceback
 
         traceback.print_exc()
@@ -112,7 +112,7 @@ def _command(words: list[str]) -> int:
 
 
 def _parse(words: list[str]) -> dict[str, object]:
-    """The command line as a dict; a full argument parser would cost more time than a small run takes."""
+    """The command line as a dict; importing a full argument parser would take longer than a small run."""
     command = words[0]
     if command not in VALUED:
         raise WrongUsageError(f"unknown command `{command}`; expected `run`, `play` or `score` (see --help)")
@@ -147,6 +147,6 @@ def _parse(words: list[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    gc.set_threshold(50_000, 20, 20)  # starting up makes many objects and no garbage
+    gc.set_threshold(50_000, 20, 20)  # startup creates many objects that are not garbage
     status = main()
-    os._exit(status)  # all is written, and taking the interpreter apart takes as long as judging forty transcripts
+    os._exit(status)  # all output is written; interpreter shutdown takes as long as judging forty transcripts

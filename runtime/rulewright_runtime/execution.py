@@ -245,9 +245,9 @@ class Engine:
         version, and for `gates_only` if no check belongs to a gate.
         """
         if plan.plugins:
-            from rulewright_runtime.plugins import bring  # loading the metadata of installed distributions is slow
+            from rulewright_runtime.plugins import register_functions  # loading installed metadata is slow
 
-            bring(plan.plugins)
+            register_functions(plan.plugins)
         self._plan, self._redaction = plan, Redaction(plan.redact)
         self._matcher = Matcher(searched_lexicons(plan), prefilter=prefilter)
         self._without_hit = [_without_hit(check, plan, self._matcher) for check in plan.checks]

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, whose data are on the disk before their names are."""
+"""Atomic file writes: a file is written whole or not at all, and its data are on disk before its name."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from rulewright_runtime.locks import claim, put, release
 if sys.platform == "darwin":
     from fcntl import F_FULLFSYNC, fcntl
 
-BUFFER: Final = 2**18  # bytes that are written at once
-ROOM: Final = 2**20  # bytes that are free before a question is put, so that its answer can be written
+BUFFER: Final = 2**18  # bytes of a stream's buffer
+ROOM: Final = 2**20  # bytes that are preallocated before a request is sent, so that its reply can be written
 _READ_ONLY: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 class DiskError(BaseException):
-    """An answer could not be written down. No verifier may take it for a judge that did not answer, so it is no
-    Exception; `error` says why."""
+    """A reply could not be stored; `error` says why. It is not an Exception, so that no verifier treats it as a failed
+    judge."""
 
     def __init__(self, error: OSError) -> None:
-        """Keep what the system said."""
+        """Keep the system's error."""
         self.error = error
         super().__init__(str(error))
 
 
 @contextmanager
 def compressing(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    """A stream into another one that compresses what is written as the ending of a path says: `.gz`, `.zst`, or not at
-    all. The same data give the same bytes. Raises RuntimeFailure where the library for `.zst` is not installed."""
+    """A stream that compresses into another one by the suffix of a path: `.gz`, `.zst`, or any other for none. The same
+    data give the same bytes. Raises RuntimeFailure if the library for `.zst` is not installed."""
     if path.lower().endswith(".gz"):
         from gzip import GzipFile
 
@@ -51,11 +51,11 @@ def compressing(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A stream into a file that appears at the end: whoever reads it meanwhile sees the old content or none.
+    """A stream to a file that is replaced at the end: until then readers see the old content or no file.
 
-    Nobody else can open the same file this way in the meantime. A file that exists keeps its mode, and a link keeps
-    pointing where it does. A pipe or a device such as `/dev/null` is written to directly. Raises BusyError where
-    another process is writing the file, and OSError; what is raised inside goes on to the caller and leaves nothing.
+    No other process can open the same file this way in the meantime. An existing file keeps its mode, and a link its
+    target. A pipe or a device such as `/dev/null` is written directly. Raises BusyError if another process is writing
+    the file, and OSError; an exception inside the block is propagated and leaves the file unchanged.
     """
     target = os.path.realpath(path)
     if os.path.exists(target) and not os.path.isfile(target):
@@ -63,7 +63,7 @@ def open_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield stream
         return
     folder, name = os.path.split(target)
-    part = os.path.join(folder, f".{name}.rulewright")  # what a killed writer left there is written over
+    part = os.path.join(folder, f".{name}.rulewright")  # overwrites the file of a killed writer
     handle = claim(part, os.fspath(path))
     try:
         with os.fdopen(handle, "wb", BUFFER, closefd=False) as stream:
@@ -81,20 +81,20 @@ def open_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file at once, as `open_whole` does. Raises BusyError and OSError."""
+    """Write a file atomically, as `open_whole` does. Raises BusyError and OSError."""
     with open_whole(path) as stream:
         stream.write(data)
 
 
 def write_synced(path: str, data: bytes) -> None:
-    """Write a file in place and wait until the disk has it. Raises OSError."""
+    """Write a file in place and wait until it is on disk. Raises OSError."""
     with open_part(path) as stream:
         stream.write(data)
         sync(stream)
 
 
 def open_part(path: str, size: int = 0) -> IO[bytes]:
-    """The file at `path`, made where there is none, cut to its first `size` bytes and open for more. Raises OSError."""
+    """Open the file at `path`, created if needed and truncated to `size` bytes, for appending. Raises OSError."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
         os.ftruncate(handle, size)
@@ -106,20 +106,20 @@ def open_part(path: str, size: int = 0) -> IO[bytes]:
 
 
 def make_room(stream: IO[bytes], at: int) -> None:
-    """Take room on the disk for what will be written from `at` on, where the system can do that: what costs money must
-    not be lost for want of it. The file is longer then and has to be cut at its end. Raises OSError."""
+    """Preallocate disk space from offset `at`, if the system supports it, so that a paid reply is not lost on a full
+    disk. The file becomes longer and must be truncated at its end. Raises OSError."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(stream.fileno(), at, 2 * ROOM)
 
 
 def sync(stream: IO[bytes]) -> None:
-    """Write out what is buffered and wait until the disk has it. Raises OSError."""
+    """Flush the stream and wait until its data are on disk. Raises OSError."""
     stream.flush()
     _sync(stream.fileno())
 
 
 def sync_folder(path: str) -> None:
-    """Wait until the disk has the names in a folder; Windows keeps them by itself. Raises OSError."""
+    """Wait until a folder's entries are on disk; Windows does this by itself. Raises OSError."""
     if sys.platform == "win32":
         return
     handle = os.open(path or os.curdir, _READ_ONLY)
@@ -130,7 +130,7 @@ def sync_folder(path: str) -> None:
 
 
 def _sync(handle: int) -> None:
-    if sys.platform == "darwin":  # there fsync leaves the data in the drive's cache
+    if sys.platform == "darwin":  # fsync leaves the data in the drive's cache
         fcntl(handle, F_FULLFSYNC)
     else:
         os.fsync(handle)

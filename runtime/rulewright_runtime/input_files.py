@@ -1,7 +1,7 @@
-"""Input files: read only where they are regular files, without waiting for anybody, and no further than a limit.
+"""Input files: reads only regular files, without blocking, and up to a size limit.
 
-What is compressed is expanded while it is read, piece by piece, and has to reach its own end: of data that were cut off
-nobody knows what is missing.
+Compressed data are expanded while they are read, piece by piece, and must be complete: truncated data are refused,
+because the missing part is unknown.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-MAX_EXPANDED: Final = 256 * 2**20  # bytes of a file that is read as a whole, of a compressed one when it is expanded
+MAX_EXPANDED: Final = 256 * 2**20  # bytes, when expanded, of a file that is read as a whole
 _BLOCK: Final = 2**20
 _BUFFER: Final = 2**18  # bytes; lines of conversations are long
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"(\xb5/\xfd"
-_PACKED: Final = 512  # bytes of compressed data that are expanded at once; a block of zstd of 4 bytes holds 128 KiB
+_PACKED: Final = 512  # compressed bytes that are expanded at once; 4 bytes of zstd can expand to 128 KiB
 ENDINGS: Final = (".gz", ".zst")
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _KINDS: Final = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """A stream of a regular file; opening and reading it never wait for another process.
+    """A stream of a regular file; opening and reading it never block on another process.
 
-    Raises OSError, also for pipes, devices and sockets: what they hold may never end.
+    Raises OSError, also for pipes, devices and sockets, whose data may never end.
     """
     return os.fdopen(_regular(path)[0], "rb", _BUFFER)
 
 
 def open_expanded(path: str | os.PathLike[str]) -> BinaryIO:
-    """A stream of what a regular file holds, expanded where it is a gzip or a zstd file, whatever its name.
+    """A stream of a regular file's content, expanded if it is a gzip or zstd file, whatever its name.
 
-    Raises OSError as `open_regular` does; reading it raises OSError where the data are damaged or end early.
+    Raises OSError as `open_regular` does; reading raises OSError if the data are damaged or end early.
     """
     stream = open_regular(path)
     try:
@@ -57,14 +57,14 @@ def open_expanded(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def is_compressed(path: str | os.PathLike[str]) -> bool:
-    """Whether a regular file is one of gzip or zstd. Raises OSError."""
+    """Whether a regular file is a gzip or zstd file. Raises OSError."""
     with open_regular(path) as stream:
         return stream.read(len(_ZSTD)).startswith((_GZIP, _ZSTD))
 
 
 def expanded_size(path: str | os.PathLike[str], most: int) -> int:
-    """The bytes of a regular file; of a compressed one those that it holds, counted up to `most` and as far as they can
-    be expanded. Raises OSError."""
+    """The size of a regular file in bytes; for a compressed one the expanded size, counted up to `most` and as far as
+    it can be expanded. Raises OSError."""
     if not is_compressed(path):
         return os.path.getsize(path)
     size = 0
@@ -75,7 +75,7 @@ def expanded_size(path: str | os.PathLike[str], most: int) -> int:
 
 
 class _Expander(Protocol):
-    """Expands one member of a compressed file; `eof` once it has reached the member's end and its checksum holds."""
+    """Expands one member of a compressed file; `eof` is true at the member's end, once its checksum is verified."""
 
     @property
     def eof(self) -> bool: ...
@@ -87,7 +87,7 @@ class _Expander(Protocol):
 
 
 def _expander(head: bytes) -> Callable[[], _Expander] | None:
-    """What begins to expand a member of a file with this beginning; None where it is not compressed."""
+    """A factory of expanders for a file with these first bytes; None if it is not compressed."""
     if head.startswith(_GZIP):
         return lambda: zlib.decompressobj(16 + zlib.MAX_WBITS)
     if head != _ZSTD:
@@ -101,7 +101,7 @@ def _expander(head: bytes) -> Callable[[], _Expander] | None:
 
 
 class _Expanded(RawIOBase):
-    """What a compressed file holds, one member behind the other."""
+    """The expanded content of a compressed file, member after member."""
 
     def __init__(self, packed: BinaryIO, begin: Callable[[], _Expander]) -> None:
         self._packed, self._begin = packed, begin
@@ -125,7 +125,7 @@ class _Expanded(RawIOBase):
         super().close()
 
     def _more(self) -> bytes | None:
-        """The next data, which may be none for now; None at the end."""
+        """The next data, which may be empty; None at the end."""
         if self._damage is not None:
             raise self._damage
         data = self._packed.read(_PACKED)
@@ -133,22 +133,22 @@ class _Expanded(RawIOBase):
             if self._member is not None:
                 raise OSError(errno.EIO, "the compressed data end early")
             return None
-        found = []
+        blocks = []
         while data:
             self._member = self._member or self._begin()
             try:
-                found.append(self._member.decompress(data))
-            except Exception as error:  # each library has its own
+                blocks.append(self._member.decompress(data))
+            except Exception as error:  # each library has its own errors
                 self._damage = OSError(errno.EIO, f"the compressed data are damaged ({error})")
-                break  # what stands before it is good
+                break  # the data before the damage are valid
             data = self._member.unused_data
             if self._member.eof:
                 self._member = None
-        return b"".join(found)
+        return b"".join(blocks)
 
 
 def _read(stream: BinaryIO | GzipFile, most: int) -> bytes:
-    """At most so many bytes; asking for them at once would reserve memory for all."""
+    """At most `most` bytes, read in blocks; a single read would allocate memory for all."""
     blocks: list[bytes] = []
     while most > 0 and (block := stream.read(min(most, _BLOCK))):
         blocks.append(block)
@@ -157,7 +157,7 @@ def _read(stream: BinaryIO | GzipFile, most: int) -> bytes:
 
 
 def read_small(path: str | os.PathLike[str], limit: int) -> bytes | None:
-    """The content of a regular file of at most `limit` bytes, else None. Raises OSError as `open_regular` does."""
+    """The content of a regular file of at most `limit` bytes; None for a larger one. Raises OSError."""
     handle, size = _regular(path)
     try:
         return os.read(handle, size) if size <= limit else None
@@ -175,13 +175,13 @@ def _regular(path: str | os.PathLike[str]) -> tuple[int, int]:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "no file")
-    raise OSError(errno.EINVAL, f"it is {kind}; save what it gives in a file", os.fspath(path))
+    raise OSError(errno.EINVAL, f"it is {kind}; save its content in a file", os.fspath(path))
 
 
 def read_expanded(path: str | os.PathLike[str], limit: int = MAX_EXPANDED) -> bytes:
-    """The content of a regular file, expanded where it is a gzip file; never more than `limit` bytes.
+    """The content of a regular file, expanded if it is a gzip file; at most `limit` bytes.
 
-    Raises OSError, also for a file that holds more, and EOFError or zlib.error for a damaged gzip file.
+    Raises OSError, also for a larger file, and EOFError or zlib.error for a damaged gzip file.
     """
     with open_regular(path) as stream:
         is_compressed = stream.read(len(_GZIP)) == _GZIP

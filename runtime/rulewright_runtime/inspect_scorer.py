@@ -1,4 +1,4 @@
-"""A scorer for Inspect: the checks of a compiled plan, over the conversation of every sample.
+"""A scorer for Inspect: runs the checks of a compiled plan on the conversation of every sample.
 
     from rulewright_runtime.inspect_scorer import checks
 
@@ -6,8 +6,8 @@
     def support():
         return Task(dataset=..., solver=generate(), scorer=checks("shop.plan.json"))
 
-The score of a sample has a value for each check: 1 for PASS, 0 for FAIL and UNCLEAR, and none (NaN, which Inspect
-leaves out of its means) where the check does not apply. Needs `inspect-ai`, the extra `[inspect]`.
+The score of a sample has a value for each check: 1 for PASS, 0 for FAIL and UNCLEAR, and NaN, which Inspect excludes
+from its means, if the check does not apply. Needs `inspect-ai`, the extra `[inspect]`.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ WORTH: Final = {"PASS": 1.0, "FAIL": 0.0, "UNCLEAR": 0.0, "NOT_APPLICABLE": math
 
 @scorer(metrics={"*": [mean(), stderr()]})
 def checks(plan: str, judge: str | None = None, only: Sequence[str] = ()) -> Scorer:
-    """The checks of the plan in a file, all or `only` some; `judge` answers what they ask, as `replay:FILE` does.
+    """A scorer of the checks in a plan file, all or `only` some; `judge` is a judge such as `replay:FILE`.
 
-    Raises PlanError where the plan can't be used, or needs a judge and there is none.
+    Raises PlanError if the plan can't be used, or needs a judge and there is none.
     """
-    read = decode(Path(plan).read_bytes())
+    decoded = decode(Path(plan).read_bytes())
     if judge is None:
-        refuse_without_judge(read)
-    engine, asked = Engine(read), None if judge is None else open_judge(judge)
+        refuse_without_judge(decoded)
+    engine, opened = Engine(decoded), None if judge is None else open_judge(judge)
 
-    turn = anyio.Lock()
+    lock = anyio.Lock()
 
     async def score(state: TaskState, target: Target) -> Score:
         chat = from_record({"eval": {}, "samples": [_sample(state, target)]})
-        async with turn:  # an engine serves one transcript at a time
-            result = await anyio.to_thread.run_sync(lambda: next(results(engine, [chat], asked)))
+        async with lock:  # an engine runs one transcript at a time
+            result = await anyio.to_thread.run_sync(lambda: next(results(engine, [chat], opened)))
         return _score(result, only)
 
     return score
 
 
 def _sample(state: TaskState, target: Target) -> dict[str, object]:
-    """The sample as it would stand in a log."""
-    wanted = list(target)
+    """The sample in the format of a log."""
+    targets = list(target)
     return {
         "id": str(state.sample_id),
         "epoch": state.epoch,
         "input": state.input_text,
-        "target": wanted[0] if len(wanted) == 1 else wanted,
+        "target": targets[0] if len(targets) == 1 else targets,
         "messages": [message.model_dump(mode="json", exclude_none=True) for message in state.messages],
         "output": state.output.model_dump(mode="json", exclude_none=True),
         "metadata": dict(state.metadata),
@@ -67,17 +67,17 @@ def _sample(state: TaskState, target: Target) -> dict[str, object]:
 
 
 def _score(result: TranscriptResult, only: Sequence[str]) -> Score:
-    """A value for each check, and why, as the answer's quotes show it."""
+    """The value of each check, with codes and quotes as the explanation."""
     if result.errors:
         raise RuntimeError(f"the sample was refused: {result.errors[0]}")
-    told = [each for each in result.verdicts if not only or each.check_id in only]
+    verdicts = [each for each in result.verdicts if not only or each.check_id in only]
     lines = []
-    for each in told:
+    for each in verdicts:
         quotes = "".join(f" `{span.quote}`" for span in each.evidence)
         lines.append(f"{each.check_id}: {each.verdict} ({each.rationale_code}){quotes}")
     return Score(
-        value={each.check_id: WORTH[each.verdict] for each in told},
+        value={each.check_id: WORTH[each.verdict] for each in verdicts},
         answer=result.transcript_id,
         explanation="\n".join(lines),
-        metadata={"verdicts": {each.check_id: each.verdict for each in told}},
+        metadata={"verdicts": {each.check_id: each.verdict for each in verdicts}},
     )

@@ -1,7 +1,8 @@
-"""Locks: one writer at a time. A lock goes with the process that holds it, so a killed one leaves none behind.
+"""Locks: allow one writer at a time. A lock ends with the process that holds it, so a killed process leaves none.
 
 On Linux and macOS a lock is `flock` on a file; on Windows it is a locked byte of that file, which the system also
-releases when the process ends. Both say which process holds it. Network file systems without locks are refused.
+releases when the process ends. The file describes the process that holds it. Network file systems without locks are
+refused.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ import msgspec
 from rulewright_runtime.errors import BusyError
 
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-_LOCKED_BYTE: Final = 2**30  # on Windows: beyond what others read of the file
-_MOST: Final = 4096  # bytes in which a holder is described
+_LOCKED_BYTE: Final = 2**30  # on Windows: beyond the bytes that other processes read
+_MAX_DESCRIPTION: Final = 4096  # bytes that describe the holder
 
 
 class _Holder(msgspec.Struct, frozen=True):
-    """The process that holds a lock, for people."""
+    """The process that holds a lock, for messages."""
 
     pid: int
     host: str
@@ -32,30 +33,30 @@ class _Holder(msgspec.Struct, frozen=True):
 
 
 def claim(path: str, what: str) -> int:
-    """An open handle on the file at `path` that no other process can claim until it is closed; the file, made where
-    there was none, then describes this process. Raises BusyError, which names `what` and its holder, and OSError."""
+    """An open handle on the file at `path` that no other process can claim until it is closed. The file is created if
+    needed and describes this process. Raises BusyError, which names `what` and the holder, and OSError."""
     while True:
         try:
             handle = os.open(path, _FLAGS, 0o666)
         except OSError as error:
-            error.filename = what  # the caller's word for it
+            error.filename = what  # the caller's name for it
             raise
         try:
             if not _locked(handle):
                 raise BusyError(f"`{what}` is in use: {_described(handle)}; wait for it or choose another place")
-            if _stands_at(handle, path):
-                with suppress(OSError, UnicodeError):  # neither a full disk nor odd words must make the lock fail
+            if _is_at(handle, path):
+                with suppress(OSError, UnicodeError):  # a full disk or odd arguments must not make the lock fail
                     _describe(handle)
                 return handle
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # whoever held it has just removed or renamed it
+        os.close(handle)  # the previous holder has just removed or renamed the file
 
 
 @contextmanager
-def held(path: str, what: str) -> Iterator[None]:
-    """Hold the lock at `path` for a while. Raises BusyError and OSError as `claim` does."""
+def lock(path: str, what: str) -> Iterator[None]:
+    """Hold the lock at `path` within the block. Raises BusyError and OSError as `claim` does."""
     handle = claim(path, what)
     try:
         yield
@@ -64,24 +65,24 @@ def held(path: str, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def held_folder(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Make a folder and keep every other writer out of it. Raises BusyError and OSError."""
+def lock_folder(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Create a folder and lock it against other writers. Raises BusyError and OSError."""
     os.makedirs(path, exist_ok=True)
-    with held(os.path.join(path, ".lock"), os.fspath(path)):
+    with lock(os.path.join(path, ".lock"), os.fspath(path)):
         yield
 
 
 @contextmanager
-def held_file(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Keep every other writer from a file that is written only at the end, and make its folder. A pipe or a device
-    such as `/dev/null` is left alone. Raises BusyError and OSError."""
+def lock_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Lock a file that is only written at the end against other writers, and create its folder. A pipe or a device such
+    as `/dev/null` is not locked. Raises BusyError and OSError."""
     target = os.path.realpath(path)
     if os.path.exists(target) and not os.path.isfile(target):
         yield
         return
     folder, name = os.path.split(target)
     os.makedirs(folder, exist_ok=True)
-    with held(os.path.join(folder, f".{name}.lock"), os.fspath(path)):
+    with lock(os.path.join(folder, f".{name}.lock"), os.fspath(path)):
         yield
 
 
@@ -96,8 +97,8 @@ def release(handle: int, path: str) -> None:
 
 
 def put(handle: int, path: str, target: str) -> None:
-    """Give a claimed file another name, where it replaces what stands there, and close it. Raises OSError, and the file
-    is removed then."""
+    """Rename a claimed file to `target`, replacing any file there, and close it. If that fails, the file is removed and
+    OSError is raised."""
     if sys.platform == "win32":  # there an open file can't be renamed
         os.close(handle)
     try:
@@ -133,7 +134,7 @@ else:
         return True
 
 
-def _stands_at(handle: int, path: str) -> bool:
+def _is_at(handle: int, path: str) -> bool:
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
@@ -151,7 +152,7 @@ def _describe(handle: int) -> None:
 def _described(handle: int) -> str:
     os.lseek(handle, 0, os.SEEK_SET)
     try:
-        holder = msgspec.json.decode(os.read(handle, _MOST), type=_Holder)
+        holder = msgspec.json.decode(os.read(handle, _MAX_DESCRIPTION), type=_Holder)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return "another process is writing there"
     return f"process {holder.pid} on {holder.host} (`{holder.command}`) has been writing there since {holder.since}"

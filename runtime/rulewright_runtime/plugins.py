@@ -1,6 +1,6 @@
-"""Plug-ins: what installed distributions bring by entry points, told with their versions.
+"""Plug-ins: functions, judges, readers and collectors from the entry points of installed distributions.
 
-A function is typed by its signature, so that expressions which call it are checked like any other:
+A function declares its signature, so that expressions that call it are checked like any other:
 
     from rulewright_runtime.plugins import function
 
@@ -10,8 +10,8 @@ A function is typed by its signature, so that expressions which call it are chec
     [project.entry-points."rulewright.functions"]
     "acme.politeness" = "acme_checks:politeness"
 
-A plan names the functions that its checks call, with distribution and version, and runs only where exactly these are
-installed. What a plug-in raises, or gives of another type than it says, is an error of the expression.
+A plan names the functions that its checks call, with distribution and version, and runs only if exactly these are
+installed. An exception of a plug-in, or a result of another type than declared, is an error of the expression.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FUNCTIONS: Final = "rulewright.functions"
 JUDGES: Final = "rulewright.judges"
 READERS: Final = "rulewright.readers"
 COLLECTORS: Final = "rulewright.collectors"
-NAME: Final = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+")  # with a dot: it never hides a function of ours
+NAME: Final = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+")  # the dot prevents shadowing of a built-in function
 SIGNATURE: Final = re.compile(r"\((?P<arguments>.*)\) -> (?P<result>[a-z]+)(?:\(.*\))?")
 _RESULTS: Final[Mapping[str, tuple[type, ...]]] = {
     "bool": (bool,), "int": (int,), "double": (float, int), "string": (str,), "list": (list,), "map": (dict,),
@@ -42,11 +42,11 @@ Plain = TypeVar("Plain", bound=Callable[..., Any])
 
 
 class PlugInError(RuntimeFailure):
-    """A plug-in that can't be used: not installed, brought twice, or not what its group asks for."""
+    """A plug-in can't be used: it is not installed, installed twice, or does not fit its group."""
 
 
 class PlugIn(NamedTuple):
-    """What an installed distribution brings under a name."""
+    """An entry point of an installed distribution."""
 
     name: str
     distribution: str
@@ -54,7 +54,7 @@ class PlugIn(NamedTuple):
     entry: EntryPoint
 
     def load(self) -> Any:
-        """The object itself. Raises PlugInError where importing it fails."""
+        """Import the object. Raises PlugInError if that fails."""
         try:
             return self.entry.load()
         except Exception as why:
@@ -62,7 +62,7 @@ class PlugIn(NamedTuple):
 
     @property
     def about(self) -> str:
-        """The distribution with its version."""
+        """The distribution and its version, as text."""
         return f"`{self.distribution}` {self.version}"
 
 
@@ -77,61 +77,62 @@ def function(signature: str) -> Callable[[Plain], Plain]:
 
 
 def installed(group: str) -> Iterator[PlugIn]:
-    """What is installed in a group, sorted by name and distribution."""
-    from importlib import metadata  # slow to import, and few processes look for plug-ins
+    """Yield the plug-ins that are installed in a group, sorted by name and distribution."""
+    from importlib import metadata  # slow to import, and few processes use plug-ins
 
-    found = [
+    plug_ins = [
         PlugIn(entry.name, entry.dist.name, entry.dist.version, entry)
         for entry in metadata.entry_points(group=group)
         if entry.dist is not None
     ]
-    yield from sorted(found, key=lambda each: each[:3])
+    yield from sorted(plug_ins, key=lambda each: each[:3])
 
 
 def named(group: str, name: str) -> PlugIn:
-    """The plug-in of a name. Raises PlugInError where there is none, or several."""
-    found = [each for each in installed(group) if each.name == name]
-    if not found:
-        there = ", ".join(f"`{each.name}`" for each in installed(group)) or "none"
-        raise PlugInError(f"no installed distribution brings `{name}` ({group}); there are {there}")
-    if len(found) > 1:
-        raise PlugInError(f"`{name}` ({group}) is brought by {' and by '.join(each.about for each in found)}")
-    return found[0]
+    """The plug-in of a name. Raises PlugInError if there is none, or more than one."""
+    matches = [each for each in installed(group) if each.name == name]
+    if not matches:
+        names = ", ".join(f"`{each.name}`" for each in installed(group)) or "none"
+        raise PlugInError(f"no installed distribution brings `{name}` ({group}); there are {names}")
+    if len(matches) > 1:
+        raise PlugInError(f"`{name}` ({group}) is brought by {' and by '.join(each.about for each in matches)}")
+    return matches[0]
 
 
-def declared(brought: PlugIn) -> PlugInFunction:
-    """The function of a plug-in as a plan names it. Raises PlugInError for one without a good name and signature."""
-    signature = str(getattr(brought.load(), "signature", ""))
+def declared(plug_in: PlugIn) -> PlugInFunction:
+    """The plug-in function as a plan records it. Raises PlugInError for an invalid name or signature."""
+    signature = str(getattr(plug_in.load(), "signature", ""))
     parsed = SIGNATURE.fullmatch(signature)
     if parsed is None or parsed["result"] not in _RESULTS:
         shown = f"the signature `{signature}`" if signature else "no signature"
         reason = f"it has {shown}; expected one such as `(string) -> double`"
-        raise PlugInError(f"the function `{brought.name}` of {brought.about} can't be used: {reason}")
-    if not NAME.fullmatch(brought.name):
+        raise PlugInError(f"the function `{plug_in.name}` of {plug_in.about} can't be used: {reason}")
+    if not NAME.fullmatch(plug_in.name):
         reason = "its name needs a dot, as in `acme.politeness`"
-        raise PlugInError(f"the function `{brought.name}` of {brought.about} can't be used: {reason}")
-    return PlugInFunction(brought.distribution, brought.version, signature)
+        raise PlugInError(f"the function `{plug_in.name}` of {plug_in.about} can't be used: {reason}")
+    return PlugInFunction(plug_in.distribution, plug_in.version, signature)
 
 
-def bring(functions: Mapping[str, PlugInFunction]) -> None:
-    """Make the functions of a plan callable. Raises PlanError where one is missing or is not the one it names."""
-    for name, wanted in functions.items():
+def register_functions(functions: Mapping[str, PlugInFunction]) -> None:
+    """Make the functions of a plan callable. Raises PlanError if one is missing or differs from the plan's."""
+    for name, expected in functions.items():
         try:
-            brought = named(FUNCTIONS, name)
-            there = declared(brought)
+            plug_in = named(FUNCTIONS, name)
+            actual = declared(plug_in)
         except PlugInError as why:
-            raise PlanError(f"the plan calls `{name}` of `{wanted.distribution}` {wanted.version}: {why}") from None
-        if there != wanted:
-            same = (there.distribution, there.version) == (wanted.distribution, wanted.version)
-            seen = f"with the signature `{there.signature}`" if same else f"from {brought.about}"
-            asked = f"`{wanted.distribution}` {wanted.version}" + (f", `{wanted.signature}`" if same else "")
-            raise PlanError(f"the plan calls `{name}` of {asked}, but it is installed {seen}; compile the plan again")
-        count = _count(wanted.signature)
-        PLUGIN_FUNCTIONS[name] = (_guarded(name, brought.load(), wanted.signature), count, count)
+            raise PlanError(f"the plan calls `{name}` of `{expected.distribution}` {expected.version}: {why}") from None
+        if actual != expected:
+            same = (actual.distribution, actual.version) == (expected.distribution, expected.version)
+            installation = f"with the signature `{actual.signature}`" if same else f"from {plug_in.about}"
+            origin = f"`{expected.distribution}` {expected.version}" + (f", `{expected.signature}`" if same else "")
+            reason = f"but it is installed {installation}; compile the plan again"
+            raise PlanError(f"the plan calls `{name}` of {origin}, {reason}")
+        count = _count(expected.signature)
+        PLUGIN_FUNCTIONS[name] = (_guarded(name, plug_in.load(), expected.signature), count, count)
 
 
 def _count(signature: str) -> int:
-    """How many arguments a signature has."""
+    """The number of a signature's arguments."""
     depth, count = 0, 1
     arguments = signature[1 : signature.rindex(") -> ")]
     for letter in arguments:
@@ -160,19 +161,19 @@ def _guarded(name: str, plain: Callable[..., Any], signature: str) -> Callable[.
 
 @cache
 def readers() -> tuple[Any, ...]:
-    """The formats of chats that plug-ins read, tried after those of the product."""
+    """The chat formats of plug-ins, which are tried after the built-in ones."""
     return tuple(each.load() for each in installed(READERS))
 
 
 def judge(name: str, argument: str) -> Any:
-    """The judge that the plug-in `name` makes of what stands behind its name in `plugin:NAME:ARGUMENT`."""
-    brought = named(JUDGES, name)
-    made = brought.load()(argument)
-    if not callable(getattr(made, "ask", None)):
-        raise PlugInError(f"the judge `{name}` of {brought.about} has no `ask(request)`")
-    return made
+    """The judge of `plugin:NAME:ARGUMENT`. Raises PlugInError if there is none, or it has no `ask`."""
+    plug_in = named(JUDGES, name)
+    created = plug_in.load()(argument)
+    if not callable(getattr(created, "ask", None)):
+        raise PlugInError(f"the judge `{name}` of {plug_in.about} has no `ask(request)`")
+    return created
 
 
 def collectors(kind: str) -> Iterator[PlugIn]:
-    """The collectors of reports that plug-ins bring for a metric, by names such as `lint_score.mytool`."""
+    """Yield the plug-in report collectors of a metric, with names such as `lint_score.mytool`."""
     return (each for each in installed(COLLECTORS) if each.name.partition(".")[0] == kind)

@@ -1,4 +1,4 @@
-"""Polarity: what a condition that can't be decided means at each kind of place, so that nothing fails open."""
+"""Polarity: the meaning of an undecided condition by its purpose, so that nothing fails open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rulewright_runtime.values import Value, cel_type_name
 
 
 class Polarity(StrEnum):
-    """Where a condition stands, and so what an absent value or an error in it means."""
+    """The purpose of a condition, which decides the meaning of an absent value or an error in it."""
 
     PERMITTING = "permitting"  # exit, advance, pass, adaptive stop: not met
     GUARDING = "guarding"  # hard fail, stop a gate, escalate, eligible, require sign-off: met
@@ -24,9 +24,9 @@ class Polarity(StrEnum):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """Whether a condition holds; `undecided` is the reason when it could not be decided, else None.
+    """Whether a condition holds; `undecided` is the reason if it could not be decided, else None.
 
-    At a TABLE place a condition that can't be decided does not hold, and the caller must end the table on `undecided`.
+    For TABLE an undecided condition does not hold, and the caller must end the table on `undecided`.
     """
 
     holds: bool
@@ -43,13 +43,13 @@ _HOLDS: Final = Decision(True)
 _FAILS: Final = Decision(False)
 
 
-def condition(program: Program, place: Polarity) -> Callable[[Mapping[str, Value]], Decision]:
-    """The condition `program` at `place`: bindings in, Decision out; it never raises EvaluationError.
+def condition(program: Program, polarity: Polarity) -> Callable[[Mapping[str, Value]], Decision]:
+    """A function from bindings to the Decision of `program`; it never raises EvaluationError.
 
-    What is not a bool (null, an optional, a number) is undecided as an absent value is.
+    A value that is not a bool (null, an optional, a number) is undecided, like an absent one.
     """
     evaluate = prepare(program)
-    holds = UNDECIDED_HOLDS[Polarity(place)]
+    holds = UNDECIDED_HOLDS[Polarity(polarity)]
 
     def decide(bindings: Mapping[str, Value]) -> Decision:
         try:
@@ -65,9 +65,9 @@ def condition(program: Program, place: Polarity) -> Callable[[Mapping[str, Value
     return decide
 
 
-def boolean(program: Program, place: Polarity) -> Callable[[Mapping[str, object]], bool]:
-    """As `condition`, without the reason. ValueError for a TABLE, which needs the reason."""
-    if place == Polarity.TABLE:
+def boolean(program: Program, polarity: Polarity) -> Callable[[Mapping[str, object]], bool]:
+    """As `condition`, without the reason. Raises ValueError for TABLE, which needs the reason."""
+    if polarity == Polarity.TABLE:
         raise ValueError("a decision table needs the reason")
-    decide = condition(program, place)
+    decide = condition(program, polarity)
     return lambda bindings: decide(bindings).holds

@@ -1,12 +1,12 @@
-"""An assertion for promptfoo: the checks of a compiled plan, over what a provider answered.
+"""An assertion for promptfoo: runs the checks of a compiled plan on a provider's output.
 
 promptfoo calls `get_assert(output, context)` of a Python file; two lines make one:
 
     from rulewright_runtime.promptfoo_assertion import get_assert
     __all__ = ["get_assert"]
 
-The assertion's `config` names the `plan`, and perhaps `checks` (a list of ids) and a `judge` (`replay:FILE`). It passes
-where no check says FAIL or UNCLEAR and at least one says PASS; each check is a component.
+The assertion's `config` has the `plan`, and optionally `checks` (a list of ids) and a `judge` (`replay:FILE`). It
+passes if no check is FAIL or UNCLEAR and at least one is PASS; each check is a component.
 """
 
 from __future__ import annotations
@@ -26,25 +26,27 @@ PASSING: Final = ("PASS", "NOT_APPLICABLE")
 
 
 def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, object]:
-    """What promptfoo calls a grading result. Raises where the plan can't be used: promptfoo then counts an error."""
+    """The grading result of promptfoo. Raises if the plan can't be used: promptfoo then counts an error."""
     config = context.get("config") or {}
     judge = config.get("judge")
     engine = _engine(str(config["plan"]), judge is None)
-    chat = from_record({"messages": [*_asked(context), *_answered(output)], "expected": _expected(context)})
+    chat = from_record(
+        {"messages": [*_prompt_messages(context), *_output_messages(output)], "expected": _expected(context)}
+    )
     result = next(results(engine, [chat], None if judge is None else open_judge(str(judge))))
     return _graded(result, config.get("checks") or ())
 
 
 @cache
-def _engine(path: str, alone: bool) -> Engine:
+def _engine(path: str, without_judge: bool) -> Engine:
     plan = decode(Path(path).read_bytes())
-    if alone:
+    if without_judge:
         refuse_without_judge(plan)
     return Engine(plan)
 
 
-def _asked(context: Mapping[str, object]) -> list[object]:
-    """What was asked: the messages of a chat prompt, else its text as the user's."""
+def _prompt_messages(context: Mapping[str, object]) -> list[object]:
+    """The messages of a chat prompt, or else its text as a user's message."""
     prompt = context.get("prompt")
     text = prompt if isinstance(prompt, str) else json.dumps(prompt)
     try:
@@ -56,8 +58,8 @@ def _asked(context: Mapping[str, object]) -> list[object]:
     return [{"role": "user", "content": text}]
 
 
-def _answered(output: object) -> list[object]:
-    """The answer: a text, or a message with tool calls."""
+def _output_messages(output: object) -> list[object]:
+    """The output as a message: a text, or a message with tool calls."""
     if isinstance(output, dict) and "role" in output:
         return [output]
     return [{"role": "assistant", "content": output if isinstance(output, str) else json.dumps(output)}]
@@ -81,12 +83,12 @@ def _graded(result: TranscriptResult, only: Any) -> dict[str, Any]:
         for each in result.verdicts
         if not only or each.check_id in only
     ]
-    told = [each.verdict for each in result.verdicts if not only or each.check_id in only]
-    passed = "PASS" in told and all(part["pass"] for part in parts)
-    wrong = [str(part["reason"]) for part in parts if not part["pass"]]
+    verdicts = [each.verdict for each in result.verdicts if not only or each.check_id in only]
+    passed = "PASS" in verdicts and all(part["pass"] for part in parts)
+    failures = [str(part["reason"]) for part in parts if not part["pass"]]
     return {
         "pass": passed,
         "score": sum(float(bool(part["pass"])) for part in parts) / len(parts) if parts else 0.0,
-        "reason": "; ".join(wrong) or (f"{len(parts)} checks pass" if passed else "no check applies"),
+        "reason": "; ".join(failures) or (f"{len(parts)} checks pass" if passed else "no check applies"),
         "componentResults": parts,
     }

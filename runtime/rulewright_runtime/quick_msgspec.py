@@ -1,6 +1,6 @@
-"""Imports msgspec without `typing_extensions`, which it prefers to `typing` where both are installed.
+"""Imports msgspec without `typing_extensions`, which it prefers to `typing` if it is installed.
 
-That one alone takes as long to import as judging fifty transcripts, and what it adds is for older Pythons.
+Importing `typing_extensions` takes as long as judging fifty transcripts, and it is only useful for older Pythons.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 
 _HIDDEN = "typing_extensions" not in sys.modules
 if _HIDDEN:
-    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # there is no such module, says None
+    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # None makes its import fail
 
 import msgspec  # noqa: E402, F401
 

@@ -1,7 +1,7 @@
-"""The exact number of the profile: a rational that is a score where it enters and where it leaves.
+"""The exact number type of the profile: a rational with input and output in [0, 1].
 
-A score enters as the decimal of its shortest written form (`0.1` is one tenth), stays exact through arithmetic, and is
-rounded once, where it leaves. Inputs and leaving values lie in [0, 1]; what is in between may leave the interval.
+An input is read as the decimal of its shortest written form (`0.1` is one tenth), stays exact through arithmetic, and
+is rounded once, on output. Inputs and outputs are in [0, 1]; intermediate values may be outside.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Exact: TypeAlias = "Score | int | float | Fraction"
 
 
 class Score:
-    """An exact rational in lowest terms. It is a value: equal scores are equal, whatever sums made them."""
+    """An exact, immutable rational in lowest terms."""
 
     __slots__ = ("denominator", "numerator")
 
     def __init__(self, numerator: int, denominator: int = 1) -> None:
-        """`numerator / denominator`; refuses a zero denominator and more than `MAX_BITS` bits."""
+        """Raises EvaluationError for a zero denominator and for more than `MAX_BITS` bits."""
         if denominator == 0:
             raise EvaluationError("a score divided by zero", "divide_by_zero")
         divisor = math.gcd(numerator, denominator)
@@ -50,7 +50,7 @@ class Score:
         return hash(Fraction(self.numerator, self.denominator))
 
     def __eq__(self, other: object) -> bool:
-        """Equal in value, to the exact reading of a number too; never to a bool."""
+        """Whether the value is equal, also to the exact value of a number; never to a bool."""
         pair = _pair_or_none(other)
         return pair is not None and pair[0] * self.denominator == self.numerator * pair[1]
 
@@ -116,20 +116,20 @@ def _pair_or_none(value: object) -> tuple[int, int] | None:
 
 
 def exact_pair(value: object) -> tuple[int, int]:
-    """Numerator and denominator of a number's exact reading; a double is the decimal of its shortest written form.
+    """Numerator and denominator of a number's exact value; a double is the decimal of its shortest written form.
 
-    NaN, infinity and what is not a number are EvaluationErrors.
+    Raises EvaluationError for NaN, infinity and anything that is not a number.
     """
     pair = _pair_or_none(value)
     if pair is None:
         if isinstance(value, float):
             raise EvaluationError(f"`{value}` is not a score", "not_a_score")
-        raise EvaluationError("a score meets something that is not a number", "no_such_overload")
+        raise EvaluationError("a score is combined with something that is not a number", "no_such_overload")
     return pair
 
 
 def score_of(value: object) -> Score:
-    """The input `value` as a score: an int or a double in [0, 1], or a score already made. Else EvaluationError."""
+    """The input `value`, a score or a number in [0, 1], as a score. Raises EvaluationError for anything else."""
     if isinstance(value, Score):
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
@@ -140,7 +140,7 @@ def score_of(value: object) -> Score:
 
 
 def leave(score: Score) -> float:
-    """The double a score becomes where it leaves (output, store, `dyn`): rounded once, and checked to lie in [0, 1]."""
+    """The double of a score for output (report, store, `dyn`), rounded once. Raises EvaluationError outside [0, 1]."""
     if not 0 <= score.numerator <= score.denominator:
         raise EvaluationError(f"a score must lie between 0 and 1, found `{float(score)!r}`", "not_a_score")
     return score.numerator / score.denominator
@@ -165,6 +165,6 @@ def multiply(left: object, right: object) -> Score:
 
 
 def divide(left: object, right: object) -> Score:
-    """The exact quotient; EvaluationError for a zero divisor."""
+    """The exact quotient. Raises EvaluationError for a zero divisor."""
     (a, b), (c, d) = exact_pair(left), exact_pair(right)
     return Score(a * d, b * c)

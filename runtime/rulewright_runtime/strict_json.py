@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, overload
 import msgspec
 
 T = TypeVar("T")
-Json: TypeAlias = Any  # what JSON may hold: whoever reads it looks at what it is
+Json: TypeAlias = Any  # a JSON value, whose type readers check
 JsonObject: TypeAlias = dict[str, Json]
 JsonMapping: TypeAlias = Mapping[str, Json]  # one that is only read
 _ANYTHING: Final = msgspec.json.Decoder()
@@ -23,7 +23,7 @@ _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class DoubledKeyError(msgspec.DecodeError):
-    """An object holds a key twice; `key` is the key."""
+    """An object holds the key `key` twice."""
 
     def __init__(self, key: str) -> None:
         """Keep the key."""
@@ -35,46 +35,46 @@ UNDECODED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
 class Decoder(Generic[T]):
-    """A `msgspec.json.Decoder` that refuses doubled keys."""
+    """A `msgspec.json.Decoder` that refuses repeated keys."""
 
     def __init__(self, type: type[T], *, defaulted: Callable[[T], int] | None = None) -> None:
-        """Decode values of `type`. Doubled keys are found sooner where the struct writes every key it knows when it is
-        encoded: `defaulted` counts those of a value that have their default, and so need not be in the data."""
+        """Decode values of `type`. Repeated keys are detected faster for a struct that encodes all its keys:
+        `defaulted` counts the keys of a value with their default, which may be missing in the data."""
         decoder = msgspec.json.Decoder(type)
         self._decode, self._decode_lines = decoder.decode, decoder.decode_lines
         self._defaulted = defaulted
 
     def decode(self, data: bytes | str) -> T:
-        """The value in `data`. DoubledKeyError where an object holds a key twice, else what msgspec raises."""
+        """The value in `data`. Raises DoubledKeyError for a repeated key, and msgspec's errors."""
         value: T = self._decode(data)
         if not (isinstance(data, bytes) and self._has_every_key([value], data)):
             refuse_doubled_keys(data)
         return value
 
     def decode_lines(self, data: bytes) -> list[T]:
-        """The values in JSON lines. DoubledKeyError where an object holds a key twice, else what msgspec raises."""
+        """The values in JSON lines. Raises DoubledKeyError for a repeated key, and msgspec's errors."""
         values: list[T] = []
         try:
             for part in _parts(data):
-                found = self._decode_lines(part)
-                values += found
-                if not (self._has_every_key(found, part) or _has_the_colons_of(_ANYTHING.decode_lines(part), part)):
+                decoded = self._decode_lines(part)
+                values += decoded
+                if not (self._has_every_key(decoded, part) or _has_the_colons_of(_ANYTHING.decode_lines(part), part)):
                     for line in filter(bytes.strip, part.split(b"\n")):
                         refuse_doubled_keys(line)
         except msgspec.MsgspecError:
-            self._decode_lines(data)  # its message counts the lines of the whole
+            self._decode_lines(data)  # its message has the line number in the whole data
             raise
         return values
 
     def _has_every_key(self, values: list[T], data: bytes) -> bool:
-        """Whether the values hold every key of the data they were decoded from; False where that is not known."""
+        """Whether the values hold every key of the data they were decoded from; False if unknown."""
         if self._defaulted is None:
             return False
         return _has_the_colons_of(values, data, sum(map(self._defaulted, values)))
 
 
 def _parts(data: bytes) -> Iterator[bytes]:
-    """Whole lines, about a mebibyte at a time: what is looked at beside the values is as small as that."""
+    """Yield whole lines, about a mebibyte at a time, which limits the memory used besides the values."""
     start = 0
     while start < len(data):
         end = data.find(b"\n", start + _PART) + 1 or len(data)
@@ -102,7 +102,7 @@ def decode(data: bytes | str) -> Any: ...
 @overload
 def decode(data: bytes | str, *, type: type[T]) -> T: ...
 def decode(data: bytes | str, *, type: Any = object) -> Any:
-    """The value in `data`. DoubledKeyError where an object holds a key twice, else what msgspec raises."""
+    """The value in `data`. Raises DoubledKeyError for a repeated key, and msgspec's errors."""
     value = msgspec.json.decode(data, type=type)
     if not (isinstance(data, bytes) and type in (object, JsonObject) and _has_the_colons_of(value, data)):
         refuse_doubled_keys(data)
@@ -110,7 +110,7 @@ def decode(data: bytes | str, *, type: Any = object) -> Any:
 
 
 def refuse_doubled_keys(data: bytes | str) -> None:
-    """DoubledKeyError where an object in `data` holds a key twice, msgspec.DecodeError for what is not JSON."""
+    """Raise DoubledKeyError if an object in `data` holds a key twice, msgspec.DecodeError if it is not JSON."""
     raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
     if _has_the_colons_of(_ANYTHING.decode(raw), raw):
         return
@@ -123,12 +123,12 @@ def refuse_doubled_keys(data: bytes | str) -> None:
 def _once(pairs: list[tuple[str, object]]) -> None:
     if len(dict(pairs)) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise DoubledKeyError(next(key for at, key in enumerate(keys) if key in keys[:at]))
+        raise DoubledKeyError(next(key for index, key in enumerate(keys) if key in keys[:index]))
 
 
 def _has_the_colons_of(value: object, data: bytes, defaulted: int = 0) -> bool:
-    """Whether the value, encoded again, has as many colons as the data it was decoded from, besides those of the keys
-    that are `defaulted`: then no key was lost. A colon inside a text is in both, unless it is written as an escape."""
+    """Whether the encoded value has as many colons as the data it was decoded from, not counting `defaulted` keys: then
+    no key was lost. A colon inside a text is in both, unless it is escaped."""
     if _BACKSLASH in data and _ESCAPED_COLON in data:
         return False
     return data.count(b":") == msgspec.json.encode(value).count(b":") - defaulted

@@ -1,11 +1,11 @@
-"""Terminal output: everything that commands print goes through one safe stream, which escapes control sequences.
+"""Terminal output: all output of commands goes through one safe stream, which escapes control sequences.
 
-Ids, quotes, codes, file names and messages come from people, models and files. In what is printed, to a terminal, a
-pipe or the log of a build server, a control character, a bidirectional mark or another invisible one is written as an
-escape (`\\u001b`), and no line of theirs is a command to the build server (`::error`, `##vso[`). In JSON such an
-escape is the same data. Colours, progress and annotations are ours and have methods of their own.
+Ids, quotes, codes, file names and messages are untrusted. In any output, to a terminal, a pipe or the log of a build
+server, control characters, bidirectional marks and other invisible characters are written as escapes (`\\u001b`), and
+no line of untrusted text is a command to the build server (`::error`, `##vso[`). In JSON such an escape is the same
+data. Colours, progress and annotations have methods of their own.
 
-A stream that is closed or full never ends a command with a traceback: see `Door`. Imports nothing heavy.
+A stream that is closed or full never ends a command with a traceback: see `SafeStream`. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import sys
 from codecs import getincrementaldecoder
 from unicodedata import category, east_asian_width
 
-TYPE_CHECKING = False  # `typing` itself takes longer to import than a cached lint may take
+TYPE_CHECKING = False  # importing `typing` takes longer than a cached lint may take
 if TYPE_CHECKING:
     from typing import IO, Any, BinaryIO, TextIO
 
 WIDTH = 80
 UNBROKEN = 2000
-READER_GONE = 141  # as a shell reports a process that died of a closed pipe: what was not read is not success
+READER_GONE = 141  # a shell's status for a process that a closed pipe ended: unread output is not a success
 FAILED_WRITE = 3
 COLOURS = {"bold": "1", "bad": "31", "good": "32", "open": "33", "error": "1;31", "warning": "1;33", "advice": "1;36"}
 COLOURS["frame"] = "1;34"
 OFF = "\x1b[0m"
-CLEAR_SCREEN = "\x1b[2J\x1b[H"  # what scrolled away before stays
+CLEAR_SCREEN = "\x1b[2J\x1b[H"  # keeps the scrollback
 CLEAR_LINE = "\r\x1b[K"
 
-# Control characters but for the line break and the tab, marks that turn the writing direction, line and paragraph
-# separators, invisible blanks and operators, tags, halves of surrogate pairs. Joiners and variation selectors stay:
-# words of Persian and Hindi, and most emoji, need them.
+# Control characters except the line break and the tab, bidirectional marks, line and paragraph separators, invisible
+# blanks and operators, tags, surrogates. Joiners and variation selectors are kept: words of Persian and Hindi, and most
+# emoji, need them.
 _HIDDEN = (
     *((0, 8), (11, 31), (0x7F, 0x9F), (0xAD, 0xAD), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200B)),
     *((0x200E, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F), (0xD800, 0xDFFF), (0xFEFF, 0xFEFF), (0xFFF0, 0xFFFB)),
@@ -42,7 +42,7 @@ _escapes: dict[int, str] = {}
 
 
 def visible(text: str) -> str:
-    """`text` with an escape in place of every character that can't be seen; line breaks and tabs stay."""
+    """`text` with every invisible character escaped, except line breaks and tabs."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     if not _escapes:
@@ -51,39 +51,39 @@ def visible(text: str) -> str:
 
 
 def _escape(code: int) -> str:
-    """A character as JSON writes it: outside of the basic plane as two halves."""
+    """A character as a JSON escape: as a surrogate pair outside of the basic plane."""
     if code < 0x10000:
         return f"\\u{code:04x}"
     return f"\\u{0xD7C0 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
 def one_line(text: str) -> str:
-    """`text` on one line: `visible`, with a blank for every white space."""
+    """`text` on one line: `visible`, with every white space replaced by a blank."""
     if text.isascii() and text.isprintable():
         return text
     return visible("".join(" " if char.isspace() else char for char in text))
 
 
 def say(*lines: str) -> None:
-    """Print lines on the standard output; a line break in one of them is a blank."""
+    """Print lines to the standard output; a line break inside a line becomes a blank."""
     for line in lines:
         print(one_line(line))
 
 
 def complain(*lines: str) -> None:
-    """Print lines on the standard error; a line break in one of them is a blank."""
+    """Print lines to the standard error; a line break inside a line becomes a blank."""
     for line in lines:
         print(one_line(line), file=sys.stderr)
 
 
 def paint(text: str, colour: str) -> str:
-    """`text`, which holds nothing hidden, in one of `COLOURS`."""
+    """`text`, which must be visible, in one of `COLOURS`."""
     return f"\x1b[{COLOURS[colour]}m{text}{OFF}"
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Colour is for terminals that are not dumb, and with `FORCE_COLOR` for any stream; `NO_COLOR` refuses it. What a
-    safe stream was told (`always` or `never`) comes first."""
+    """Whether to write colours: to terminals that are not dumb, and with `FORCE_COLOR` to any stream, but not with
+    `NO_COLOR`. The setting of a safe stream (`always` or `never`) takes precedence."""
     choice = getattr(stream, "colour", "auto")
     if choice != "auto":
         return bool(choice == "always")
@@ -95,8 +95,8 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def width_for(stream: TextIO) -> int:
-    """The cells of a line: as many as the terminal has, and without a terminal so many that no sentence is broken, so
-    that a message can be searched for."""
+    """The width of a line in cells: that of the terminal; without a terminal so large that no sentence is broken, so
+    that messages can be searched for."""
     if not stream.isatty():
         return UNBROKEN
     from shutil import get_terminal_size
@@ -105,7 +105,7 @@ def width_for(stream: TextIO) -> int:
 
 
 def width(text: str) -> int:
-    """How many columns `text` takes: East Asian wide characters take two, combining ones none."""
+    """The width of `text` in columns: East Asian wide characters take two, combining ones none."""
     return len(text) if text.isascii() else sum(map(_width_of, text))
 
 
@@ -116,45 +116,45 @@ def _width_of(char: str) -> int:
 
 
 def fit(text: str, columns: int) -> str:
-    """`text` on one line and cut to `columns`, with `…` where something is missing."""
+    """`text` on one line, truncated to `columns` with `…`."""
     text = one_line(text)
     if width(text) <= columns:
         return text
-    kept, used = [], 0
+    kept, size = [], 0
     for char in text:
-        used += _width_of(char)
-        if used > columns - 1:
+        size += _width_of(char)
+        if size > columns - 1:
             break
         kept.append(char)
     return "".join(kept) + "…" if columns > 0 else ""
 
 
 def wrapped(text: str, columns: int, head: str = "") -> list[str]:
-    """`text` on lines of at most `columns`, broken at blanks; the first begins with `head`, the others are indented as
-    far. A word that is longer is cut."""
+    """`text` on lines of at most `columns`, broken at blanks; the first starts with `head`, the others are indented by
+    its width. A longer word is truncated."""
     inner = columns - width(head)
     lines: list[str] = [""]
     for word in one_line(text).split():
         if lines[-1] and width(lines[-1]) + 1 + width(word) > inner:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}" if lines[-1] else fit(word, inner)
-    return [(" " * width(head) if place else head) + line for place, line in enumerate(lines)]
+    return [(" " * width(head) if index else head) + line for index, line in enumerate(lines)]
 
 
 def left(text: str, columns: int) -> str:
-    """`text` in a cell of `columns`, at its left."""
+    """`text` left-aligned in a cell of `columns`."""
     text = fit(text, columns)
     return text + " " * (columns - width(text))
 
 
 def right(text: str, columns: int) -> str:
-    """`text` in a cell of `columns`, at its right."""
+    """`text` right-aligned in a cell of `columns`."""
     text = fit(text, columns)
     return " " * (columns - width(text)) + text
 
 
 def center(text: str, columns: int) -> str:
-    """`text` in the middle of a cell of `columns`; an odd blank goes to the right."""
+    """`text` centred in a cell of `columns`; an odd blank goes to the right."""
     text = fit(text, columns)
     spare = columns - width(text)
     return " " * (spare // 2) + text + " " * (spare - spare // 2)
@@ -166,10 +166,10 @@ def safe_stream(stream: Any) -> SafeStream:
 
 
 class SafeStream:
-    """A standard stream that passes only printable text.
+    """A standard stream that writes only visible text.
 
-    A stream that is closed from the start takes everything and shows nothing. When a write fails, the rest is dropped
-    and `failure` says why; where the reader is gone from the standard output, BrokenPipeError ends the command.
+    A stream that is closed from the start discards everything. If a write fails, the rest is discarded and `failure`
+    says why; if the reader of the standard output is gone, BrokenPipeError ends the command.
     """
 
     colour = "auto"  # or `always` or `never`
@@ -178,37 +178,37 @@ class SafeStream:
         self.stream = stream
         self.failure: OSError | None = None
         self._is_output = is_output
-        self._begins = True  # whether what is written next begins a line
-        self._waiting = False  # whether something was written since the last flush
+        self._at_line_start = True
+        self._needs_flush = False
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.stream, name)
 
     def isatty(self) -> bool:
-        """Whether a terminal shows what is written."""
+        """Whether the stream is a terminal."""
         return self.stream is not None and self.stream.isatty()
 
     @property
     def buffer(self) -> IO[bytes]:
-        """The safe stream for UTF-8."""
+        """The safe stream for UTF-8 bytes."""
         stream: Any = _Bytes(self)
         buffer: IO[bytes] = stream
         return buffer
 
     @property
     def raw(self) -> BinaryIO:
-        """The stream itself, for a protocol between programs."""
+        """The underlying stream, for a protocol between programs."""
         stream: Any = self.stream
         raw: BinaryIO = stream.buffer
         return raw
 
     def write(self, text: str) -> int:
-        """Write what can be seen of `text`."""
+        """Write the visible form of `text`."""
         self._put(self._without_commands(visible(text)))
         return len(text)
 
     def write_coloured(self, text: str) -> None:
-        """As `write`; the colours of `paint` stay."""
+        """As `write`, but keeps the colours of `paint`."""
         first, *others = text.split("\x1b[")
         self.write(first)
         codes = ("0", *COLOURS.values())
@@ -221,24 +221,24 @@ class SafeStream:
                 self.write(f"\x1b[{part}")
 
     def write_annotations(self, text: str) -> None:
-        """As `write`, for lines that are meant to be commands to the build server."""
+        """As `write`, but allows commands to the build server."""
         self._put(visible(text))
 
     def show_progress(self, text: str) -> None:
-        """Replace the last line of a terminal; elsewhere nothing is shown. An empty text clears the line."""
+        """Replace the last line of a terminal; does nothing elsewhere. An empty text clears the line."""
         if self.isatty():
             self._put(f"\r{visible(text)}" if text else CLEAR_LINE)
             self.flush()
 
     def clear(self) -> None:
-        """Empty the screen, if this is one."""
+        """Clear the screen of a terminal."""
         if self.isatty():
             self._put(CLEAR_SCREEN)
 
     def flush(self) -> None:
-        """Hand on what was written."""
-        if self.stream is not None and self.failure is None and self._waiting:
-            self._waiting = False
+        """Flush the stream."""
+        if self.stream is not None and self.failure is None and self._needs_flush:
+            self._needs_flush = False
             try:
                 self.stream.flush()
             except (OSError, ValueError) as error:
@@ -247,7 +247,7 @@ class SafeStream:
     def _put(self, text: str) -> None:
         if self.stream is None or self.failure is not None:
             return
-        self._waiting = True
+        self._needs_flush = True
         try:
             self.stream.write(text)
         except (OSError, ValueError) as error:
@@ -268,33 +268,33 @@ class SafeStream:
             lines = text.split("\n")
             for number, line in enumerate(lines):
                 rest = line.lstrip()
-                if rest.startswith("::") and (number or self._begins):
+                if rest.startswith("::") and (number or self._at_line_start):
                     lines[number] = f"{line[: -len(rest)]}\\u003a{rest[1:]}"
             text = "\n".join(lines)
         if text:
-            self._begins = not text.rpartition("\n")[2].strip()
+            self._at_line_start = not text.rpartition("\n")[2].strip()
         return text
 
 
 class _Bytes:
-    """A safe stream for bytes that are UTF-8, such as reports and plans."""
+    """A safe stream for UTF-8 bytes, such as reports and plans."""
 
     def __init__(self, safe_stream: SafeStream) -> None:
-        self._door = safe_stream
+        self._stream = safe_stream
         self._decoder = getincrementaldecoder("utf-8")("replace")
 
     def write(self, data: bytes) -> int:
-        """Write what can be seen of the text."""
-        self._door.write(self._decoder.decode(data))
+        """Write the visible form of the text."""
+        self._stream.write(self._decoder.decode(data))
         return len(data)
 
     def flush(self) -> None:
-        """Hand on what was written."""
-        self._door.flush()
+        """Flush the stream."""
+        self._stream.flush()
 
 
 class SafeStreams:
-    """The standard output and the standard error of one command, as safe streams while the block lasts."""
+    """Replaces the standard output and the standard error by safe streams within the block."""
 
     def __enter__(self) -> SafeStreams:
         self._streams = sys.stdout, sys.stderr
@@ -309,8 +309,8 @@ class SafeStreams:
         sys.stdout, sys.stderr = self._streams
 
     def status(self, status: int) -> int:
-        """The exit status of a command that ends with `status`: what could not be shown makes no success."""
-        try:  # noqa: SIM105  `contextlib` takes longer to import than a cached lint may take
+        """The exit status of a command that ends with `status`: output that could not be written is not a success."""
+        try:  # noqa: SIM105  importing `contextlib` takes longer than a cached lint may take
             self.output.flush()
         except BrokenPipeError:
             pass
@@ -325,18 +325,19 @@ class SafeStreams:
 
 
 def _discard(stream: TextIO) -> None:
-    """Let what is still buffered go nowhere; it would fail again when the process ends."""
+    """Redirect the stream to the null device; its buffer would fail again when the process ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, stream.fileno())
-    except (OSError, ValueError):  # a stream of a program that called us, which has no descriptor
+    except (OSError, ValueError):  # a calling program's stream without a descriptor
         pass
     finally:
         os.close(nowhere)
 
 
 def _occupy_the_standard_descriptors() -> None:
-    """Open what is closed of the first three, so that no file of ours gets the number of a standard stream."""
+    """Open the closed ones of the first three descriptors, so that no opened file gets the number of a standard
+    stream."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)

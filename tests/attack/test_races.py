@@ -32,7 +32,7 @@ from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.harness import harness_run as harness
 from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptSession, ScriptTurn
 from rulewright_runtime.judging.judge import JudgeRequest
-from rulewright_runtime.locks import held, held_file, held_folder
+from rulewright_runtime.locks import lock, lock_file, lock_folder
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.runs import store
 
@@ -125,7 +125,7 @@ def test_a_lock_that_is_removed_when_it_is_released_is_held_by_one_at_a_time(tmp
     def work() -> None:
         for _ in range(100):
             try:
-                with held(str(tmp_path / "lock"), "it"):
+                with lock(str(tmp_path / "lock"), "it"):
                     inside[0] += 1
                     together[0] = max(together[0], inside[0])
                     time.sleep(0)
@@ -141,8 +141,8 @@ def test_a_lock_that_is_removed_when_it_is_released_is_held_by_one_at_a_time(tmp
 
 HOLDER = """
 import sys, time
-from rulewright_runtime.locks import held_folder
-with held_folder(sys.argv[1]):
+from rulewright_runtime.locks import lock_folder
+with lock_folder(sys.argv[1]):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -201,23 +201,23 @@ def project(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 HARNESS = ["project/scenarios", "--model", "scripted:replies.json", "--out"]
 SCORE = ["--concern", "I25", "--batch", "b", "--format", "json"]
 WRITERS: dict[str, tuple[Callable[[list[str]], int], list[str], Callable[[str], Any], str]] = {
-    "scan": (main, ["scan", "data", "--project", "project", "--out", "run", "--overwrite"], held_folder, "run"),
-    "run": (main, ["run", "plan.json", "data", "--out", "run", "--overwrite"], held_folder, "run"),
-    "report": (main, ["report", "run"], held_folder, "run"),
+    "scan": (main, ["scan", "data", "--project", "project", "--out", "run", "--overwrite"], lock_folder, "run"),
+    "run": (main, ["run", "plan.json", "data", "--out", "run", "--overwrite"], lock_folder, "run"),
+    "report": (main, ["report", "run"], lock_folder, "run"),
     "report elsewhere": (main, ["report", "run", "--out", "x.html"], open_whole, "x.html"),
-    "plan": (main, ["plan", "data", "--project", "project", "--out", "p"], held_folder, "p"),
+    "plan": (main, ["plan", "data", "--project", "project", "--out", "p"], lock_folder, "p"),
     "compile": (main, ["compile", "--project", "project", "-o", "x.json"], open_whole, "x.json"),
-    "harness": (main, ["harness", *HARNESS, "played"], held_folder, "played"),
-    "harness plan": (main, ["harness", *HARNESS, "played", "--dry-run"], held_folder, "played"),
-    "score": (main, ["score", *SCORE, "--output", "x.json"], held_file, "x.json"),
-    "runtime run": (runtime.main, ["run", "plan.json", "data", "--out", "run", "--overwrite"], held_folder, "run"),
+    "harness": (main, ["harness", *HARNESS, "played"], lock_folder, "played"),
+    "harness plan": (main, ["harness", *HARNESS, "played", "--dry-run"], lock_folder, "played"),
+    "score": (main, ["score", *SCORE, "--output", "x.json"], lock_file, "x.json"),
+    "runtime run": (runtime.main, ["run", "plan.json", "data", "--out", "run", "--overwrite"], lock_folder, "run"),
     "runtime play": (
         runtime.main,
         ["play", "dry/run_plan.json", "--model", "scripted:replies.json", "--out", "played"],
-        held_folder,
+        lock_folder,
         "played",
     ),
-    "runtime score": (runtime.main, ["score", "safe.json", "cases", "--out", "x.json"], held_file, "x.json"),
+    "runtime score": (runtime.main, ["score", "safe.json", "cases", "--out", "x.json"], lock_file, "x.json"),
 }
 
 

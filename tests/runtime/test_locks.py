@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from rulewright_runtime.errors import BusyError
-from rulewright_runtime.locks import claim, held, held_file, held_folder
+from rulewright_runtime.locks import claim, lock, lock_file, lock_folder
 
 
 def test_a_lock_names_its_holder_and_leaves_nothing(tmp_path: Path) -> None:
-    with held_folder(tmp_path / "run"):
+    with lock_folder(tmp_path / "run"):
         with (
             pytest.raises(BusyError, match=f"run` is in use: process {os.getpid()} on "),
-            held_folder(tmp_path / "run"),
+            lock_folder(tmp_path / "run"),
         ):
             pass
         assert [path.name for path in (tmp_path / "run").iterdir()] == [".lock"]
@@ -27,7 +27,7 @@ def test_a_holder_that_has_not_said_who_it_is_is_another_process(tmp_path: Path)
     os.ftruncate(handle, 0)
     with (
         pytest.raises(BusyError, match="`it` is in use: another process is writing there"),
-        held(str(tmp_path / "lock"), "it"),
+        lock(str(tmp_path / "lock"), "it"),
     ):
         pass
     os.close(handle)
@@ -35,7 +35,7 @@ def test_a_holder_that_has_not_said_who_it_is_is_another_process(tmp_path: Path)
 
 def test_a_lock_file_that_nobody_holds_locks_nothing(tmp_path: Path) -> None:
     (tmp_path / ".lock").write_text("left by a killed process")
-    with held_folder(tmp_path):
+    with lock_folder(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -43,12 +43,12 @@ def test_a_lock_file_that_nobody_holds_locks_nothing(tmp_path: Path) -> None:
 def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "victim").write_text("precious")
     (tmp_path / ".lock").symlink_to(tmp_path / "victim")
-    with pytest.raises(OSError, match=f"{tmp_path}'"), held_folder(tmp_path):
+    with pytest.raises(OSError, match=f"{tmp_path}'"), lock_folder(tmp_path):
         pass
     assert (tmp_path / "victim").read_text() == "precious"
 
 
 def test_a_place_that_is_no_file_is_not_locked() -> None:
-    with held_file(os.devnull), held_file(os.devnull):
+    with lock_file(os.devnull), lock_file(os.devnull):
         pass
     assert not os.path.exists(f"{os.path.dirname(os.devnull)}/.null.lock")

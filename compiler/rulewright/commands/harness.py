@@ -30,7 +30,7 @@ from rulewright_runtime.harness.harness_run import count_finished, holds_run, re
 from rulewright_runtime.harness.harness_run import run as play
 from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.harness.simulated_user import MAX_MESSAGE_TOKENS, SimulatedUser
-from rulewright_runtime.locks import held_folder
+from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.models import PROVIDERS, open_model
 from rulewright_runtime.models.call import Model
 from rulewright_runtime.models.capabilities import family_of
@@ -190,7 +190,7 @@ def _user(args: argparse.Namespace, calls: _Calls, subject: str) -> SimulatedUse
 def _write_plan(out: str, plan: RunPlan, cost: Mapping[str, object]) -> Path:
     """Write what a dry run found out; never beside the transcripts of a run, which may be of another plan."""
     folder = Path(out)
-    with held_folder(folder):
+    with lock_folder(folder):
         if holds_run(folder):
             raise UsageError(f"`{folder}` holds a run already; choose another folder for its plan")
         write_whole(folder / "run_plan.json", encode(plan) + b"\n")

@@ -23,7 +23,7 @@ from rulewright.project import Project
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.judging.judge import is_live
-from rulewright_runtime.locks import held_folder
+from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
 from rulewright_runtime.terminal import complain
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
@@ -93,7 +93,7 @@ def read_transcripts(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcr
 
 def _write(folder: Path, contents: Mapping[str, Mapping[str, object]]) -> None:
     """Write files that belong together while nobody else does."""
-    with held_folder(folder):
+    with lock_folder(folder):
         for name, content in contents.items():
             write_whole(folder / name, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
 

@@ -13,7 +13,7 @@ from rulewright.reporting.formats import run_as
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.reporting.writing import RunReport
-from rulewright_runtime.locks import held_folder
+from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.report.threshold import status_at
 from rulewright_runtime.terminal import say
 
@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.run)
     out = args.out or (str(folder / "report.html") if args.format == "html" else "-")
     writes_there = out != "-" and folder.is_dir() and Path(out).parent.resolve() == folder.resolve()
-    with held_folder(folder) if writes_there else nullcontext():
+    with lock_folder(folder) if writes_there else nullcontext():
         found = open_run(folder)
         status = status_at(found.summary, found.plan, args.fail_on)
         if args.format == "html":

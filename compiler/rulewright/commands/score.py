@@ -44,7 +44,7 @@ from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.errors import BusyError
 from rulewright_runtime.files import open_whole
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
-from rulewright_runtime.locks import held_file
+from rulewright_runtime.locks import lock_file
 from rulewright_runtime.runs.live import JudgeSettings
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, width_for
@@ -196,7 +196,7 @@ def _claimed(stack: ExitStack, destinations: Destinations) -> dict[str, Path | N
         with ExitStack() as attempt:
             try:
                 for path in filter(None, places.values()):
-                    attempt.enter_context(held_file(path))
+                    attempt.enter_context(lock_file(path))
                     if destinations.are_new and path.exists():
                         raise BusyError(f"`{path}` is there already")
             except BusyError:

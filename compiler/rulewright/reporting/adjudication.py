@@ -22,7 +22,7 @@ from rulewright.reporting.stored_run import has_skipped, score_again, summary_li
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.files import write_whole
-from rulewright_runtime.locks import held_folder
+from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
@@ -150,7 +150,7 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonOb
     """
     run = original(folder)
     _refuse_unfounded(run, taken)
-    with held_folder(out):
+    with lock_folder(out):
         counting = {decision.key: decision for decision in taken}
         transcripts = {transcript for transcript, _ in counting}
         waited_for: set[tuple[str, str]] = set()

@@ -31,7 +31,7 @@ from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.harness_run import forget_conversation
 from rulewright_runtime.harness.harness_run import holds_run as holds_harness_run
-from rulewright_runtime.locks import held_folder
+from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.runs.folder import (
@@ -85,7 +85,7 @@ def forget(transcript_id: str, folders: Iterable[Path]) -> Forgotten:
     for run in sorted({path.parent for path in suspects if RunFolder(path.parent).log is not None}):
         done.changed += _from_run(run, transcript_id)
     for run in sorted({path.parent.parent for path in suspects if holds_harness_run(path.parent.parent)}):
-        with held_folder(run):
+        with lock_folder(run):
             done.changed += map(Path, forget_conversation(run, transcript_id))
     custom_ids = {name for path in suspects if path.is_file() for name in _custom_ids(path, transcript_id)}
     for path in files if custom_ids else suspects:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from rulewright.calibration.gold import REPORT, TUNE, GoldLabel, read_gold, to_csv
 from rulewright_runtime.files import write_whole
-from rulewright_runtime.locks import held_folder
+from rulewright_runtime.locks import lock_folder
 
 FOLDER: Final = "labels"
 
@@ -46,7 +46,7 @@ class Labels:
         split = (TUNE, REPORT)[_chance(self.check, transcript) % 2]
         new = GoldLabel(item, target, annotator, split, conversation)
         self.path.parent.mkdir(exist_ok=True)
-        with held_folder(self.path.parent):
+        with lock_folder(self.path.parent):
             others = [each for each in self.read() if (each.item, each.annotator) != (item, annotator)]
             write_whole(self.path, to_csv([*others, new]).encode())
 

@@ -15,7 +15,7 @@ from rulewright.reporting.run_reader import EARLIER_CHECK
 from rulewright.reporting.stored_run import summary_like
 from rulewright.whatif.rescoring import plan_under, rescored
 from rulewright_runtime.files import write_whole
-from rulewright_runtime.locks import held_folder
+from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.runs.folder import LOG, REPLIES, SUMMARY, write_manifest
@@ -50,7 +50,7 @@ def write_rescored(
         summary.add(row, run.verdicts[name].values(), step.harness if step else "")
     result = summary.result()
     out.mkdir(parents=True)
-    with held_folder(out):
+    with lock_folder(out):
         for kept in (LOG, REPLIES, DECISIONS):
             if (run.folder / kept).is_file():
                 shutil.copyfile(run.folder / kept, out / kept)

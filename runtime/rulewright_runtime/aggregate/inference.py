@@ -1,6 +1,6 @@
-"""Inference from paired and clustered figures: exact tests, cluster-robust intervals, corrected p-values.
+"""Inference from paired and clustered data: exact tests, cluster-robust intervals, corrected p-values.
 
-Every figure agrees with scipy and statsmodels to 1e-9; `tests/runtime/aggregate/inference.json` holds their values.
+Every value agrees with scipy and statsmodels to 1e-9; `tests/runtime/aggregate/inference.json` holds their values.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _STEPS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean over clusters. `low` and `high` are None where fewer than two clusters leave its error unknown; a true
-    mean nearer to zero than `detectable` would be missed in more than one of five such samples."""
+    """A mean over clusters. `error`, `low`, `high` and `detectable` are None with fewer than two clusters; a true mean
+    closer to zero than `detectable` would be missed in more than one of five such samples."""
 
     mean: float | None
     count: int
@@ -34,8 +34,8 @@ class Mean:
 def clustered_mean(values: Iterable[tuple[Hashable, float]], level: float = LEVEL) -> Mean:
     """The mean of `(cluster, value)` pairs, with the interval of Student's t for its cluster-robust error.
 
-    The error is that of a regression on a constant whose covariance is robust to clusters, corrected for few of them;
-    where every value is a cluster of its own it is the ordinary standard error.
+    The error is that of a regression on a constant with a cluster-robust covariance, corrected for few clusters; if
+    every value is its own cluster it is the ordinary standard error.
     """
     by_cluster: dict[Hashable, list[float]] = {}
     for cluster, value in values:
@@ -54,7 +54,7 @@ def clustered_mean(values: Iterable[tuple[Hashable, float]], level: float = LEVE
 
 
 def two_sided(mean: Mean) -> float:
-    """The two-sided p-value of Student's t test that the true mean is zero; 1 where its error is unknown."""
+    """The two-sided p-value of Student's t test that the true mean is zero; 1 if its error is unknown."""
     if mean.mean is None or mean.error is None:
         return 1.0
     if not mean.error:
@@ -63,25 +63,26 @@ def two_sided(mean: Mean) -> float:
 
 
 def mcnemar(only_before: int, only_after: int) -> float:
-    """The exact two-sided p-value of McNemar's test: how often a fair coin divides the changed pairs so unevenly."""
+    """The exact two-sided p-value of McNemar's test: the probability that a fair coin splits the changed pairs at
+    least as unevenly."""
     changed = only_before + only_after
     tail = sum(math.comb(changed, heads) for heads in range(min(only_before, only_after) + 1))
     return min(1.0, float(Fraction(2 * tail, 1 << changed)))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values after Holm's step-down correction, in their order."""
-    order = sorted(range(len(p_values)), key=lambda at: p_values[at])
+    """The p-values after Holm's step-down correction, in the order of the input."""
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
     corrected = [0.0] * len(p_values)
     highest = 0.0
-    for place, at in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - place) * p_values[at]))
-        corrected[at] = highest
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        corrected[index] = highest
     return corrected
 
 
 def student_quantile(share: float, freedom: int) -> float:
-    """The value below which Student's t of `freedom` degrees lies with probability `share`."""
+    """The quantile `share` of Student's t distribution with `freedom` degrees of freedom."""
     if share < 0.5:
         return -student_quantile(1 - share, freedom)
     low, high = 0.0, 1.0
@@ -96,7 +97,7 @@ def student_quantile(share: float, freedom: int) -> float:
 
 
 def student_below(value: float, freedom: int) -> float:
-    """The probability that Student's t of `freedom` degrees lies below `value`."""
+    """The probability that Student's t with `freedom` degrees of freedom is below `value`."""
     tail = _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + value * value)) / 2
     return 1 - tail if value > 0 else tail
 
@@ -112,7 +113,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float) -> float:
-    """Its continued fraction, by Lentz's method."""
+    """The continued fraction of the incomplete beta function, by Lentz's method."""
     below = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     above, value = 1.0, below
     for m in range(1, _STEPS):

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from rulewright_runtime.cases.case_plan import decode
 from rulewright_runtime.cases.engine_command import score
 from rulewright_runtime.commands.options import parse_parameters, read_file
-from rulewright_runtime.locks import held_file
+from rulewright_runtime.locks import lock_file
 from rulewright_runtime.strict_json import JsonObject
 
 
@@ -15,7 +15,7 @@ def run_command(options: JsonObject) -> int:
     """Carry out the command. Returns the exit status."""
     plan = decode(read_file(options["files"][0]))
     out = options.get("out")
-    with nullcontext() if out is None else held_file(out):
+    with nullcontext() if out is None else lock_file(out):
         return score(
             plan,
             options["files"][1:],

@@ -23,7 +23,7 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.files import make_room, open_part, sync, sync_folder, write_whole
 from rulewright_runtime.harness.adapters import transcript_id_of
 from rulewright_runtime.harness.play import TranscriptLine, play
-from rulewright_runtime.locks import held_folder
+from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.redaction import Redaction
@@ -72,7 +72,7 @@ def run(
     for script in plan.scripts:
         if not _FILE_NAME.fullmatch(script.id):
             raise PlanError(f"`{script.id}` can't name a file; a scenario's id may hold letters, digits, `.`, `_`, `-`")
-    with held_folder(out):
+    with lock_folder(out):
         folder = _Folder(os.fspath(out), _header(plan, adapter, user), resume)
         write_whole(folder.at("run_plan.json"), encode(plan))
         return _play_all(plan, _Players(adapter, user, attempts), folder, parallel, progress)

@@ -13,7 +13,7 @@ from rulewright_runtime.strict_json import JsonMapping
 
 NO_GATE: Final = "No gate holds a check, so a transcript fails when a check does."
 GATE_HEADS: Final = ("gate", "result", *(state.replace("_", " ") for state in GATE_STATES))
-_MOST: Final = 50  # rows of a table of transcripts
+_MAX_ROWS: Final = 50  # of a table of transcripts
 
 
 def markdown(summary: Mapping[str, object]) -> str:
@@ -67,7 +67,7 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
 
 
 def gate_rows(summary: JsonMapping) -> list[tuple[object, ...]]:
-    """The rows of the table of gates, under `GATE_HEADS`: what each comes to over the run, and how often it does."""
+    """The rows of the table of gates, under `GATE_HEADS`: the result of each over the run, and the count per state."""
     settled = summary["unresolved"]["gates"]
     return [
         (name, gate_result(settled[name]) if name in settled else "", *(counts[state] for state in GATE_STATES))
@@ -99,14 +99,14 @@ def _failed(summary: JsonMapping) -> Iterator[str]:
         lines += ["", *table(("check", "bucket", "severity", "times", "unproven"), causes)]
     if failed["transcripts"]:
         listed = [(row["transcript_id"], row["model"], _because(row)) for row in failed["transcripts"]]
-        lines += ["", *table(("transcript", "model", "because of"), listed[:_MOST]), *_more(failed["count"])]
+        lines += ["", *table(("transcript", "model", "because of"), listed[:_MAX_ROWS]), *_more(failed["count"])]
     yield from _section("Failed", lines)
     counts = [(name.replace("_", " "), count) for name, count in summary["outcomes"].items()]
     yield from _section("Outcomes", table(("outcome", "transcripts"), counts))
 
 
 def _more(count: int) -> list[str]:
-    return ["", f"The first {_MOST} of {count}; the files of the run hold all."] if count > _MOST else []
+    return ["", f"The first {_MAX_ROWS} of {count}; the files of the run hold all."] if count > _MAX_ROWS else []
 
 
 def _because(row: JsonMapping) -> str:
@@ -115,8 +115,8 @@ def _because(row: JsonMapping) -> str:
 
 
 def _unresolved(summary: JsonMapping) -> Iterator[str]:
-    if told := unresolved_lines(summary["unresolved"]):
-        yield from _section("Unresolved", [f"- {escape(line)}" for line in told])
+    if lines := unresolved_lines(summary["unresolved"]):
+        yield from _section("Unresolved", [f"- {escape(line)}" for line in lines])
 
 
 def _scores(summary: JsonMapping) -> Iterator[str]:
@@ -133,9 +133,9 @@ def _scores(summary: JsonMapping) -> Iterator[str]:
 
 
 def _incomplete(summary: JsonMapping) -> Iterator[str]:
-    lacking = summary["incomplete"]["transcripts"]
-    if lacking:
-        rows = [(row["transcript_id"], gaps(row["missing"])) for row in lacking[:_MOST]]
+    incomplete = summary["incomplete"]["transcripts"]
+    if incomplete:
+        rows = [(row["transcript_id"], gaps(row["missing"])) for row in incomplete[:_MAX_ROWS]]
         lines = ["Nothing passes in a transcript that lacks something, and it scores 0.", ""]
         lines += [*table(("transcript", "what is missing"), rows), *_more(summary["incomplete"]["count"])]
         yield from _section("Incomplete transcripts", lines)
@@ -155,7 +155,7 @@ def _models(summary: JsonMapping) -> Iterator[str]:
 
 
 def _means_of(what: str, summary: JsonMapping, groups: JsonMapping) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """The heads and the rows of a table of groups; without a headline there is no mean."""
+    """The heads and the rows of a table of groups; without a headline it has no means."""
     name = headline_name(summary)
     heads = (what, "transcripts", "failed", *([name] if name else []))
     rows = [
@@ -191,7 +191,7 @@ def _adjudication(summary: JsonMapping) -> Iterator[str]:
     if waiting["count"]:
         rows = [
             (item["transcript_id"], item["check_id"] or "", item["verdict"] or "", item["reason"] or "")
-            for item in waiting["items"][:_MOST]
+            for item in waiting["items"][:_MAX_ROWS]
         ]
         lines = table(("transcript", "check", "verdict", "reason"), rows)
         yield from _section("For a person to look at", [*lines, *_more(waiting["count"])])
@@ -202,7 +202,7 @@ def _refused(summary: JsonMapping) -> Iterator[str]:
     if inputs:
         rows = [
             (f"{item['path']}:{item['line']}" if item["line"] else item["path"], item["reason"])
-            for item in inputs[:_MOST]
+            for item in inputs[:_MAX_ROWS]
         ]
         lines = [*table(("place", "reason"), rows), *_more(summary["refused"]["count"])]
         yield from _section("Refused inputs", lines)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from rulewright_runtime.files import sync_folder, write_synced, write_whole
-from rulewright_runtime.locks import held_folder
+from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.manifest import manifest
 
@@ -55,7 +55,7 @@ class RunFolder:
 
     def locked(self) -> AbstractContextManager[None]:
         """Lock the folder against other writers. Raises BusyError and OSError."""
-        return held_folder(self.path)
+        return lock_folder(self.path)
 
     @property
     def is_finished(self) -> bool:

@@ -178,7 +178,7 @@ def test_a_pipe_is_a_diagnostic_and_nobody_waits_for_it(tmp_path: Path) -> None:
     (found,) = load_file(tmp_path / "pipe.yaml").diagnostics
     assert (found.code, found.message) == (
         "unreadable-file",
-        "can't read this file: it is a pipe; save what it gives in a file",
+        "can't read this file: it is a pipe; save its content in a file",
     )
 
 
