@@ -21,12 +21,27 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmark.speed.scan import batch
 
 from rulewright import compile_project
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.store import run
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 COPIES: Final = 4
 ROUNDS: Final = 3
 PROJECTS: Final = {"reference": ("rulewright.yaml", 1000), "seed": ("seed.yaml", 600)}
+
+
+def published() -> Path | None:
+    """The folder of the published data; None, after saying so, where there is none."""
+    shared = Path(os.environ.setdefault("RULEWRIGHT_SHARED", str(ROOT.parent / "shared"))) / "invisiblebench"
+    if shared.is_dir():
+        return shared
+    print("skipped: set RULEWRIGHT_SHARED to the folder that holds `invisiblebench`")
+    return None
+
+
+def publish_plan(project: str) -> Plan:
+    """The plan of the publish profile under one reading of the language."""
+    return compile_project(ROOT / "benchmark" / "invisiblebench" / project, profile="publish")
 
 
 def replies_of(recorded: Path, path: Path, copies: int = COPIES) -> list[str]:
@@ -52,9 +67,7 @@ def one_pass(turns: list[str], replies: list[str], verdicts: list[Any]) -> float
 
 def main() -> int:
     """Measure, print, and answer 0 when both bars are met."""
-    shared = Path(os.environ.setdefault("RULEWRIGHT_SHARED", str(ROOT.parent / "shared"))) / "invisiblebench"
-    if not shared.is_dir():
-        print("skipped: set RULEWRIGHT_SHARED to the folder that holds `invisiblebench`")
+    if (shared := published()) is None:
         return 0
     chats = shared / "transcripts" / "real"
     turns = [line for file in chats.iterdir() for line in file.read_text(encoding="utf-8").splitlines()]
@@ -64,7 +77,7 @@ def main() -> int:
         input_file, recorded = batch(chats, folder / "chats.jsonl", COPIES), folder / "replies.json"
         replies = replies_of(shared / "judge_replies" / "real.answers.json.gz", recorded)
         for semantics, (project, bar) in PROJECTS.items():
-            plan = compile_project(ROOT / "benchmark" / "invisiblebench" / project, profile="publish")
+            plan = publish_plan(project)
             ours, passes = [], []
             for _ in range(ROUNDS):
                 started = time.process_time()

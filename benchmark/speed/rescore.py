@@ -8,7 +8,6 @@ under another value of a parameter.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 import time
@@ -17,10 +16,9 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmark.speed.judged import PROJECTS, ROOT, replies_of
+from benchmark.speed.judged import PROJECTS, publish_plan, published, replies_of
 from benchmark.speed.scan import batch
 
-from rulewright import compile_project
 from rulewright.reporting.stored_run import read_run
 from rulewright.whatif.rescoring import policy_of, rescored
 from rulewright_runtime.runs.store import run
@@ -50,9 +48,7 @@ def loaded(folder: Path) -> float:
 
 def main() -> int:
     """Measure, print, and answer 0 when the bar is met by both."""
-    shared = Path(os.environ.setdefault("RULEWRIGHT_SHARED", str(ROOT.parent / "shared"))) / "invisiblebench"
-    if not shared.is_dir():
-        print("skipped: set RULEWRIGHT_SHARED to the folder that holds `invisiblebench`")
+    if (shared := published()) is None:
         return 0
     met = True
     with tempfile.TemporaryDirectory() as name:
@@ -60,7 +56,7 @@ def main() -> int:
         input_file = batch(shared / "transcripts" / "real", folder / "chats.jsonl", COPIES)
         replies_of(shared / "judge_replies" / "real.answers.json.gz", folder / "replies.json", COPIES)
         for semantics, (project, _) in PROJECTS.items():
-            plan = compile_project(ROOT / "benchmark" / "invisiblebench" / project, profile="publish")
+            plan = publish_plan(project)
             run(plan, [input_file], folder / semantics, judge=f"replay:{folder / 'replies.json'}")
             found = [again(folder / semantics) for _ in range(ROUNDS)]
             number, unknown, _ = found[0]

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import rulewright_grammar
 from rulewright.errors import ExpressionError
 from rulewright.expression import grammar
+from rulewright.expression.expression_mistakes import Mistakes
 from rulewright.expression.lexer import ExpressionLexer, ExpressionText
 from rulewright.expression.nodes import Dialect
 from rulewright.expression.parser import parse, parse_unfinished
-from rulewright.expression.syntax_errors import Mistakes
 from rulewright.expression.unparse import unparse
 
 SNIPPETS = [

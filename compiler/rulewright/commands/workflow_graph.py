@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Final, Literal
+from typing import Final
 
 from rulewright.errors import UsageError
 from rulewright_runtime.workflow.machine import Guard, LoopName, Machine, MachineTransition
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
-
-Form = Literal["mermaid", "dot", "svg"]
 
 _COLOURS: Final[Mapping[str, str]] = {
     "PENDING": "#eeeeee",

@@ -10,12 +10,12 @@ from lark import Token
 from lark.lexer import Lexer
 
 from rulewright.expression import literals
+from rulewright.expression.expression_mistakes import Mistakes
 from rulewright.expression.nodes import Dialect, Literal, LiteralValue, TextSpan
 from rulewright.expression.syntax_errors import (
     CLOSERS,
     END,
     OPENERS,
-    Mistakes,
     end_of,
     explain_character,
     explain_unclosed,

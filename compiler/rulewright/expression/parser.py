@@ -9,8 +9,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from rulewright.expression.expression_mistakes import Mistakes
 from rulewright.expression.nodes import Dialect, Expr
-from rulewright.expression.syntax_errors import Mistakes
 
 __all__ = ["MAX_DEPTH", "MAX_LENGTH", "Dialect", "parse", "parse_unfinished"]
 

@@ -48,7 +48,7 @@ def place(scalar: Scalar, start: int, end: int) -> Span:
 
 
 @dataclass(slots=True, eq=False)
-class _Trace:
+class _Offsets:
     """A decoded text: its pieces, the offset of each in the text, and its start and end offset in the file.
 
     A piece of the same length in the file is unchanged there; any other piece is one character.
@@ -90,23 +90,23 @@ class _Trace:
 
 
 @lru_cache(maxsize=128)
-def _trace(scalar: Scalar) -> _Trace | None:
+def _trace(scalar: Scalar) -> _Offsets | None:
     """Decode a scalar with offsets; None when the result differs from the loaded value."""
     text, start, end, style = scalar.source.text, scalar.start, scalar.end, scalar.style
     if not isinstance(scalar.value, str):
-        trace = _Trace(start)
+        trace = _Offsets(start)
         trace.add(text[start:end], start, end)
         return trace
     if style in ("|", ">"):
         block = _block(scalar, scalar.value)
         return block if block is not None and block.text == scalar.value else None
     quotes = 1 if style else 0
-    trace = _Trace(start + quotes)
+    trace = _Offsets(start + quotes)
     _flow(trace, text, start + quotes, end - quotes, style)
     return trace if trace.text == scalar.value else None
 
 
-def _flow(trace: _Trace, text: str, at: int, end: int, style: str) -> None:
+def _flow(trace: _Offsets, text: str, at: int, end: int, style: str) -> None:
     """Decode plain and quoted text: fold line breaks into spaces, empty lines into line breaks, and decode escapes."""
     while at < end:
         char = text[at]
@@ -125,7 +125,7 @@ def _flow(trace: _Trace, text: str, at: int, end: int, style: str) -> None:
             at = after
 
 
-def _fold(trace: _Trace, text: str, fold: re.Match[str]) -> None:
+def _fold(trace: _Offsets, text: str, fold: re.Match[str]) -> None:
     breaks = list(_ANY_BREAK.finditer(text, fold.start(), fold.end()))
     if len(breaks) == 1:
         trace.add(" ", *breaks[0].span())
@@ -133,7 +133,7 @@ def _fold(trace: _Trace, text: str, fold: re.Match[str]) -> None:
         trace.add("\n", *each.span())
 
 
-def _escape(trace: _Trace, text: str, at: int, end: int, style: str) -> int:
+def _escape(trace: _Offsets, text: str, at: int, end: int, style: str) -> int:
     """Decode one escape of a double-quoted text; return its end offset."""
     if style == '"' and (gap := _ESCAPED_BREAK.match(text, at, end)):
         for each in list(_ANY_BREAK.finditer(text, gap.start(), gap.end()))[1:]:
@@ -152,7 +152,7 @@ def _escape(trace: _Trace, text: str, at: int, end: int, style: str) -> int:
     return at + 2
 
 
-def _block(scalar: Scalar, value: str) -> _Trace | None:
+def _block(scalar: Scalar, value: str) -> _Offsets | None:
     """Decode a literal or folded block. Chomping only decides how many trailing line breaks count."""
     text = scalar.source.text
     blank = _BLANK_LINES.match(text, scalar.end)
@@ -162,7 +162,7 @@ def _block(scalar: Scalar, value: str) -> _Trace | None:
         return None
     first_break = _ANY_BREAK.match(text, header.end(), end)
     lines = _lines(text, first_break.end(), end) if first_break else []
-    trace = _Trace(lines[0][0] if lines else scalar.start)
+    trace = _Offsets(lines[0][0] if lines else scalar.start)
     _block_lines(trace, text, lines, _indentation(text, lines, value), folds=scalar.style == ">")
     while trace.length > len(value) and trace.pieces[-1] == "\n":
         trace.drop()
@@ -195,7 +195,9 @@ def _leading_spaces(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _block_lines(trace: _Trace, text: str, lines: list[tuple[int, int, int]], indentation: int, *, folds: bool) -> None:
+def _block_lines(
+    trace: _Offsets, text: str, lines: list[tuple[int, int, int]], indentation: int, *, folds: bool
+) -> None:
     """Decode the lines of a block: in a folded block a single break between unindented lines is a space."""
     last: tuple[int, int] | None = None  # the line break after the last line with text
     empty: list[tuple[int, int]] = []  # the line breaks of empty lines since then

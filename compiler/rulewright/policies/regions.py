@@ -70,13 +70,13 @@ def compare(one: PolicyDecision, two: PolicyDecision, domains: Domains) -> Compa
     if one.steps == two.steps and one.otherwise == two.otherwise:
         return Comparison(())
     try:
-        return _Walk(one, two, domains).compared()
+        return _RegionSearch(one, two, domains).compared()
     except RecursionError:
         return Comparison((), TOO_DEEP)
 
 
 @dataclass(slots=True)
-class _Walk:
+class _RegionSearch:
     one: PolicyDecision
     two: PolicyDecision
     domains: Domains

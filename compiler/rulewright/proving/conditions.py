@@ -1,4 +1,4 @@
-"""Proofs about single conditions: whether they can hold or fail, whether one implies another."""
+"""Proofs about single conditions: whether they can hold or fail, and what their parts add."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, TRUE, extract, paths_of
 from rulewright.proving.domains import Domains
-from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
+from rulewright.proving.results import Proved, Result
 from rulewright.proving.search import Search, refuting
 from rulewright_runtime.ir import CONNECTIVES, Node, Program
 
@@ -25,27 +25,6 @@ def holds_never(condition: Program, domains: Domains) -> Result:
 def never(condition: Program, domains: Domains, bits: int, *, solver: bool = True) -> Result:
     """Whether the condition is for no input what `bits` say (TRUE, FALSE, ERROR)."""
     return refuting(Search([condition], domains, solver), [[(0, bits)]]) or Proved()
-
-
-def constant(condition: Program, domains: Domains) -> Result:
-    """Whether the condition says the same for every input; Refuted shows an input for which it holds, and `reason`
-    names one for which it does not."""
-    search = Search([condition], domains)
-    found = [search.find([(0, bits)]) for bits in (TRUE, FALSE, ERROR)]
-    witnesses = [each for each in found if isinstance(each, Counterexample)]
-    if len(witnesses) > 1:
-        return Refuted(witnesses[0], f"it is otherwise with {witnesses[1]}")
-    return next((each for each in found if isinstance(each, Unknown)), None) or Proved()
-
-
-def implies(one: Program, two: Program, domains: Domains) -> Result:
-    """Whether `two` is true wherever `one` is; a witness is an input for which it is not."""
-    return refuting(Search([one, two], domains), [[(0, TRUE), (1, FALSE | ERROR)]]) or Proved()
-
-
-def same(one: Program, two: Program, domains: Domains) -> Result:
-    """Whether two conditions are true, false and undecided for the same inputs."""
-    return refuting(Search([one, two], domains), _APART) or Proved()
 
 
 def without_effect(condition: Program, domains: Domains) -> Iterator[tuple[int, str]]:

@@ -23,13 +23,9 @@ from rulewright_runtime.ir import Program
 RowLike: TypeAlias = "TableRow | Program | None"
 
 
-def is_total(rows: Sequence[RowLike], domains: Domains) -> Result:
-    """Whether some row decides every input; a witness is an input that falls through."""
-    return _Run(_searching(rows, domains)).total(rows)
-
-
 def survey(rows: Sequence[RowLike], domains: Domains, *, solver: bool = True) -> tuple[Result, tuple[Result, ...]]:
-    """`is_total` and `reachable` at once, with the `solver` or by exact splitting alone."""
+    """Whether some row decides every input (a witness falls through), and of each row whether it can decide: Proved
+    with an input for which it does, or Refuted; with the `solver` or by exact splitting alone."""
     run = _Run(Search(_conditions(rows), domains, solver))
     return run.total(rows), tuple([run.reached(at) for at in range(len(rows))])
 
@@ -90,11 +86,6 @@ class _Run:
             case Unknown() as unknown:
                 return unknown
         return Refuted(None, _why_dead(self.search, at))
-
-
-def reachable(rows: Sequence[RowLike], domains: Domains) -> tuple[Result, ...]:
-    """For each row whether it can decide: Proved with an input for which it does, or Refuted because it never does."""
-    return survey(rows, domains)[1]
 
 
 def _why_dead(search: Search, at: int) -> str:

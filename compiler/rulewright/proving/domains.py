@@ -140,11 +140,6 @@ def boolean(*, absent: bool = False) -> Domain:
     return Domain("bool", absent=_first(absent))
 
 
-def enum(*members: str, absent: bool = False) -> Domain:
-    """One of the members."""
-    return Domain("enum", members=members, absent=_first(absent))
-
-
 def text(*, absent: bool = False) -> Domain:
     """Any text."""
     return Domain("string", absent=_first(absent))

@@ -133,7 +133,7 @@ class _Painter:
         """Return a source line in a window around its first mark, with an underline for each mark; marks outside the
         window follow in windows of their own."""
         room = max(min(self.width, _MAX_LINE_CELLS) - gutter - 3, _MIN_SOURCE_CELLS)
-        window = _Window(text, marks[0].span, room)
+        window = _Excerpt(text, marks[0].span, room)
         lines = [f"{self.frame(str(number), gutter)} {window.shown}"]
         outside = [mark for mark in marks[1:] if not window.shows(mark.span)]
         for mark in (mark for mark in marks if mark not in outside):
@@ -161,7 +161,7 @@ class _Painter:
         return self.paint(f"{number:>{gutter}} |", _FRAME)
 
 
-class _Window:
+class _Excerpt:
     """The visible part of a line, cut so that the target span is visible."""
 
     def __init__(self, text: str, target: Span, room: int) -> None:

@@ -34,7 +34,7 @@ class Words:
     error: str = ""
 
 
-class _Place(msgspec.Struct):
+class _CallUsage(msgspec.Struct):
     transcript_id: str = ""
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -59,7 +59,7 @@ class JudgeWords:
         with self._path.open("rb") as stream:
             for line in stream:
                 with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # a damaged line has nothing to tell
-                    place = msgspec.json.decode(line, type=_Place)
+                    place = msgspec.json.decode(line, type=_CallUsage)
                     self._lines.setdefault(place.transcript_id, []).append(offset)
                     sent += place.input_tokens or 0
                     received += place.output_tokens or 0

@@ -102,7 +102,7 @@ def _logged(folder: Path) -> Iterator[_Place]:
                 raise UsageError(f"{log}: a line is damaged; scan again") from None
 
 
-class _Line(msgspec.Struct):
+class _RowOwner(msgspec.Struct):
     """As much of a row as tells whose it is, and of a verdict to what it applies."""
 
     transcript_id: str = ""
@@ -153,13 +153,13 @@ class IndexedRun:
         )
 
 
-def _lines(path: Path) -> Iterator[tuple[_Line, int, int]]:
+def _lines(path: Path) -> Iterator[tuple[_RowOwner, int, int]]:
     """The lines of a file, each with where it starts and where it ends."""
     start = 0
     with path.open("rb") as stream:
         for line in stream:
             try:
-                yield msgspec.json.decode(line, type=_Line), start, start + len(line)
+                yield msgspec.json.decode(line, type=_RowOwner), start, start + len(line)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 raise UsageError(f"{path}: a line is no row of a run; scan again") from None
             start += len(line)

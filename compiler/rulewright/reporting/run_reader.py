@@ -52,13 +52,13 @@ def summary_of(folder: Path) -> JsonObject:
 def engine_of(row: JsonObject, folder: Path) -> JsonObject:
     """What the engine itself says of the row's transcript: its outcome, why, and its gates."""
     try:
-        return msgspec.to_builtins(msgspec.convert(row.get(ENGINE), type=_Engine))  # type: ignore[no-any-return]
+        return msgspec.to_builtins(msgspec.convert(row.get(ENGINE), type=_StoredEngine))  # type: ignore[no-any-return]
     except msgspec.ValidationError:
         place = folder / "scores.jsonl"
         raise UsageError(f"{place}: the row of `{row.get('transcript_id')}` has no outcome; scan it again") from None
 
 
-class _Gate(msgspec.Struct):
+class _StoredGate(msgspec.Struct):
     state: GateState
 
 
@@ -74,13 +74,13 @@ class _Bounds(msgspec.Struct):
     overall_score: _Ends
 
 
-class _Engine(msgspec.Struct):
+class _StoredEngine(msgspec.Struct):
     """As much of the engine's results as reports read."""
 
     outcome: Outcome
     because: list[str]
     unproven: dict[str, str]
-    gates: dict[str, _Gate]
+    gates: dict[str, _StoredGate]
     coverage: float | None = None
     bounds: _Bounds | None = None
 

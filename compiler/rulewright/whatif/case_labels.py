@@ -34,7 +34,7 @@ _WORDS: Final = {"true": True, "false": False}
 _REFUSED: Final = "settings that `rulewright score` refuses"
 
 
-class _Configuration(msgspec.Struct):
+class _RecordedConfiguration(msgspec.Struct):
     scorecard: str
     hash: str
     parameters: dict[str, SettingValue]
@@ -92,12 +92,12 @@ def relabelled(
     return found
 
 
-def _configuration(report: Path) -> _Configuration:
+def _configuration(report: Path) -> _RecordedConfiguration:
     try:
         outline = outline_of(str(report), ("results",), ("configuration",))
         if outline is None or "configuration" not in outline.values:
             raise InputError("is no JSON report of `rulewright score`", str(report))
-        return msgspec.json.decode(outline.values["configuration"], type=_Configuration)
+        return msgspec.json.decode(outline.values["configuration"], type=_RecordedConfiguration)
     except OSError as error:
         raise InputError(error.strerror or "can't be read", str(report)) from None
     except UNREADABLE:

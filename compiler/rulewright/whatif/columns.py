@@ -33,7 +33,7 @@ class _ColumnsRead(NamedTuple):
     lists: tuple[int, ...]
 
 
-class _Part(NamedTuple):
+class _VerdictPart(NamedTuple):
     """What one verdict adds to a row, as far as it matters."""
 
     gates: tuple[tuple[int, int], ...]
@@ -70,8 +70,8 @@ class _Codes:
         self.card = card
         self.read = read
         self.codes: dict[object, int] = {}
-        self.parts: list[_Part] = []
-        self.places: dict[_Part, int] = {}
+        self.parts: list[_VerdictPart] = []
+        self.places: dict[_VerdictPart, int] = {}
         self.known: dict[tuple[int, ...], object] = {}
 
     def row(self, verdicts: Iterable[VerdictResult]) -> Any:
@@ -97,10 +97,10 @@ class _Codes:
             self.codes[key] = self.places[part]
         return self.places[part]
 
-    def _part(self, does: Effect, verdict: VerdictResult) -> _Part:
+    def _part(self, does: Effect, verdict: VerdictResult) -> _VerdictPart:
         applies = verdict.eligible is not False
         clear = verdict.verdict in ("PASS", "NOT_APPLICABLE")
-        return _Part(
+        return _VerdictPart(
             does.gates,
             tuple([_whole(earned_in(does, at)) for at in self.read.rates]),
             tuple([int(counts_in(does, at)) for at in self.read.rates]),
@@ -112,7 +112,7 @@ class _Codes:
             f"{verdict.check_id} {verdict.verdict}" if verdict.cause is not None else "",
         )
 
-    def _folded(self, parts: Sequence[_Part]) -> object:
+    def _folded(self, parts: Sequence[_VerdictPart]) -> object:
         strongest: dict[int, int] = {}
         opens: dict[tuple[int, int], int] = {}
         for gate, strength in (each for part in parts for each in part.gates):
@@ -133,7 +133,7 @@ class _Codes:
         )
 
 
-def _rate(parts: Sequence[_Part], at: int) -> Fraction | None:
+def _rate(parts: Sequence[_VerdictPart], at: int) -> Fraction | None:
     return _share(sum(each.gained[at] for each in parts), sum(each.of[at] for each in parts))
 
 

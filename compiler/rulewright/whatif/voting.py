@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
 
 VOTES: Final = "votes"  # what `--sweep` calls their number
-MAJORITIES: Final = ("planned", "usable")
 Row: TypeAlias = dict[str, object]
 Part = TypeVar("Part", bound=PlanPart)
 

@@ -30,7 +30,7 @@ _Row = tuple[str, str, str, int, int, bytes | None, str]
 _Reference = tuple[str, str, int, int, bytes | None, str]
 
 
-class _Names(msgspec.Struct):
+class _OutputIds(msgspec.Struct):
     id: Any = None
     test_id: Any = None
 
@@ -45,7 +45,7 @@ class Outputs:
         """Index the outputs below `path`; unreadable records go to `errors`. Raises InputError without any file."""
         self.errors: list[InputError] = []
         self._path = path
-        self._names = msgspec.json.Decoder(_Names)
+        self._names = msgspec.json.Decoder(_OutputIds)
         self._open: tuple[str, IO[bytes]] | None = None  # the outputs of a batch are usually in one file
         self._database = scratch_database(_TABLE)
         has_files = False

@@ -148,7 +148,7 @@ class ReplayJudge:
         return entry if isinstance(entry, str) else None
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _JudgeAnswer(msgspec.Struct, frozen=True):
     """The reply to one question, or the reason why it is `lost`."""
 
     reply: str | None
@@ -177,7 +177,7 @@ class BatchAnswers:
     def __init__(self, data: bytes, name: str = "") -> None:
         """Read the lines; `name` is the name of their file. Raises MsgspecError for a line that is not JSON, JudgeError
         for one without a `custom_id`."""
-        self._answers: dict[str, _Answer] = {}
+        self._answers: dict[str, _JudgeAnswer] = {}
         for number, line in enumerate(data.splitlines(), 1):
             if line.strip():
                 answer = strict_json.decode(line, type=JsonObject)
@@ -185,7 +185,7 @@ class BatchAnswers:
                 if not isinstance(key, str):
                     raise JudgeError(f"line {number} has no `custom_id`")
                 repeated = key in self._answers
-                self._answers[key] = _Answer(None, "answered twice") if repeated else _answer(answer)
+                self._answers[key] = _JudgeAnswer(None, "answered twice") if repeated else _answer(answer)
         self._digest, self._name = sha256(data).hexdigest(), name
         self.lost: Counter[str] = Counter()  # questions without a usable answer, by reason
 
@@ -214,15 +214,15 @@ class BatchAnswers:
         return answer.reply
 
 
-def _answer(line: JsonObject) -> _Answer:
+def _answer(line: JsonObject) -> _JudgeAnswer:
     """The answer in a line: `{"reply": TEXT}`, or the output of a chat completions batch."""
     if line.get("error"):
-        return _Answer(None, "failed")
+        return _JudgeAnswer(None, "failed")
     if isinstance(line.get("reply"), str):
-        return _Answer(line["reply"])
+        return _JudgeAnswer(line["reply"])
     response = line.get("response")
     if not isinstance(response, dict) or response.get("status_code") != 200:
-        return _Answer(None, "failed")
+        return _JudgeAnswer(None, "failed")
     from rulewright_runtime.models.call import CallFailure
     from rulewright_runtime.models.wire import WIRES
 
@@ -232,8 +232,12 @@ def _answer(line: JsonObject) -> _Answer:
     except CallFailure:
         answer = None
     if answer is None:
-        return _Answer(None, "failed")
-    return _Answer(answer.text, "", answer.model) if answer.is_whole else _Answer(None, "not whole", answer.model)
+        return _JudgeAnswer(None, "failed")
+    return (
+        _JudgeAnswer(answer.text, "", answer.model)
+        if answer.is_whole
+        else _JudgeAnswer(None, "not whole", answer.model)
+    )
 
 
 class LimitedJudge:

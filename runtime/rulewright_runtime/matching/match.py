@@ -130,7 +130,7 @@ class _View(NamedTuple):
         return turn_folded(text, self.differences) if self.case else turn_folded(text, self.differences, case=False)
 
 
-class _Part(NamedTuple):
+class _PatternFinder(NamedTuple):
     """The prefilter of a pattern: an expression that matches, in a view of a text, wherever the pattern hits; and the
     literal that matches exactly there, if there is one."""
 
@@ -200,10 +200,10 @@ def _search_regex(fused: Any, texts: Sequence[str]) -> list[int]:
     return indices
 
 
-def _parts(lexicon: Lexicon) -> list[_Part] | None:
+def _parts(lexicon: Lexicon) -> list[_PatternFinder] | None:
     """The prefilter of each pattern; None if a pattern can't be searched for in joined texts."""
     differences = _differences(lexicon.fold)
-    parts: list[_Part] = []
+    parts: list[_PatternFinder] = []
     for pattern in lexicon.patterns:
         if pattern.mode == "regex":
             view = _View(differences if lexicon.fold_regexes else EXACT, case=False)
@@ -216,14 +216,14 @@ def _parts(lexicon: Lexicon) -> list[_Part] | None:
             expression, literal = _widened_literal(pattern.pattern), None
         if expression is None:
             return None
-        parts.append(_Part(view, expression, literal))
+        parts.append(_PatternFinder(view, expression, literal))
     return parts
 
 
-def _fuse(lexicons: Iterable[list[_Part]]) -> list[tuple[_View, Search]]:
+def _fuse(lexicons: Iterable[list[_PatternFinder]]) -> list[tuple[_View, Search]]:
     """A search for each view, which finds the texts in which one of its parts matches; empty without RE2, or if an
     expression is too large."""
-    views: dict[_View, set[_Part]] = {}
+    views: dict[_View, set[_PatternFinder]] = {}
     for part in chain.from_iterable(lexicons):
         views.setdefault(part.view, set()).add(part)
     try:
@@ -232,7 +232,7 @@ def _fuse(lexicons: Iterable[list[_Part]]) -> list[tuple[_View, Search]]:
         return []
 
 
-def _search(parts: set[_Part]) -> Search:
+def _search(parts: set[_PatternFinder]) -> Search:
     """The search for the parts of one view. Raises ImportError without RE2, ValueError for too large an expression."""
     literals = sorted(part.literal for part in parts if part.literal is not None)
     if len(literals) == len(parts) >= MANY_LITERALS:

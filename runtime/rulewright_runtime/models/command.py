@@ -36,7 +36,7 @@ LINGER: Final = 1.0  # seconds for a command that closed its output to exit
 ID_BITS: Final = 48  # random, so that a command that numbers its answers itself does not hit another request's id
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
+class _OutputLine(msgspec.Struct, forbid_unknown_fields=True):
     """A line of the command's output."""
 
     id: int
@@ -57,10 +57,10 @@ class _Command:
         self._process, self._stdin = process, process.stdin
         self._lines = BufferedByteReceiveStream(process.stdout)
         self._unanswered: set[int] = set()  # including cancelled requests
-        self._answers: dict[int, _Line] = {}
+        self._answers: dict[int, _OutputLine] = {}
         self._writing, self._reading = anyio.Lock(), anyio.Lock()
 
-    async def ask(self, number: int, request: bytes) -> _Line:
+    async def ask(self, number: int, request: bytes) -> _OutputLine:
         """Send a request and return the line that answers it; the task that holds the stream reads for all tasks."""
         async with self._writing:
             self._unanswered.add(number)
@@ -73,7 +73,7 @@ class _Command:
             async with self._reading:
                 if number in self._answers:
                     return self._answers.pop(number)
-                line = strict_json.decode(await self._lines.receive_until(b"\n", MAX_LINE), type=_Line)
+                line = strict_json.decode(await self._lines.receive_until(b"\n", MAX_LINE), type=_OutputLine)
                 if line.id not in self._unanswered:
                     raise msgspec.ValidationError(f"it answers {line.id}, which is answered already or was not asked")
                 self._unanswered.remove(line.id)
@@ -123,7 +123,7 @@ class CommandModel:
         usage = Usage(line.input_tokens, line.output_tokens)
         return ModelAnswer(line.text, line.model or self.identity.model, line.finish, usage, line.text)
 
-    async def _line(self, number: int, request: bytes) -> _Line:
+    async def _line(self, number: int, request: bytes) -> _OutputLine:
         command: _Command | None = None
         try:
             command = await self._running_command()

@@ -31,7 +31,7 @@ _ITEM: Final = {"turn": "turn", "reply": "turn", "message": "message", "tool_cal
 _SPANS: Final = {**texts.SPANS, **personal.SPANS}
 
 
-class _Condition(NamedTuple):
+class _TracedCondition(NamedTuple):
     verdict: Verdict
     code: str
     tracer: _Tracer
@@ -41,7 +41,7 @@ class _Condition(NamedTuple):
 class _Conditions(NamedTuple):
     """The conditions in the order in which they decide, the roots that they read, and the verdict if none holds."""
 
-    each: tuple[_Condition, ...]
+    each: tuple[_TracedCondition, ...]
     roots: tuple[str, ...]
     otherwise: tuple[Verdict, str, _Tracer | None]
 
@@ -81,7 +81,7 @@ def _prepared(verifier: ExpressionVerifier) -> _Conditions:
         ("PASS", "pass_condition_holds", passes),
     )
     each = tuple(
-        _Condition(verdict, code, tracer, prepare(tracer.program))
+        _TracedCondition(verdict, code, tracer, prepare(tracer.program))
         for verdict, code, tracer in declared
         if tracer is not None
     )

@@ -9,11 +9,11 @@ from rulewright.errors import ExpressionError, ExpressionMistake
 from rulewright.expression import recovery as reading
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
+from rulewright.expression.expression_mistakes import Mistakes
 from rulewright.expression.parser import Dialect, parse
 from rulewright.expression.syntax_errors import (
     EXPLANATIONS,
     Explanation,
-    Mistakes,
     Trouble,
     meant_by,
     split_word_operator,

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, ListType, OptionalType, RecordType, Type
+from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domain, DomainPiece, Domains, Path
+from rulewright.proving.results import Proved, Result
+from rulewright.proving.search import Search, refuting
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import NONE, Optional
@@ -38,6 +41,17 @@ ORDER: Final = ("<", "<=", ">", ">=", "==", "!=")
 def program(text: str) -> Program:
     """The condition that `text` writes."""
     return build(text, ENVIRONMENT, expect=BOOL).program
+
+
+def implies(one: Program, two: Program) -> Result:
+    """Whether `two` is true wherever `one` is; a witness is an input for which it is not."""
+    return refuting(Search([one, two], DOMAINS), [[(0, TRUE), (1, FALSE | ERROR)]]) or Proved()
+
+
+def same(one: Program, two: Program) -> Result:
+    """Whether two conditions are true, false and undecided for the same inputs."""
+    apart = [[(0, bits), (1, (TRUE | FALSE | ERROR) & ~bits)] for bits in (TRUE, FALSE, ERROR)]
+    return refuting(Search([one, two], DOMAINS), apart) or Proved()
 
 
 _decimals: Final = st.sampled_from(("0.0", "0.25", "0.3", "0.5", "0.8", "1.0"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import dedent
 
 from hypothesis import given, settings
@@ -13,13 +14,19 @@ from tests.safe_cases import settings as of_safe
 from rulewright.load import load_text
 from rulewright.lower.decision_table import Table, build_table
 from rulewright.lower.table_syntax import read_rule
-from rulewright.proving.decision_tables import disjoint, is_total, reachable
+from rulewright.proving.decision_tables import RowLike, disjoint, survey
+from rulewright.proving.domains import Domains
 from rulewright.proving.label_table import label_table
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, condition
 
 INPUTS = list(inputs())[::11]
+
+
+def total(rows: Sequence[RowLike], domains: Domains) -> Result:
+    """Whether some row decides every input."""
+    return survey(rows, domains)[0]
 
 
 def first(rows: list[Program], bindings: dict[str, object]) -> object:
@@ -56,11 +63,11 @@ def table(text: str) -> Table:
 def test_a_table_runs_as_its_proof_says(texts: list[str]) -> None:
     programs = rows(*texts)
     answers = [first(programs, given_) for given_ in INPUTS]
-    total, reached = is_total(programs, DOMAINS), reachable(programs, DOMAINS)
-    if isinstance(total, Proved):
+    decides, reached = survey(programs, DOMAINS)
+    if isinstance(decides, Proved):
         assert None not in answers
     else:
-        assert first(programs, dict(witness(total).bindings)) is None
+        assert first(programs, dict(witness(decides).bindings)) is None
     for at, result in enumerate(reached):
         if isinstance(result, Proved):
             assert first(programs, dict(witness(result).bindings)) == at
@@ -80,27 +87,27 @@ def test_rows_called_disjoint_never_hold_together(texts: list[str]) -> None:
 
 
 def test_a_gap_between_two_thresholds_is_shown_by_the_number_in_it() -> None:
-    assert str(witness(is_total(rows("x < 0.5", "x > 0.5"), DOMAINS))) == "x = 0.5"
-    assert is_total(rows("x < 0.5", "x >= 0.5"), DOMAINS) == Proved()
+    assert str(witness(total(rows("x < 0.5", "x > 0.5"), DOMAINS))) == "x = 0.5"
+    assert total(rows("x < 0.5", "x >= 0.5"), DOMAINS) == Proved()
 
 
 def test_thirds_are_exact() -> None:
-    result = is_total(rows("x * 3 < 1", "x * 3 > 1"), DOMAINS)
+    result = total(rows("x * 3 < 1", "x * 3 > 1"), DOMAINS)
     assert str(witness(result)) == "x = score(1) / 3"
     assert isinstance(result, Refuted)
 
 
 def test_an_absent_value_ends_a_table_with_an_error_and_is_no_gap() -> None:
-    result = is_total(rows("r.p < 0.5", "r.p >= 0.5"), DOMAINS)
+    result = total(rows("r.p < 0.5", "r.p >= 0.5"), DOMAINS)
     assert result == Proved(remarks=("with r.p absent the table ends with `error`",))
 
 
 def test_a_missing_member_of_an_enum_is_a_gap() -> None:
-    assert str(witness(is_total(rows("e == GO", "e == NO_GO"), DOMAINS))) == "e = WAIT"
+    assert str(witness(total(rows("e == GO", "e == NO_GO"), DOMAINS))) == "e = WAIT"
 
 
 def test_why_a_row_is_dead_is_said() -> None:
-    found = reachable(rows("x > 0.5", "x > 0.8", "n > 1 && n < 1", "x <= 0.5", "b"), DOMAINS)
+    _, found = survey(rows("x > 0.5", "x > 0.8", "n > 1 && n < 1", "x <= 0.5", "b"), DOMAINS)
     assert [each.reason if isinstance(each, Refuted) else "" for each in found] == [
         "",
         "row 1 always decides before it",
@@ -112,11 +119,11 @@ def test_why_a_row_is_dead_is_said() -> None:
 
 def test_what_no_proof_understands_is_unknown_unless_it_does_not_matter() -> None:
     some = "s.contains('a')"
-    assert isinstance(is_total(rows(some, "s.contains('b')"), DOMAINS), Unknown)
-    assert isinstance(is_total(rows(some, "true"), DOMAINS), Proved)
-    assert isinstance(is_total(rows(some, f"!{some}"), DOMAINS), Proved)
-    assert isinstance(reachable(rows("x > 0.5", f"x > 0.7 && {some}"), DOMAINS)[1], Refuted)
-    assert isinstance(reachable(rows(some), DOMAINS)[0], Unknown)
+    assert isinstance(total(rows(some, "s.contains('b')"), DOMAINS), Unknown)
+    assert isinstance(total(rows(some, "true"), DOMAINS), Proved)
+    assert isinstance(total(rows(some, f"!{some}"), DOMAINS), Proved)
+    assert isinstance(survey(rows("x > 0.5", f"x > 0.7 && {some}"), DOMAINS)[1][1], Refuted)
+    assert isinstance(survey(rows(some), DOMAINS)[1][0], Unknown)
 
 
 def test_a_nested_table_without_a_match_is_a_gap() -> None:
@@ -126,10 +133,10 @@ def test_a_nested_table_without_a_match_is_a_gap() -> None:
             rule: {match: [{condition: x > 0.5, output: "'high'"}]}
           - output: "'rest'"
     """)
-    assert str(witness(is_total(inner.rows, DOMAINS))) == "b = true, x = 0.0"
+    assert str(witness(total(inner.rows, DOMAINS))) == "b = true, x = 0.0"
 
 
 def test_the_shipped_label_table_is_proved_total() -> None:
     plan, scorer = safe().plan, of_safe().scorer(None, None)
     proof = label_table(plan, scorer.parameters)
-    assert is_total(proof.conditions, proof.domains) == Proved()
+    assert total(proof.conditions, proof.domains) == Proved()

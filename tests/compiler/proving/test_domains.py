@@ -29,7 +29,6 @@ from rulewright.proving.domains import (
     between,
     boolean,
     domain_of_parameter,
-    enum,
     number,
     score,
     text,
@@ -78,7 +77,7 @@ def test_neighbouring_doubles_have_nothing_between_them() -> None:
 def test_texts_enums_and_bools() -> None:
     assert text().cells(["b", "a"]) == ["a", "b", "another text"]
     assert text().cells(["another text"]) == ["another text", "another text'"]
-    assert enum("A", "B").cells([]) == ["A", "B"]
+    assert Domain("enum", members=("A", "B")).cells([]) == ["A", "B"]
     assert boolean(absent=True).cells([]) == [True, False, Absent(0)]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 import pytest
-from tests.compiler.proving.conditions_at_random import DOMAINS, program
+from tests.compiler.proving.conditions_at_random import DOMAINS, implies, program
 
 from rulewright.proving.atoms import TRUE
-from rulewright.proving.conditions import holds_always, holds_never, implies, never
-from rulewright.proving.decision_tables import is_total
+from rulewright.proving.conditions import holds_always, holds_never, never
+from rulewright.proving.decision_tables import survey
 from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright.proving.smt import MISSING
 
@@ -61,15 +61,15 @@ def test_a_quotient_is_undecided_where_the_divisor_is_nothing() -> None:
 
 
 def test_absence_is_known_to_the_solver() -> None:
-    result = implies(program("x > 0.5"), program("r.p > x || r.p <= x"), DOMAINS)
+    result = implies(program("x > 0.5"), program("r.p > x || r.p <= x"))
     assert isinstance(result, Refuted)
     assert ("r.p", "absent") in (result.witness.values if result.witness else ())
 
 
 def test_a_table_over_a_composite_is_proved() -> None:
     whole = "(2 * x + y) / 3"
-    assert is_total([program(f"{whole} < 0.5"), program(f"{whole} >= 0.5")], DOMAINS) == Proved()
-    assert isinstance(is_total([program(f"{whole} < 0.5"), program(f"{whole} > 0.5")], DOMAINS), Refuted)
+    assert survey([program(f"{whole} < 0.5"), program(f"{whole} >= 0.5")], DOMAINS)[0] == Proved()
+    assert isinstance(survey([program(f"{whole} < 0.5"), program(f"{whole} > 0.5")], DOMAINS)[0], Refuted)
 
 
 def test_a_part_nobody_understands_is_no_proof_and_no_hindrance() -> None:
