@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,9 +13,12 @@ import msgspec
 from rulewright.errors import UsageError
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.outcome import ENGINE, GateState, Outcome
+from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scorecard import HEADLINE
-from rulewright_runtime.runs.folder import RunFolder
+from rulewright_runtime.runs.folder import FILES, SUMMARY, RunFolder
+from rulewright_runtime.runs.manifest import NAME as MANIFEST
+from rulewright_runtime.runs.manifest import read_manifest, refuse_changed
 from rulewright_runtime.strict_json import Json, JsonObject
 
 if TYPE_CHECKING:
@@ -41,12 +46,31 @@ def plan_of(folder: Path) -> Plan:
 
 
 def summary_of(folder: Path) -> JsonObject:
-    """What the run's `summary.json` holds. Raises UsageError where a part of it is gone."""
+    """What the run's `summary.json` holds. Raises UsageError where a part of it is gone, a row is damaged, or a link
+    stands where a command would write, and PlanError where a file was changed since the scan."""
     path = folder / "summary.json"
     summary: JsonObject = _renamed(_object(path.read_bytes(), str(path)))
     if gone := [part for part in SUMMARISED if not isinstance(summary.get(part), dict)]:
         raise UsageError(f"{path}: this is not a summary of a run: `{gone[0]}` is missing")
+    _refuse_changed(folder)
+    with os.scandir(folder) as entries:
+        links = [each.path for each in entries if each.is_symlink() and each.name not in (*FILES, SUMMARY, MANIFEST)]
+    if links:
+        raise UsageError(f"`{min(links)}` is a symbolic link, through which a command could write; remove it")
     return summary
+
+
+def _refuse_changed(folder: Path) -> None:
+    """Refuse files that differ from the manifest; a run of an earlier version has none."""
+    manifest = read_manifest(folder)
+    if manifest is None:
+        return
+    try:
+        refuse_changed(folder, manifest, PARTS)
+    except PlanError:
+        for part in ("scores.jsonl", "verdicts.jsonl"):
+            deque(rows(folder / part), maxlen=0)  # a row that can't be read is told with its place
+        raise
 
 
 def engine_of(row: JsonObject, folder: Path) -> JsonObject:

@@ -16,7 +16,7 @@ from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from rulewright_runtime.plan.scan import Plan
 
@@ -94,9 +94,11 @@ def _blocks(stream: IO[bytes]) -> Iterable[bytes]:
     return iter(lambda: stream.read(_BLOCK), b"")
 
 
-def refuse_changed(folder: str | os.PathLike[str], manifest: Manifest) -> None:
-    """Raise PlanError if a file of the run is missing or differs from the manifest."""
+def refuse_changed(folder: str | os.PathLike[str], manifest: Manifest, names: Collection[str] | None = None) -> None:
+    """Raise PlanError if a file of the run, or one of these `names`, is missing or differs from the manifest."""
     for each in manifest.files:
+        if names is not None and each.name not in names:
+            continue
         path = os.path.join(folder, each.name)
         if not os.path.isfile(path) or described(each.name, path).sha256 != each.sha256:
             raise PlanError(f"`{path}` is not the file that `{NAME}` names; scan again")

@@ -49,6 +49,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     rewrite(before / "scores.jsonl", earlier)
     summary = json.loads((before / "summary.json").read_text(encoding="utf-8"))
     (before / "summary.json").write_text(json.dumps({**earlier(summary), "version": 2}), encoding="utf-8")
+    (before / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
     assert "check_id" not in "".join(path.read_text(encoding="utf-8") for path in before.glob("[sv]*.json*"))
     return today, before
 
@@ -91,6 +92,7 @@ def test_an_earlier_run_and_its_decisions_are_adjudicated(runs: tuple[Path, Path
 
 def test_a_verdict_without_a_check_is_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:
     shutil.copytree(runs[0], tmp_path / "run")
+    (tmp_path / "run" / "manifest.json").unlink()
     rewrite(tmp_path / "run" / "verdicts.jsonl", lambda row: {k: v for k, v in row.items() if k != "check_id"})
     with pytest.raises(UsageError, match="`check_id`"):
         read_run(tmp_path / "run")
@@ -99,6 +101,7 @@ def test_a_verdict_without_a_check_is_refused(runs: tuple[Path, Path], tmp_path:
 def test_reading_a_run_leaves_the_garbage_collector_on(runs: tuple[Path, Path], tmp_path: Path) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(runs[0], damaged)
+    (damaged / "manifest.json").unlink()
     (damaged / "verdicts.jsonl").write_text("{\n", encoding="utf-8")
     assert read_run(runs[0]).verdicts
     assert gc.isenabled()

@@ -105,6 +105,7 @@ def test_a_check_that_applies_to_one_sibling_alone_is_named_as_not_compared(fini
         if verdict["check_id"] == "W-2" and verdict["transcript_id"] == f"one__{CALM}":
             verdict["eligible"] = True
     (finished / "verdicts.jsonl").write_text("".join(json.dumps(v) + "\n" for v in verdicts), encoding="utf-8")
+    (finished / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
     found = contrast(gather(finished), "one")
     assert (found["not_compared"], len(found["checks"])) == (["W-2"], 1)
 
@@ -114,6 +115,7 @@ def test_failures_come_with_their_quotes_and_none_is_lost(finished: Path) -> Non
     assert (failure["check_id"], failure["severity"], failure["count"]) == ("W-1", "S5", 1)
     assert failure["shown"][0]["evidence"][0]["quote"] == "you must"
     verdict = next(line for line in (finished / "verdicts.jsonl").read_text().splitlines() if '"FAIL"' in line)
+    (finished / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
     with (finished / "verdicts.jsonl").open("a", encoding="utf-8") as more:
         more.write((verdict + "\n") * MOST_FAILURES)
     (failure,) = gather(finished)["failures"]
@@ -154,9 +156,34 @@ def test_a_damaged_row_is_told_with_its_place(
 ) -> None:
     with (finished / part).open("a", encoding="utf-8") as more:
         more.write(line + "\n")
+    if "nobody" in said:  # a row that can be read is found by the manifest alone
+        (finished / "manifest.json").unlink()
     with pytest.raises(SystemExit):
         main(["report", str(finished)])
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("part", ["scores.jsonl", "verdicts.jsonl", "summary.json"])
+@pytest.mark.parametrize("command", ["report", "leaderboard", "whatif", "adjudicate", "gold"])
+def test_a_run_that_was_edited_is_refused(
+    command: str, part: str, finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = finished / part
+    file.write_bytes(file.read_bytes().replace(b"W-1", b"W-9"))
+    assert main([command, str(finished)]) == 3
+    assert f"{part}` is not the file that `manifest.json` names; scan again" in capsys.readouterr().err
+
+
+def test_a_report_is_not_written_through_a_link_that_a_run_brings(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("mine", encoding="utf-8")
+    (finished / "report.html").symlink_to(mine)
+    with pytest.raises(SystemExit):
+        main(["report", str(finished)])
+    assert "is a symbolic link" in capsys.readouterr().err
+    assert mine.read_text(encoding="utf-8") == "mine"
 
 
 def test_results_are_shown_by_category_and_blindspots_by_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
