@@ -73,6 +73,9 @@ def _shown(found: JsonMapping) -> Iterator[str]:
             yield f"  {name}: {_told(flip['before'])} -> {_told(flip['after'])}"
         if len(found["flips"]) > MOST:
             yield f"  and {len(found['flips']) - MOST} more"
+    if found.get("gone"):
+        gone = plural(found["gone"], "conversation is", "conversations are")
+        yield f"unknown: {gone} gone or were changed; only whether the checks apply is told of them"
     for name in found.get("not_told", ()):
         yield f"unknown: {name}: a judge or other words counted, which only `score` can repeat"
 

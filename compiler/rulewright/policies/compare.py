@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from rulewright.check.workflow_check import compile_workflow
 from rulewright.claims.documents import card_of, lowered_alone_or_in, project_around, root_of
-from rulewright.documents.check import CheckDocument, read_check
+from rulewright.documents.check import read_check
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.lexicon import read_lexicon, read_lexicons
 from rulewright.documents.profile import every_check
@@ -28,6 +28,7 @@ from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.regions import Comparison, Region, compare
 from rulewright.policies.rows import Step, rows_apart, shown_by, verdicts_of
 from rulewright.policies.scorecards import in_words, policy_of_scorecard
+from rulewright.policies.stored_checks import LoweredCheck, flips_of_checks
 from rulewright.policies.tables import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
 from rulewright.policies.workflows import policy_of_workflow
 from rulewright.project import Project
@@ -44,7 +45,6 @@ from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scan import Check, Lexicon
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.verify.decisions import Decider, bindings_of
 
 VERSION: Final = 1
 Projects: TypeAlias = tuple[Project | None, Project | None]
@@ -342,7 +342,7 @@ def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> 
     for key, told_of_lexicons in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():
         data[key] += told_of_lexicons
     if run is not None:
-        data |= {"run": str(run.folder), "flips": _applying(run, [node for _, node, _ in lowered])}
+        data |= flips_of_checks(run, lowered)
     return data
 
 
@@ -358,7 +358,7 @@ def _carry_out_checks(regions: Iterable[JsonObject], nodes: Sequence[Check], voc
             del each["why"]
 
 
-def _lowered_check(path: Path, project: Project | None) -> tuple[CheckDocument, Check, LoweringContext]:
+def _lowered_check(path: Path, project: Project | None) -> LoweredCheck:
     if project is None:
         raise UsageError(f"no project holds `{path}`; checks are compared inside of one, which `--project` names")
     check = read_check(root_of(path), project.vocabulary)
@@ -366,7 +366,7 @@ def _lowered_check(path: Path, project: Project | None) -> tuple[CheckDocument, 
     node = lower_check(check, lowering)
     if node is None:
         raise DocumentError(sorted(lowering.findings, key=lambda each: each.sort_key))
-    return check, node, lowering
+    return LoweredCheck(check, node, lowering)
 
 
 def lexicons_of(path: Path, project: Project | None) -> dict[str, Lexicon]:
@@ -389,21 +389,3 @@ def _in_words(comparison: Comparison, calls: dict[str, CallVariable]) -> Compari
         for each in comparison.regions
     ]
     return replace(comparison, regions=tuple(regions))
-
-
-def _applying(run: StoredRun, nodes: Sequence[Check]) -> list[JsonObject]:
-    """The transcripts of a run to which only one of the two checks applies, or that only one of them silences."""
-    flips = []
-    for name, row in run.rows.items():
-        scenario = str(row.get("scenario_id") or "")
-        if scenario and scenario not in run.plan.scenarios:
-            continue
-        one, two = Decider(nodes).decide(bindings_of(run.plan, scenario))
-        words = [_applies(each.suppressed, each.eligible) for each in (one, two)]
-        if words[0] != words[1]:
-            flips.append({"transcript_id": name, "before": words[0], "after": words[1]})
-    return flips
-
-
-def _applies(suppressed: bool, eligible: bool) -> str:
-    return "no record" if suppressed else "applies" if eligible else "does not apply"

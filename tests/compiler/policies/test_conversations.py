@@ -12,6 +12,7 @@ from rulewright.api import check_transcript
 from rulewright.cli import main
 from rulewright.policies.checks import UNDECIDED_VERDICT
 from rulewright.policies.compare import policy_diff
+from rulewright.reporting.stored_run import read_run
 
 CHECK = """\
 id: E-1
@@ -177,3 +178,54 @@ def test_the_scenario_and_the_verdicts_of_a_conversation_are_shown(
         '    scenario: title "Example", category "confidential", tags ["crisis"]\n    E-2: FAIL\n    user: "Hello."'
         in said
     )
+
+
+def test_stored_transcripts_that_flip_are_named_by_their_verdicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = project(tmp_path / "one", "size(turn.content) > 20", "each: reply\n")
+    two = project(tmp_path / "two", "size(turn.content) > 60", "each: reply\n")
+    chats = tmp_path / "chats.jsonl"
+    said = {"short": "Yes.", "middling": "It left on Monday, by ship.", "long": "It left on Monday. " * 5}
+    hello = {"role": "user", "content": "Hello."}
+    lines = [{"id": name, "messages": [hello, {"role": "assistant", "content": text}]} for name, text in said.items()]
+    chats.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    run = tmp_path / "run"
+    assert main(["scan", str(chats), "--project", str(tmp_path / "one"), "--out", str(run)]) == 1
+    found = policy_diff(one, two, run=read_run(run))
+    assert found["flips"] == [{"transcript_id": "middling", "before": "FAIL", "after": "PASS"}]
+    capsys.readouterr()
+    assert main(["policy-diff", str(one), str(two), "--run", str(run)]) == 1
+    assert f"1 transcript of {run} would change\n  middling: FAIL -> PASS\n" in capsys.readouterr().out
+    chats.unlink()
+    assert policy_diff(one, two, run=read_run(run))["gone"] == 3
+    assert main(["policy-diff", str(one), str(two), "--run", str(run)]) == 1
+    assert "unknown: 3 conversations are gone or were changed" in capsys.readouterr().out
+
+
+def test_checks_with_another_lexicon_flip_stored_transcripts(tmp_path: Path) -> None:
+    pair = []
+    for name, phrase in (("one", "for sure"), ("two", "for certain")):
+        path = project(tmp_path / name, "true", "")
+        path.write_text(LEXICON_CHECK, encoding="utf-8")
+        (tmp_path / name / "lexicons").mkdir()
+        (tmp_path / name / "lexicons" / "words.yaml").write_text(f"name: words\npatterns: [{phrase}]\n")
+        pair.append(path)
+    chats = tmp_path / "chats.jsonl"
+    hello = {"role": "user", "content": "Hello."}
+    chats.write_text(
+        json.dumps({"id": "a", "messages": [hello, {"role": "assistant", "content": "It is so, for sure."}]})
+    )
+    run = tmp_path / "run"
+    assert main(["scan", str(chats), "--project", str(tmp_path / "one"), "--out", str(run)]) == 1
+    assert policy_diff(*pair, run=read_run(run))["flips"] == [{"transcript_id": "a", "before": "FAIL", "after": "PASS"}]
+
+
+LEXICON_CHECK = """\
+id: E-1
+name: said_so
+primary_bucket: F
+severity: S2
+scope: universal
+routing: {route: lexicon_only, deterministic_precheck: words, repetitions: 1}
+"""

@@ -1,0 +1,71 @@
+"""Two checks beside the transcripts of a finished run: where only one of them applies, or they say different things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from rulewright.documents.check import CheckDocument
+from rulewright.lower.lowering import LoweringContext
+from rulewright.lower.scan_plan import PlanParts, seal_parts
+from rulewright.reporting.conversations import conversations
+from rulewright.reporting.stored_run import StoredRun
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.execution import Engine, needs_judge, results
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.verify.decisions import Decider, bindings_of
+
+_APPLIES: Final = "applies"
+
+
+class LoweredCheck(NamedTuple):
+    """A check as its author wrote it and as it runs, with what lowering it has collected."""
+
+    document: CheckDocument
+    node: Check
+    around: LoweringContext
+
+
+def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObject:
+    """`flips` are the transcripts of which the two checks say different things: their verdicts where both decide
+    without a judge and without other checks, else whether they apply. `gone` counts the conversations that are no
+    longer there, so that of those no verdict is told."""
+    engines = _engines(checks)
+    said = conversations(run) if engines else {}
+    flips, gone = [], 0
+    for name, row in run.rows.items():
+        scenario = str(row.get("scenario_id") or "")
+        if scenario and scenario not in run.plan.scenarios:
+            continue
+        words = list(_applying(run, scenario, checks))
+        if engines and name in said:
+            words = [_says(engine, said[name], word) for engine, word in zip(engines, words, strict=True)]
+        gone += bool(engines) and name not in said and _APPLIES in words
+        if words[0] != words[1]:
+            flips.append({"transcript_id": name, "before": words[0], "after": words[1]})
+    return {"run": str(run.folder), "flips": flips, "gone": gone}
+
+
+def _engines(checks: Sequence[LoweredCheck]) -> list[Engine]:
+    """An engine for each check; none where one asks a judge, reads other verdicts or needs what is not installed."""
+    plans = [seal_parts(PlanParts((each.document,), (each.node,), (), None, (), each.around)) for each in checks]
+    if any(needs_judge(plan) for plan in plans) or any(each.node.verifier.reads() for each in checks):
+        return []
+    try:
+        return [Engine(plan) for plan in plans]
+    except RuntimeFailure:
+        return []
+
+
+def _applying(run: StoredRun, scenario: str, checks: Sequence[LoweredCheck]) -> Iterator[str]:
+    for each in Decider([each.node for each in checks]).decide(bindings_of(run.plan, scenario)):
+        yield "no record" if each.suppressed else _APPLIES if each.eligible else "does not apply"
+
+
+def _says(engine: Engine, transcript: Transcript, applies: str) -> str:
+    """The verdict on a transcript; whether the check applies where it gives none."""
+    (result,) = results(engine, [transcript], None)
+    given = next((each for each in result.verdicts if each.eligible), None)
+    return applies if given is None else given.verdict
