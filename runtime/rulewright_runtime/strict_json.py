@@ -1,4 +1,4 @@
-"""Decoding JSON in which no object holds a key twice: a decoder that keeps one of the two would hide the other."""
+"""Strict JSON decoding: refuses objects with repeated keys, because keeping one of two values would hide the other."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from rulewright_runtime.transcripts.readers.native import written
+from rulewright_runtime.transcripts.readers.native import to_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _rulewright(transcript: Transcript) -> bytes:
-    return written(msgspec.structs.replace(transcript.conversation, id=transcript.id))
+    return to_line(msgspec.structs.replace(transcript.conversation, id=transcript.id))
 
 
 def _turns(transcript: Transcript) -> bytes:

@@ -1,4 +1,4 @@
-"""Readers: each turns the records of one format into conversations; a format is a file here and a line in `FORMATS`."""
+"""Readers: each reads the conversations of one format; a format is a module here and a line in `FORMATS`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rulewright_runtime.transcripts.readers import (
 if TYPE_CHECKING:
     from rulewright_runtime.transcripts.readers.shapes import Format, Record
 
-# In the order in which a record is tried: those with the clearest marks first.
+# In the order in which they are tried: the most specific formats first.
 FORMATS: Final = (
     native.FORMAT,
     atif.FORMAT,
@@ -39,12 +39,12 @@ FORMATS: Final = (
 
 
 def format_of(record: Record) -> Format | None:
-    """The format of a record, of those of the product or else of plug-ins; None where no reader knows it."""
-    return next((each for each in FORMATS if each.recognises(record)), None) or _brought(record)
+    """The format of a record, built-in or of a plug-in; None if no reader recognises it."""
+    return next((each for each in FORMATS if each.recognises(record)), None) or _plug_in_format(record)
 
 
-def _brought(record: Record) -> Format | None:
-    """The format of a plug-in. A chat of the native form, and the rows of a table, are none."""
+def _plug_in_format(record: Record) -> Format | None:
+    """The plug-in format of a record; None for a chat of the native format and for a row of a table."""
     if is_turns(record) or not any(isinstance(value, dict | list) for value in record.values()):
         return None
     from rulewright_runtime.plugins import readers
@@ -55,26 +55,26 @@ def _brought(record: Record) -> Format | None:
 def _recognises(format: Format, record: Record) -> bool:
     try:
         return format.recognises(record) is True
-    except Exception:  # of a plug-in: what it does not understand is not of its format
+    except Exception:  # a plug-in that fails does not recognise the record
         return False
 
 
 def is_turns(record: Record) -> bool:
-    """Whether it is a line of the native form: a turn, or a conversation with `turns`."""
+    """Whether it is a line of the native format: a turn, or a conversation with `turns`."""
     return has_turns(record) or ("turn" in record and ("role" in record or "content" in record))
 
 
 def has_turns(record: Record) -> bool:
-    """Whether it is a conversation of the native form; those of DeepEval have `turns` too."""
+    """Whether it is a conversation of the native format; those of DeepEval also have `turns`."""
     return "turns" in record and not deepeval.is_talk(record)
 
 
 def unknown(record: Record) -> str:
-    """What to say of a record that no reader knows."""
+    """The error message for a record that no reader recognises."""
     keys = ", ".join(f"`{key[:30]}`" for key in list(record)[:6])
     more = f" and {len(record) - 6} more" if len(record) > 6 else ""
-    seen = f"an object with the keys {keys}{more}" if record else "an empty object"
-    return f"unknown shape: {seen}; expected {EXPECTED}"
+    shape = f"an object with the keys {keys}{more}" if record else "an empty object"
+    return f"unknown shape: {shape}; expected {EXPECTED}"
 
 
 EXPECTED: Final = (

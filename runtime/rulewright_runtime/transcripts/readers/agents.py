@@ -1,4 +1,4 @@
-"""Coding agents: sessions written a line an event, as Claude Code and Codex keep them."""
+"""Coding agents: sessions with an event per line, as Claude Code and Codex store them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from rulewright_runtime.transcripts.readers.shapes import (
     word,
 )
 
-# Lines that stand beside the conversation: settings, summaries, what was already said shown again.
-BESIDE: Final = frozenset({
+# Lines that are not part of the conversation: settings, summaries, repetitions.
+IGNORED: Final = frozenset({
     "ai-title", "attachment", "compacted", "custom-title", "event_msg", "file-history-snapshot", "last-prompt",
     "progress", "queue-operation", "session_meta", "summary", "system", "turn_context", "world_state",
 })  # fmt: skip
@@ -30,70 +30,71 @@ SPOKEN: Final = frozenset(("user", "assistant"))
 def _recognises(record: Record) -> bool:
     kind = word(record.get("type"))
     if is_record(record.get("payload")):
-        return kind == "response_item" or kind in BESIDE
-    return (kind in SPOKEN and is_record(record.get("message"))) or (kind in BESIDE and "messages" not in record)
+        return kind == "response_item" or kind in IGNORED
+    return (kind in SPOKEN and is_record(record.get("message"))) or (kind in IGNORED and "messages" not in record)
 
 
 def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
-    """A conversation for each session, in the order in which they begin."""
+    """Yield a conversation for each session, in the order in which they start."""
     sessions: dict[str, _Session] = {}
     name = ""
-    for at, record in enumerate(records):
+    for number, record in enumerate(records, 1):
         payload = record.get("payload")
         if record.get("type") == "session_meta" and is_record(payload):
             name = word(payload.get("id"))
         own = word(record.get("sessionId")) or name
-        # A branch that another agent took on behalf of this one is a conversation of its own.
+        # A sub-agent's branch is a separate conversation.
         key = f"{own}/{word(record.get('agentId')) or 'side'}" if record.get("isSidechain") else own
         try:
-            sessions.setdefault(key, _Session()).add(record, f"event {at + 1}")
+            sessions.setdefault(key, _Session()).add(record, f"event {number}")
         except ShapeError as wrong:
             yield wrong
             return
-    spoken = {key: session for key, session in sessions.items() if session.said}
-    if not spoken:
+    with_messages = {key: session for key, session in sessions.items() if session.messages}
+    if not with_messages:
         yield ShapeError("the session holds no message")
-    for key, session in spoken.items():
-        yield Conversation(key, tuple(session.said), metadata=session.about, source="coding-agent", model=session.model)
+    for key, session in with_messages.items():
+        found = tuple(session.messages)
+        yield Conversation(key, found, metadata=session.metadata, source="coding-agent", model=session.model)
 
 
 class _Session:
-    """One session, as far as it has been read."""
+    """One session, as read so far."""
 
     def __init__(self) -> None:
-        self.said: list[Message] = []
-        self.about: dict[str, object] = {}
+        self.messages: list[Message] = []
+        self.metadata: dict[str, object] = {}
         self.model = ""
-        self._part_of = ""  # the message of the provider that the last line was a part of
+        self._part_of = ""  # the id of the provider's message of which the last line is a part
 
     def add(self, record: Record, where: str) -> None:
-        """Take up the event of one line."""
+        """Add the event of one line."""
         payload = record.get("payload")
         if record.get("type") == "response_item":
             item = record_at(payload, f"{where}: payload")
-            self._say(item_messages(item, f"{where}: payload"), record, "")
+            self._append(item_messages(item, f"{where}: payload"), record, "")
         elif word(record.get("type")) in SPOKEN:
             message = record_at(record.get("message"), f"{where}: message")
             self.model = word(message.get("model")) or self.model
-            self._say(
+            self._append(
                 messages({"role": record["type"], **message}, f"{where}: message"), record, word(message.get("id"))
             )
         elif is_record(payload) and record.get("type") in ("session_meta", "turn_context"):
-            self.about.update(payload)
+            self.metadata.update(payload)
             self.model = word(payload.get("model")) or self.model
 
-    def _say(self, said: list[Message], record: Record, part_of: str) -> None:
-        for message in said:
+    def _append(self, found: list[Message], record: Record, part_of: str) -> None:
+        for message in found:
             stamped = replace(message, timestamp=message.timestamp or word(record.get("timestamp")) or None)
-            if part_of and part_of == self._part_of and len(said) == 1:
-                self.said[-1] = _joined(self.said[-1], stamped)
+            if part_of and part_of == self._part_of and len(found) == 1:
+                self.messages[-1] = _joined(self.messages[-1], stamped)
             else:
-                self.said.append(stamped)
+                self.messages.append(stamped)
         self._part_of = part_of
 
 
 def _joined(first: Message, more: Message) -> Message:
-    """Two parts of one message of the assistant, which was written as it came."""
+    """Join two parts of one assistant message, which was written while it was streamed."""
     return replace(
         first,
         parts=first.parts + more.parts,

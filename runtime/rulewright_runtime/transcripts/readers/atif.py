@@ -43,13 +43,13 @@ def _conversation(record: Record) -> Conversation:
     steps = list_at(record.get("steps"), "steps")
     if not steps:
         raise ShapeError("steps is empty; a trajectory needs at least one step")
-    said = [message for at, step in enumerate(steps) for message in _messages(step, f"steps[{at}]")]
+    found = [message for index, step in enumerate(steps) for message in _messages(step, f"steps[{index}]")]
     agent = record_at(record.get("agent") or {}, "agent")
     totals = record.get("final_metrics")
     extra = record.get("extra")
     return Conversation(
         word(record.get("session_id")) or word(record.get("trajectory_id")),
-        tuple(said),
+        tuple(found),
         optional(extra.get("scenario_id")) if is_record(extra) else None,
         metadata=rest(record, "steps", "session_id", "final_metrics"),
         usage=totals if is_record(totals) else {},
@@ -59,13 +59,13 @@ def _conversation(record: Record) -> Conversation:
 
 
 def _messages(value: object, where: str) -> Iterator[Message]:
-    """What a step says and does, then what the environment answered."""
+    """Yield the message of a step, then the results of its tool calls."""
     step = record_at(value, where)
     role = SOURCES.get(word(step.get("source")))
     if role is None:
         raise ShapeError(f"{where}.source is {word(step.get('source')) or 'missing'}; expected user, agent or system")
-    given = {key: step[key] for key in ("reasoning_content", "tool_calls", "timestamp") if step.get(key) is not None}
-    record = {"role": role, "content": step.get("message"), "usage": step.get("metrics"), **given}
+    present = {key: step[key] for key in ("reasoning_content", "tool_calls", "timestamp") if step.get(key) is not None}
+    record = {"role": role, "content": step.get("message"), "usage": step.get("metrics"), **present}
     yield from messages({**record, **rest(step, *READ)}, where)
     names = {
         word(call.get("tool_call_id")): word(call.get("function_name"))
@@ -73,9 +73,9 @@ def _messages(value: object, where: str) -> Iterator[Message]:
         if is_record(call)
     }
     observed = record_at(step.get("observation") or {}, f"{where}.observation")
-    for at, result in enumerate(list_at(observed.get("results") or [], f"{where}.observation.results")):
-        place = f"{where}.observation.results[{at}]"
-        yield from _result(record_at(result, place), names, place)
+    for index, result in enumerate(list_at(observed.get("results") or [], f"{where}.observation.results")):
+        path = f"{where}.observation.results[{index}]"
+        yield from _result(record_at(result, path), names, path)
 
 
 def _result(result: Record, names: dict[str, str], where: str) -> list[Message]:

@@ -1,7 +1,7 @@
 """Braintrust: exported events of experiments and logs.
 
-The conversation of a trace is what its calls of models were given and answered, without those of its scorers; where an
-export holds no such call, what its outermost event was given and answered. The outermost event holds what was expected.
+The conversation of a trace is the input and output of its model calls, without those of its scorers; if an export has
+no model call, that of its outermost event. The outermost event holds the expected answer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
-from rulewright_runtime.transcripts.readers.langsmith import ANSWERED, ASKED, said
+from rulewright_runtime.transcripts.readers.langsmith import INPUT_KEYS, OUTPUT_KEYS, run_messages
 from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     Record,
@@ -29,7 +29,7 @@ from rulewright_runtime.transcripts.readers.spans import unrepeated
 if TYPE_CHECKING:
     from rulewright_runtime.transcripts.messages import Role
 
-_LISTS: Final = ("events", "data")  # of an answer of the interface
+_LISTS: Final = ("events", "data")  # of an API response
 _USAGE: Final = {
     "prompt_tokens": "prompt_tokens",
     "completion_tokens": "completion_tokens",
@@ -44,7 +44,7 @@ class _Trace:
     def __init__(self) -> None:
         self.events: list[tuple[Record, str]] = []
 
-    def telling(self) -> list[tuple[Record, str]]:
+    def relevant(self) -> list[tuple[Record, str]]:
         """The events that hold the conversation."""
         known = {word(event.get("span_id")): event for event, _ in self.events}
         calls = [each for each in self.events if _kind(each[0]) == "llm" and not _is_scoring(each[0], known)]
@@ -56,7 +56,7 @@ class _Trace:
 
     @property
     def root(self) -> Record:
-        """The event of the whole trace; nothing where the export lacks it."""
+        """The event of the whole trace; empty if the export lacks it."""
         return next((event for event, _ in self.events if event.get("is_root") or not _parents(event)), {})
 
 
@@ -81,17 +81,17 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         else:
             traces.setdefault(word(event["root_span_id"]), _Trace()).events.append((event, f"event {number}"))
     for name, trace in traces.items():
-        found, telling = [], trace.telling()
-        if not telling:
+        found, relevant = [], trace.relevant()
+        if not relevant:
             yield ShapeError(f"trace `{name[:60]}` has no outermost event; its events stand below each other")
-        for event, where in telling:
+        for event, where in relevant:
             try:
                 found.append(_conversation(event, trace.root, name, where))
             except ShapeError as wrong:
                 yield wrong
-        kept = unrepeated(found)
-        for at, each in enumerate(kept, 1):
-            yield each if len(kept) == 1 else msgspec.structs.replace(each, id=f"{name}#{at}")
+        unique = unrepeated(found)
+        for number, each in enumerate(unique, 1):
+            yield each if len(unique) == 1 else msgspec.structs.replace(each, id=f"{name}#{number}")
 
 
 def _object(value: object) -> Record:
@@ -113,29 +113,29 @@ def _parents(event: Record) -> list[str]:
 
 
 def _is_scoring(event: Record, known: Record) -> bool:
-    """Whether an event is a scorer's, by itself or by what it stands below."""
-    seen: set[str] = set()
-    open_events = [event]
-    while open_events:
-        each = open_events.pop()
+    """Whether an event or one of its ancestors belongs to a scorer."""
+    visited: set[str] = set()
+    pending = [event]
+    while pending:
+        each = pending.pop()
         if _kind(each) == "score" or _object(each.get("span_attributes")).get("purpose") == "scorer":
             return True
-        above = [parent for parent in _parents(each) if parent in known and parent not in seen]
-        seen.update(above)
-        open_events += [known[parent] for parent in above]
+        parents = [parent for parent in _parents(each) if parent in known and parent not in visited]
+        visited.update(parents)
+        pending += [known[parent] for parent in parents]
     return False
 
 
 def _conversation(event: Record, root: Record, name: str, where: str) -> Conversation:
-    given = _messages(event.get("input"), ASKED, "user", where)
-    answered = _messages(event.get("output"), ANSWERED, "assistant", where)
-    error = event.get("error") or root.get("error") or ("" if answered else "the event has no output")
+    asked = _messages(event.get("input"), INPUT_KEYS, "user", where)
+    replies = _messages(event.get("output"), OUTPUT_KEYS, "assistant", where)
+    error = event.get("error") or root.get("error") or ("" if replies else "the event has no output")
     failed = [Message("assistant", metadata={"error": error})] if error else []
     metadata, of_root = _object(event.get("metadata")), _object(root.get("metadata"))
     expected = event.get("expected")
     return Conversation(
         name,
-        (*given, *answered, *failed),
+        (*asked, *replies, *failed),
         optional(metadata.get("scenario_id") or of_root.get("scenario_id")),
         root.get("expected") if expected is None else expected,
         {**rest(root, "input", "output", "expected"), **rest(event, "input", "output", "expected")},
@@ -146,19 +146,19 @@ def _conversation(event: Record, root: Record, name: str, where: str) -> Convers
 
 
 def _usage(metrics: Record) -> dict[str, object]:
-    found = {name: metrics[key] for key, name in _USAGE.items() if metrics.get(key) is not None}
+    usage = {name: metrics[key] for key, name in _USAGE.items() if metrics.get(key) is not None}
     start, end = metrics.get("start"), metrics.get("end")
     if isinstance(start, int | float) and isinstance(end, int | float):
-        found["duration_seconds"] = round(end - start, 6)
-    return found
+        usage["duration_seconds"] = round(end - start, 6)
+    return usage
 
 
 def _messages(value: Json, names: Sequence[str], role: Role, where: str) -> list[Message]:
-    """The messages in an input or an output; any other value is said as JSON."""
+    """The messages in an input or an output; any other value becomes a message with its JSON."""
     if value is None:
         return []
-    values, place = (value, f"{where}: {names[0]}") if is_record(value) else ({names[0]: value}, where)
-    return said(values, names, role, place) or [
+    values, path = (value, f"{where}: {names[0]}") if is_record(value) else ({names[0]: value}, where)
+    return run_messages(values, names, role, path) or [
         Message(role, (Part(text=msgspec.json.encode(value).decode()),)),
     ]
 

@@ -1,4 +1,4 @@
-"""DeepEval: test cases and conversations, as a dataset saves them and as a test run records them."""
+"""DeepEval: test cases and conversations, from a saved dataset or from the record of a test run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     word,
 )
 
-# A dataset writes the names of Python, a test run those of JSON.
+# A dataset uses snake_case keys, a test run camelCase.
 _ANSWER: Final = ("actual_output", "actualOutput")
 _EXPECTED: Final = ("expected_output", "expectedOutput", "expected_outcome", "expectedOutcome")
 _TOOLS: Final = ("tools_called", "toolsCalled")
@@ -51,13 +51,13 @@ def _is_run(record: Record) -> bool:
 
 
 def _is_case(record: Record) -> bool:
-    """A case of one question; a row of a table, which holds text alone, is none."""
+    """Whether it is a test case with one question, and not a row of a table, which has only texts."""
     marked = any(key in record for key in _CASE_MARKS) and not all(isinstance(one, str) for one in record.values())
     return marked and "input" in record and ("metricsData" in record or any(key in record for key in _ANSWER))
 
 
 def is_talk(record: Record) -> bool:
-    """Whether it is a conversation of DeepEval; the native form has ids, and its turns are numbered."""
+    """Whether it is a conversation of DeepEval; the native format has ids and numbered turns."""
     turns = record.get("turns")
     numbered = is_list(turns) and any(is_record(turn) and "turn" in turn for turn in turns[:1])
     named = "scenario_id" in record or "transcript_id" in record
@@ -78,18 +78,18 @@ def _cases(record: Record) -> Iterator[tuple[object, str]]:
         yield record, ""
         return
     for key in _RUN:
-        for at, value in enumerate(list_at(record.get(key) or [], key)):
-            yield value, f"{key}[{at}]"
+        for index, value in enumerate(list_at(record.get(key) or [], key)):
+            yield value, f"{key}[{index}]"
 
 
 def _conversation(case: Record, where: str) -> Conversation:
-    said = tuple(_talk(case, where) if "turns" in case else _exchange(case, where))
+    found = tuple(_talk(case, where) if "turns" in case else _exchange(case, where))
     more = first_of(case, _METADATA)
     scenario = more.get("scenario_id") if is_record(more) else None
     known = ("input", "turns", "name", *_ANSWER, *_EXPECTED, *_TOOLS, *_USAGE)
     return Conversation(
         word(case.get("name")),
-        said,
+        found,
         optional(scenario),
         first_of(case, _EXPECTED),
         rest(case, *known),
@@ -99,7 +99,7 @@ def _conversation(case: Record, where: str) -> Conversation:
 
 
 def _exchange(case: Record, where: str) -> Iterator[Message]:
-    """The question, the tools that were called, and the answer."""
+    """Yield the question, the tool calls, and the answer."""
     if not isinstance(case.get("input"), str):
         raise ShapeError(f"{where}input is not a text")
     yield Message("user", (Part(text=case["input"]),))
@@ -115,28 +115,28 @@ def _talk(case: Record, where: str) -> Iterator[Message]:
     turns = list_at(case.get("turns") or [], f"{where}turns")
     if not turns:
         raise ShapeError(f"{where}turns is empty; a conversation needs at least one turn")
-    for at, value in enumerate(turns):
-        place = f"{where}turns[{at}]"
-        turn = record_at(value, place)
-        role = role_at(turn.get("role"), place)
+    for index, value in enumerate(turns):
+        path = f"{where}turns[{index}]"
+        turn = record_at(value, path)
+        role = role_at(turn.get("role"), path)
         if not isinstance(turn.get("content"), str):
-            raise ShapeError(f"{place}.content is not a text")
-        yield from _tools(turn, f"{place}.")
+            raise ShapeError(f"{path}.content is not a text")
+        yield from _tools(turn, f"{path}.")
         metadata = rest(turn, "role", "content", *_TOOLS)
         yield Message(role, (Part(text=turn["content"]),), metadata=metadata)
 
 
 def _tools(record: Record, where: str) -> Iterator[Message]:
-    """The calls as one message of the assistant, and a message for each result that was recorded."""
+    """Yield the calls as one message of the assistant, and a message for each recorded result."""
     values = list_at(first_of(record, _TOOLS) or [], f"{where}tools_called")
     if not values:
         return
-    tools = [record_at(value, f"{where}tools_called[{at}]") for at, value in enumerate(values)]
+    tools = [record_at(value, f"{where}tools_called[{index}]") for index, value in enumerate(values)]
     thoughts = [text_at(tool.get("reasoning"), f"{where}tools_called.reasoning") for tool in tools]
     more = [rest(tool, "name", "reasoning", "output", *_PARAMETERS) for tool in tools]
     yield Message(
         "assistant",
-        tool_calls=tuple(_call(tool, f"{where}tools_called[{at}]") for at, tool in enumerate(tools)),
+        tool_calls=tuple(_call(tool, f"{where}tools_called[{index}]") for index, tool in enumerate(tools)),
         reasoning="\n".join(filter(None, thoughts)) or None,
         metadata={"tools_called": more} if any(more) else {},
     )

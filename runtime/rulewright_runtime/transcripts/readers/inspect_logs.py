@@ -29,7 +29,7 @@ def _is_log(record: Record) -> bool:
 
 
 def is_sample(record: Record) -> bool:
-    """Whether the record is one sample of a log, as it stands in an archive."""
+    """Whether the record is one sample of a log, as in an archive."""
     return {"id", "epoch", "input", "target", "messages"} <= record.keys()
 
 
@@ -38,41 +38,42 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         if is_sample(record):
             yield from _one(record, {}, "the sample")
             continue
-        for at, sample in enumerate(record["samples"]):
-            yield from _one(sample, record["eval"], f"samples[{at}]")
+        for index, sample in enumerate(record["samples"]):
+            yield from _one(sample, record["eval"], f"samples[{index}]")
 
 
-def _one(value: object, about: Record, where: str) -> Iterator[Conversation | ShapeError]:
+def _one(value: object, header: Record, where: str) -> Iterator[Conversation | ShapeError]:
     try:
-        yield sample_conversation(record_at(value, where), about, where)
+        yield sample_conversation(record_at(value, where), header, where)
     except ShapeError as wrong:
         yield wrong
 
 
-def sample_conversation(sample: Record, about: Record, where: str) -> Conversation:
-    """The conversation of a sample; `about` is the log's own account of the evaluation. Raises ShapeError."""
-    said = list(chat(sample.get("messages"), f"{where}.messages")) if sample.get("messages") else _asked(sample, where)
+def sample_conversation(sample: Record, header: Record, where: str) -> Conversation:
+    """The conversation of a sample; `header` is the `eval` object of the log. Raises ShapeError."""
+    recorded = sample.get("messages")
+    found = list(chat(recorded, f"{where}.messages")) if recorded else _input_messages(sample, where)
     error = sample.get("error")
-    if error:  # what would have come next is not known
+    if error:  # the reply that would have followed is unknown
         reason = error.get("message") if is_record(error) else error
-        said.append(Message("assistant", metadata={"error": word(reason) or "the sample ended with an error"}))
+        found.append(Message("assistant", metadata={"error": word(reason) or "the sample ended with an error"}))
     output = record_at(sample.get("output") or {}, f"{where}.output")
     usage = output.get("usage")
-    metadata = {**{key: about[key] for key in ("task", "run_id") if about.get(key)}, **rest(sample, *HEAVY)}
+    metadata = {**{key: header[key] for key in ("task", "run_id") if header.get(key)}, **rest(sample, *HEAVY)}
     return Conversation(
         f"{word(sample.get('id'))}_{word(sample.get('epoch')) or 1}",
-        _resolved(said, sample.get("attachments")),
+        _resolved(found, sample.get("attachments")),
         _scenario(sample),
         sample.get("target") or None,
         metadata,
         usage if is_record(usage) else {},
         "inspect",
-        word(output.get("model")) or word(about.get("model")),
+        word(output.get("model")) or word(header.get("model")),
     )
 
 
-def _asked(sample: Record, where: str) -> list[Message]:
-    """What went in, of a sample that has no messages."""
+def _input_messages(sample: Record, where: str) -> list[Message]:
+    """The input of a sample without messages."""
     question = sample.get("input")
     if is_list(question):
         return list(chat(question, f"{where}.input"))
@@ -84,16 +85,18 @@ def _scenario(sample: Record) -> str | None:
     return (word(metadata.get("scenario_id")) or None) if is_record(metadata) else None
 
 
-def _resolved(said: Sequence[Message], attachments: object) -> tuple[Message, ...]:
-    """The messages with the long texts that a log keeps apart, under `attachment://...`."""
+def _resolved(found: Sequence[Message], attachments: object) -> tuple[Message, ...]:
+    """The messages with the long texts that a log stores separately, as `attachment://...`."""
     if not is_record(attachments) or not attachments:
-        return tuple(said)
+        return tuple(found)
 
-    def put(text: str) -> str:
+    def resolve(text: str) -> str:
         name = text.removeprefix("attachment://")
         return word(attachments.get(name)) or text if name != text else text
 
-    return tuple(replace(each, parts=tuple(replace(part, text=put(part.text)) for part in each.parts)) for each in said)
+    return tuple(
+        replace(each, parts=tuple(replace(part, text=resolve(part.text)) for part in each.parts)) for each in found
+    )
 
 
 FORMAT: Final = Format(

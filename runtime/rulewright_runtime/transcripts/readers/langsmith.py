@@ -1,7 +1,7 @@
-"""LangSmith: exported runs, the messages as LangChain, OpenAI or Anthropic write them.
+"""LangSmith: exported runs, with messages as LangChain, OpenAI or Anthropic write them.
 
-The conversation of a thread (else of a trace) is what its calls of models were given and answered; where an export
-holds no such call, what its outermost run was given and answered.
+The conversation of a thread (or else of a trace) is the input and output of its model calls; if an export has no model
+call, that of its outermost run.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from rulewright_runtime.transcripts.readers.shapes import (
 from rulewright_runtime.transcripts.readers.spans import unrepeated
 
 _THREADS: Final = ("session_id", "thread_id", "conversation_id")  # in the metadata of a run
-ASKED: Final = ("input", "question", "query", "prompt", "text", "user_input")
-ANSWERED: Final = ("output", "answer", "response", "result", "text", "content")
+INPUT_KEYS: Final = ("input", "question", "query", "prompt", "text", "user_input")
+OUTPUT_KEYS: Final = ("output", "answer", "response", "result", "text", "content")
 _USAGE: Final = ("prompt_tokens", "completion_tokens", "total_tokens", "total_cost")
 _MODELS: Final = ("ls_model_name", "model", "model_name")
 _CALLS: Final = ("tool_use", "tool_call", "function_call")
-_DEEPEST: Final = 64
+_MAX_DEPTH: Final = 64
 
 
 def _recognises(record: Record) -> bool:
@@ -64,8 +64,8 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
 
 
 def _runs(record: object, depth: int) -> Iterator[object]:
-    """The runs in an answer of the interface, or the one that the record is with those below it."""
-    if depth > _DEEPEST:
+    """Yield the runs in an API response, or the record itself and its child runs."""
+    if depth > _MAX_DEPTH:
         raise ShapeError("the runs are nested too deeply")
     if not is_record(record) or _is_run(record):
         yield record
@@ -84,7 +84,7 @@ def _metadata(run: Record) -> Record:
 
 
 def _object(value: object) -> Record:
-    """An object, or the one in a text: a bulk export holds JSON in its columns."""
+    """An object, also from JSON text, which a bulk export has in its columns; empty for any other value."""
     value = parsed(value) if isinstance(value, str) else value
     return value if is_record(value) else {}
 
@@ -93,77 +93,77 @@ def _conversations(name: str, runs: list[tuple[Record, str]]) -> Iterator[Conver
     traces: dict[str, list[tuple[Record, str]]] = {}
     for run, where in runs:
         traces.setdefault(word(first_of(run, ("trace_id", "id"))), []).append((run, where))
-    telling = []
-    for at, trace in traces.items():
-        told = _telling(trace)
-        telling += told
-        if not told:
-            yield ShapeError(f"trace `{at[:60]}` has no outermost run; its runs stand below each other")
+    relevant = []
+    for trace_id, trace in traces.items():
+        selected = _relevant_runs(trace)
+        relevant += selected
+        if not selected:
+            yield ShapeError(f"trace `{trace_id[:60]}` has no outermost run; its runs stand below each other")
     found = []
-    for run, where in sorted(telling, key=lambda each: word(each[0].get("start_time"))):
+    for run, where in sorted(relevant, key=lambda each: word(each[0].get("start_time"))):
         try:
             crashed = _error(traces[word(first_of(run, ("trace_id", "id")))])
             found.append(_conversation(run, name, where, crashed))
         except ShapeError as wrong:
             yield wrong
-    kept = unrepeated(found)
-    for number, each in enumerate(kept, 1):
-        yield each if len(kept) == 1 else msgspec.structs.replace(each, id=f"{name}#{number}")
+    unique = unrepeated(found)
+    for number, each in enumerate(unique, 1):
+        yield each if len(unique) == 1 else msgspec.structs.replace(each, id=f"{name}#{number}")
 
 
-def _telling(trace: list[tuple[Record, str]]) -> list[tuple[Record, str]]:
-    """The calls of models in a trace; where there is none, its outermost runs."""
-    known = {word(run.get("id")) for run, _ in trace}
+def _relevant_runs(trace: list[tuple[Record, str]]) -> list[tuple[Record, str]]:
+    """The model calls in a trace; if there are none, its outermost runs."""
+    ids = {word(run.get("id")) for run, _ in trace}
     calls = [each for each in trace if each[0]["run_type"] == "llm"]
-    return calls or [each for each in trace if word(each[0].get("parent_run_id")) not in known]
+    return calls or [each for each in trace if word(each[0].get("parent_run_id")) not in ids]
 
 
 def _error(trace: list[tuple[Record, str]]) -> str:
-    """Why the whole trace failed, whatever its calls answered."""
+    """The error of the whole trace, whatever its calls returned; empty if there is none."""
     return next((word(run["error"]) for run, _ in trace if run.get("error") and not run.get("parent_run_id")), "")
 
 
 def _conversation(run: Record, name: str, where: str, crashed: str) -> Conversation:
     inputs, outputs = _object(run.get("inputs")), _object(run.get("outputs"))
-    given = said(inputs, ASKED, "user", f"{where}: inputs")
-    answered = said(outputs, ANSWERED, "assistant", f"{where}: outputs")
-    if not given:
+    asked = run_messages(inputs, INPUT_KEYS, "user", f"{where}: inputs")
+    replies = run_messages(outputs, OUTPUT_KEYS, "assistant", f"{where}: outputs")
+    if not asked:
         raise ShapeError(f"{where}: inputs hold neither `messages` nor one text")
-    if answered[: len(given)] == given:  # the state of a graph repeats what it was given
-        answered = answered[len(given) :]
-    error = word(run.get("error")) or crashed or ("" if answered else "the run has no answer")
+    if replies[: len(asked)] == asked:  # the state of a graph repeats its input
+        replies = replies[len(asked) :]
+    error = word(run.get("error")) or crashed or ("" if replies else "the run has no answer")
     ended = optional(run.get("end_time"))
-    answered = [msgspec.structs.replace(each, timestamp=each.timestamp or ended) for each in answered]
+    replies = [msgspec.structs.replace(each, timestamp=each.timestamp or ended) for each in replies]
     failed = [Message("assistant", metadata={"error": error}, timestamp=ended)] if error else []
     metadata = _metadata(run)
     return Conversation(
         name,
-        (*given, *answered, *failed),
+        (*asked, *replies, *failed),
         optional(metadata.get("scenario_id")),
         metadata=rest(run, "inputs", "outputs", "child_runs", "events", "serialized", *_USAGE),
-        usage=_usage(run, answered),
+        usage=_usage(run, replies),
         source="langsmith",
         model=_model(run, metadata, outputs),
     )
 
 
-def _usage(run: Record, answered: list[Message]) -> dict[str, object]:
-    """What the run used, else what its answer used; a cost may be written as a text."""
-    found = {key: run[key] for key in _USAGE if run.get(key) is not None}
-    cost = found.get("total_cost")
+def _usage(run: Record, replies: list[Message]) -> dict[str, object]:
+    """The usage of the run, or else of its reply; a cost may be written as text."""
+    usage = {key: run[key] for key in _USAGE if run.get(key) is not None}
+    cost = usage.get("total_cost")
     if isinstance(cost, str):
-        found["total_cost"] = parsed(cost)
-    return found or next((each.usage for each in answered if each.usage), {})
+        usage["total_cost"] = parsed(cost)
+    return usage or next((each.usage for each in replies if each.usage), {})
 
 
 def _model(run: Record, metadata: Record, outputs: Record) -> str:
-    asked = _object(_object(run.get("extra")).get("invocation_params"))
-    places = (metadata, asked, _object(outputs.get("llm_output")), outputs)
-    return next((found for place in places if (found := word(first_of(place, _MODELS)))), "")
+    parameters = _object(_object(run.get("extra")).get("invocation_params"))
+    records = (metadata, parameters, _object(outputs.get("llm_output")), outputs)
+    return next((model for record in records if (model := word(first_of(record, _MODELS)))), "")
 
 
-def said(values: Record, names: Sequence[str], role: str, where: str) -> list[Message]:
-    """The messages in the inputs or the outputs of a run."""
+def run_messages(values: Record, names: Sequence[str], role: str, where: str) -> list[Message]:
+    """The messages in the inputs or the outputs of a run. Raises ShapeError."""
     for key in ("messages", "prompts", "generations", "choices"):
         if is_list(values.get(key)):
             return _listed(values[key], role, f"{where}.{key}")
@@ -186,14 +186,14 @@ def _is_message(value: Record) -> bool:
 
 
 def _listed(values: list[Json], role: str, where: str) -> list[Message]:
-    """Messages in a list, which may be the one list of a batch."""
+    """The messages in a list, or in the only list of a batch."""
     if len(values) == 1 and is_list(values[0]) and not _is_pair(values[0]):
         values, where = values[0], f"{where}[0]"
-    return [each for at, value in enumerate(values) for each in _message(value, role, f"{where}[{at}]")]
+    return [each for index, value in enumerate(values) for each in _message(value, role, f"{where}[{index}]")]
 
 
 def _is_pair(value: list[object]) -> bool:
-    """Whether it is a message as a role and a text."""
+    """Whether it is a message as a pair of role and text."""
     return len(value) == 2 and isinstance(value[0], str) and value[0].lower() in ROLE_WORDS
 
 
@@ -207,46 +207,48 @@ def _message(value: object, role: str, where: str) -> list[Message]:
     if is_record(inner):
         return _message(inner, role, f"{where}.message")
     if "lc" in record:
-        held = record_at(record.get("kwargs"), f"{where}.kwargs")
-        return messages(_plain(held, _spoken(held, record.get("id"))), where)
+        fields = record_at(record.get("kwargs"), f"{where}.kwargs")
+        return messages(_plain(fields, _role(fields, record.get("id"))), where)
     if is_record(record.get("data")):
         return messages(_plain(record["data"], record.get("type")), where)
     if "role" not in record and "type" in record:
-        speaks = word(record["type"]).removesuffix("MessageChunk").lower() in ROLE_WORDS
-        return messages(_plain(record, record["type"]), where) if speaks else item_messages(record, where)
+        is_role = word(record["type"]).removesuffix("MessageChunk").lower() in ROLE_WORDS
+        return messages(_plain(record, record["type"]), where) if is_role else item_messages(record, where)
     if "role" not in record and isinstance(record.get("text"), str):
         return messages({"role": role, "content": record["text"]}, where)
     return messages({"role": role, **record}, where)
 
 
-def _spoken(held: Record, name: object) -> object:
-    """Who speaks in a message of LangChain, by its role or by the name of its class."""
-    known = first_of(held, ("role", "type"))
+def _role(fields: Record, name: object) -> object:
+    """The role of a LangChain message, from its fields or from the name of its class."""
+    role = first_of(fields, ("role", "type"))
     last = name[-1] if is_list(name) and name else None
     of_class = last.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(last, str) else None
-    return known or of_class
+    return role or of_class
 
 
-def _plain(held: Record, role: object) -> JsonObject:
-    """A message of LangChain under the names that others use."""
-    more = _object(held.get("additional_kwargs"))
+def _plain(fields: Record, role: object) -> JsonObject:
+    """A LangChain message with the common key names."""
+    more = _object(fields.get("additional_kwargs"))
     calls = [
-        call for key in ("tool_calls", "invalid_tool_calls") for call in (held[key] if is_list(held.get(key)) else [])
+        call
+        for key in ("tool_calls", "invalid_tool_calls")
+        for call in (fields[key] if is_list(fields.get(key)) else [])
     ]
     calls = calls or more.get("tool_calls") or []
-    content = held.get("content")
-    if calls and is_list(content):  # Anthropic's calls stand in the content too
+    content = fields.get("content")
+    if calls and is_list(content):  # Anthropic's calls are also in the content
         content = [part for part in content if not (is_record(part) and part.get("type") in _CALLS)]
-    speaks = role.removesuffix("MessageChunk").lower() if isinstance(role, str) else role
+    role = role.removesuffix("MessageChunk").lower() if isinstance(role, str) else role
     known = ("content", "type", "role", "tool_calls", "invalid_tool_calls", "additional_kwargs", "usage_metadata")
     plain = {
-        **rest(held, *known),
+        **rest(fields, *known),
         "reasoning": more.get("reasoning_content"),
         "refusal": more.get("refusal"),
         "additional_kwargs": rest(more, "tool_calls", "reasoning_content", "refusal") or None,
-        "response_metadata": held.get("response_metadata") or None,
+        "response_metadata": fields.get("response_metadata") or None,
     }
-    return {**plain, "role": speaks, "content": content, "tool_calls": calls, "usage": held.get("usage_metadata")}
+    return {**plain, "role": role, "content": content, "tool_calls": calls, "usage": fields.get("usage_metadata")}
 
 
 FORMAT: Final = Format(

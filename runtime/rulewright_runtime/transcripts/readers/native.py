@@ -1,4 +1,4 @@
-"""Chats of rulewright: a line for each conversation, with every field of the model, as `convert` writes them."""
+"""Rulewright's own chat format: a line for each conversation, with all its fields, as `convert` writes it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ CHAT: Final = "rulewright-chat"
 VERSION: Final = 1
 
 
-def written(conversation: Conversation) -> bytes:
-    """The line of a conversation; `read` gives it back with all its fields."""
+def to_line(conversation: Conversation) -> bytes:
+    """The line of a conversation, from which `read` restores all its fields."""
     head = msgspec.json.encode({"format": CHAT, "version": VERSION})
     return head[:-1] + b"," + msgspec.json.encode(conversation)[1:] + b"\n"
 

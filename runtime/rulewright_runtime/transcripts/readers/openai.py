@@ -29,9 +29,9 @@ from rulewright_runtime.transcripts.readers.shapes import (
 )
 
 LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue")
-# Whose message a line is.
-OF: Final = ("conversation_id", "chat_id", "session_id", "thread_id", "dialog_id", "conversation")
-ABOUT: Final = ("model", "scenario_id", *EXPECTED)
+# The keys of a line's conversation.
+CONVERSATION_KEYS: Final = ("conversation_id", "chat_id", "session_id", "thread_id", "dialog_id", "conversation")
+SHARED_KEYS: Final = ("model", "scenario_id", *EXPECTED)  # of a whole conversation
 NAMES: Final = ("id", "conversation_id", "conversation_hash", "custom_id", "prompt_id", "uuid", "request_id")
 
 
@@ -66,7 +66,7 @@ def _has_items(values: list[Json]) -> bool:
 
 
 def _is_exchange(record: Record) -> bool:
-    """A logged request with its response, or one of the two; the body may lie a level deeper, as in a batch."""
+    """Whether it is a logged request, response, or both; the body may be one level deeper, as in a batch."""
     return any(is_record(record.get(key)) and _is_chat(_body(record[key])) for key in ("request", "response", "body"))
 
 
@@ -88,7 +88,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
 
 
 def conversations(record: Record) -> Iterator[Conversation]:
-    """The conversations in a record: one, or one for each choice of a completion. Raises ShapeError."""
+    """Yield the conversations in a record: one, or one for each choice of a completion. Raises ShapeError."""
     key = listed(record)
     if key is not None and not _is_completion(record):
         yield _conversation(record, chat(record[key], key), key)
@@ -108,22 +108,22 @@ def conversations(record: Record) -> Iterator[Conversation]:
 
 def _answers(record: Record) -> Iterator[tuple[list[Message], int | None]]:
     choices = record["choices"]
-    for at, value in enumerate(choices):
-        choice = record_at(value, f"choices[{at}]")
-        answer = messages(choice.get("message"), f"choices[{at}].message")
+    for index, value in enumerate(choices):
+        choice = record_at(value, f"choices[{index}]")
+        answer = messages(choice.get("message"), f"choices[{index}].message")
         more = rest(choice, "message", "index", "logprobs")
         last = msgspec.structs.replace(answer[-1], metadata={**answer[-1].metadata, **more})
-        yield [*answer[:-1], last], at if len(choices) > 1 else None
+        yield [*answer[:-1], last], index if len(choices) > 1 else None
 
 
 def _exchange(record: Record) -> Iterator[Conversation]:
-    """The request's messages with each answer of the response."""
+    """Yield the request's messages with each answer of the response."""
     request = _body(record_at(first_of(record, ("request", "body")) or {}, "request"))
     response = _body(record_at(record.get("response") or {}, "response"))
-    asked = _asked(request)
+    asked = _request_messages(request)
     outer = rest(record, "request", "response", "body")
     for answer in conversations(response) if response else [Conversation("", ())]:
-        known = Conversation(
+        yield Conversation(
             _name(record) or answer.id,
             (*asked, *answer.messages),
             answer.scenario_id,
@@ -133,10 +133,9 @@ def _exchange(record: Record) -> Iterator[Conversation]:
             "openai",
             answer.model or word(request.get("model")),
         )
-        yield known
 
 
-def _asked(request: Record) -> tuple[Message, ...]:
+def _request_messages(request: Record) -> tuple[Message, ...]:
     key = listed(request)
     if key is not None:
         return chat(request[key], key)
@@ -144,7 +143,7 @@ def _asked(request: Record) -> tuple[Message, ...]:
 
 
 def _response(record: Record) -> Iterator[Message]:
-    """The items of the Responses interface: instructions, what went in, what came out."""
+    """Yield the messages of the Responses API: instructions, input, output."""
     if isinstance(record.get("instructions"), str):
         yield Message("system", (Part(text=record["instructions"]),))
     for key in ("items", "input", "output"):
@@ -152,12 +151,12 @@ def _response(record: Record) -> Iterator[Message]:
         if isinstance(value, str):
             yield from _one(value, "assistant" if key == "output" else "user")
         elif is_list(value):
-            for at, item in enumerate(value):
-                yield from item_messages(item, f"{key}[{at}]")
+            for index, item in enumerate(value):
+                yield from item_messages(item, f"{key}[{index}]")
 
 
 def item_messages(value: object, where: str) -> list[Message]:
-    """The messages in one item of the Responses interface; a call or a thought is a message of the assistant."""
+    """The messages in one item of the Responses API; a call or reasoning is a message of the assistant."""
     item = record_at(value, where)
     if item.get("type", "message") == "message" or "role" in item:
         return messages(item, where)
@@ -190,12 +189,12 @@ def _conversation(record: Record, found: tuple[Message, ...], *read: str, index:
 
 
 def _name(record: Record) -> str:
-    """The id of a record; a number is not an id outside its file."""
+    """The id of a record, if it is a text: a number is not unique outside its file."""
     return next((record[key] for key in NAMES if isinstance(record.get(key), str)), "")
 
 
 def prompt_messages(prompt: object) -> tuple[Message, ...]:
-    """A prompt as messages: a list of messages, such a list as JSON text, or what the user says."""
+    """A prompt as messages: from a list of messages, such a list as JSON text, or a user's text."""
     value = parsed(prompt) if isinstance(prompt, str) and prompt.lstrip()[:1] == "[" else prompt
     if is_list(value) and value and _has_roles(value):
         return chat(value, "prompt")
@@ -203,14 +202,14 @@ def prompt_messages(prompt: object) -> tuple[Message, ...]:
 
 
 def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
-    """The conversations of a file whose lines are messages: those that the lines name, else one. Of what is said of a
-    whole conversation, the first line that says it counts."""
-    said: dict[str, list[Record]] = {}
+    """Yield the conversations of a file whose lines are messages: those that the lines name, or else one. Data of a
+    whole conversation are taken from the first line that has them."""
+    by_name: dict[str, list[Record]] = {}
     for record in records:
-        said.setdefault(word(first_of(record, OF)), []).append(record)
-    for name, found in said.items():
-        about = {key: line[key] for line in reversed(found) for key in ABOUT if line.get(key) not in (None, "")}
-        yield from _read([{**about, "id": name, "messages": found}])
+        by_name.setdefault(word(first_of(record, CONVERSATION_KEYS)), []).append(record)
+    for name, lines in by_name.items():
+        shared = {key: line[key] for line in reversed(lines) for key in SHARED_KEYS if line.get(key) not in (None, "")}
+        yield from _read([{**shared, "id": name, "messages": lines}])
 
 
 LINES: Final = Format(

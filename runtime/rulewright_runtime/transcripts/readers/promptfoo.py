@@ -1,4 +1,4 @@
-"""Promptfoo: the results of an evaluation, a conversation for each prompt and answer."""
+"""Promptfoo: the results of an evaluation, with a conversation for each prompt and answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
 
 
 def _results(record: Record) -> list[object] | None:
-    """The results in an export (`results.results`), in an older one (`results`), or the one that the record is."""
+    """The results in an export (`results.results`), in an older one (`results`), or the record itself; else None."""
     inner = record.get("results")
     if is_record(inner) and is_list(inner.get("results")):
         inner = inner["results"]
@@ -41,10 +41,9 @@ def _is_result(record: Record) -> bool:
 
 def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     for record in records:
-        found = _results(record) or []
-        for at, result in enumerate(found):
+        for index, result in enumerate(_results(record) or []):
             try:
-                yield _conversation(record_at(result, f"results[{at}]"), f"results[{at}]")
+                yield _conversation(record_at(result, f"results[{index}]"), f"results[{index}]")
             except ShapeError as wrong:
                 yield wrong
 
@@ -70,20 +69,20 @@ def _conversation(result: Record, where: str) -> Conversation:
 
 
 def _name(result: Record) -> str:
-    """Every test and every prompt has a number, and every provider a name."""
+    """The id of a result, or else the numbers of its test and prompt."""
     numbers = [word(result[key]) for key in ("testIdx", "promptIdx") if key in result]
     return word(result.get("id")) or "-".join(numbers)
 
 
 def _first(test: object, variables: object, key: str) -> object:
-    """A value of the test's metadata or of its variables."""
+    """The value under a key of the test's metadata, or else of its variables."""
     metadata = test.get("metadata") if is_record(test) else None
-    places = [place for place in (metadata, variables) if is_record(place)]
-    return next((place[key] for place in places if place.get(key) is not None), None)
+    records = [record for record in (metadata, variables) if is_record(record)]
+    return next((record[key] for record in records if record.get(key) is not None), None)
 
 
 def _expected(variables: object, test: object) -> object:
-    """The expected answer: a variable of that name, else the value of the one assertion that demands equality."""
+    """The expected answer: a variable of that name, or else the value of the only `equals` assertion."""
     named = first_of(variables, EXPECTED) if is_record(variables) else None
     if named is not None or not is_record(test) or not is_list(test.get("assert")):
         return named
@@ -97,7 +96,7 @@ def _answer(result: Record, response: Record, where: str) -> list[Message]:
     if output is None:
         return [Message("assistant", metadata={"error": word(error) or "there is no output"})]
     if is_list(output) and output and all(is_record(each) and "function" in each for each in output):
-        calls = tuple(tool_call(each, f"{where}.response.output[{at}]") for at, each in enumerate(output))
+        calls = tuple(tool_call(each, f"{where}.response.output[{index}]") for index, each in enumerate(output))
         return [Message("assistant", tool_calls=calls)]
     if is_record(output) and ("content" in output or "tool_calls" in output):
         return messages({"role": "assistant", **output}, f"{where}.response.output")

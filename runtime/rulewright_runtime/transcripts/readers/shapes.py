@@ -1,7 +1,7 @@
-"""Shapes: what all formats of chats have in common, from JSON values to messages.
+"""Shapes: the common part of all chat formats, from JSON values to messages.
 
-Providers and tools write the same few things under different keys: a role, content as text or as a list of parts, calls
-of tools and their results. `messages` reads them all; what it has no field for is kept in `Message.metadata`.
+Providers and tools write the same data under different keys: a role, content as text or as a list of parts, tool calls
+and their results. `messages` reads them all; keys without a field are kept in `Message.metadata`.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ ROLE_WORDS: Final[dict[str, Role]] = {
 EXPECTED: Final = (
     "expected", "expected_output", "ideal", "ground_truth", "target", "reference_answer", "reference",
 )  # fmt: skip
-_LONGEST_SHOWN: Final = 60
+_MAX_SHOWN: Final = 60  # characters of a value in a message
 
 
 class ShapeError(Exception):
-    """A value that is not what its format says; the message names its place in the record."""
+    """A value does not fit its format; the message names its path in the record."""
 
 
 class Format(msgspec.Struct, frozen=True):
-    """A format of chats: its name, what it looks like, and how its records become conversations.
+    """A chat format: its name, an example of its shape, and functions that recognise and read its records.
 
-    `recognises` says of one record whether it is of the format. `read` yields a conversation, or why one is refused; it
-    is given one record or, where the records of a file are pieces of conversations (`joins`), all of them. With
-    `local_ids` the ids of conversations are unique in their file alone.
+    `recognises` says whether a record is of the format. `read` yields conversations, or why one is refused; it gets one
+    record or, if a conversation spans several records of a file (`joins`), all of them. With `local_ids` the ids of
+    conversations are unique only in their file.
     """
 
     name: str
@@ -58,11 +58,11 @@ class Format(msgspec.Struct, frozen=True):
 
 
 def shown(value: object) -> str:
-    """A value as it is quoted in an error."""
+    """A value as quoted in an error message."""
     if value is msgspec.UNSET:
         return "missing"
     text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=repr).decode()
-    return f"`{text[:_LONGEST_SHOWN]}`"
+    return f"`{text[:_MAX_SHOWN]}`"
 
 
 def is_record(value: object) -> TypeGuard[JsonObject]:
@@ -76,21 +76,21 @@ def is_list(value: object) -> TypeGuard[list[Json]]:
 
 
 def record_at(value: object, where: str) -> JsonObject:
-    """The value, which must be an object; `where` names its place."""
+    """The value, which must be an object. Raises ShapeError, which names the path `where`."""
     if not is_record(value):
         raise ShapeError(f"{where} is {shown(value)}; expected an object")
     return value
 
 
 def list_at(value: object, where: str) -> list[Json]:
-    """The value, which must be a list."""
+    """The value, which must be a list. Raises ShapeError."""
     if not is_list(value):
         raise ShapeError(f"{where} is {shown(value)}; expected a list")
     return value
 
 
 def text_at(value: object, where: str) -> str:
-    """The value, which must be a text; nothing at all is the empty text."""
+    """The value, which must be a text; a missing value is an empty text. Raises ShapeError."""
     if value is None or value is msgspec.UNSET:
         return ""
     if not isinstance(value, str):
@@ -99,29 +99,29 @@ def text_at(value: object, where: str) -> str:
 
 
 def word(value: object) -> str:
-    """An id, a name or a model as text: a text or number as it is written, everything else is empty."""
+    """An id, a name or a model as text: a text or a number; empty for any other value."""
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
 def optional(value: object) -> str | None:
-    """A text that may be missing."""
+    """A text or a number as text; None for any other value."""
     return word(value) or None
 
 
 def rest(record: Record, *known: str) -> JsonObject:
-    """What a record holds besides the keys that were read."""
+    """The other keys of a record, without nulls."""
     return {key: value for key, value in record.items() if key not in known and value is not None}
 
 
 def first_of(record: Record, keys: Sequence[str]) -> Json:
-    """The first value that is there under one of the keys."""
+    """The first value under one of the keys that is not null; None if there is none."""
     return next((record[key] for key in keys if record.get(key) is not None), None)
 
 
 def parsed(text: str) -> Json:
-    """The JSON value in a text; None where it holds none."""
+    """The JSON value in a text; None if it is not JSON."""
     try:
         return strict_json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
@@ -129,27 +129,27 @@ def parsed(text: str) -> Json:
 
 
 def role_at(value: object, where: str, key: str = "role") -> Role:
-    """The role, by any of the words in use for it; `key` is where it stands."""
-    found = ROLE_WORDS.get(value.lower()) if isinstance(value, str) else None
-    if found is None:
+    """The role for any of its common names; `key` is its key in the record. Raises ShapeError for an unknown one."""
+    role = ROLE_WORDS.get(value.lower()) if isinstance(value, str) else None
+    if role is None:
         expected = "`system`, `developer`, `user`, `assistant` or `tool`"
         raise ShapeError(f"{where}.{key} is {shown(value)}; expected {expected}")
-    return found
+    return role
 
 
 def chat(values: object, where: str = "messages") -> tuple[Message, ...]:
     """The messages in a list of records with roles and contents, in order.
 
-    A record that holds results of tools beside words of the user becomes several messages.
+    A record with tool results in addition to text becomes several messages. Raises ShapeError.
     """
     records = list_at(values, where)
     if not records:
         raise ShapeError(f"{where} is empty; a conversation needs at least one message")
-    return tuple(message for at, value in enumerate(records) for message in messages(value, f"{where}[{at}]"))
+    return tuple(message for i, value in enumerate(records) for message in messages(value, f"{where}[{i}]"))
 
 
 def named_results(found: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Results of tools get the name of the call that they answer, where they name none."""
+    """The messages, in which each tool result without a name gets the name of its call."""
     names = {call.id: call.name for message in found for call in message.tool_calls if call.id}
     return tuple(
         msgspec.structs.replace(message, name=names[message.tool_call_id])
@@ -166,7 +166,7 @@ KNOWN: Final = (
 
 
 def messages(value: object, where: str) -> list[Message]:
-    """The messages in one record: itself, behind the results of tools that it may hold."""
+    """The messages in one record: the tool results it contains, then the message itself. Raises ShapeError."""
     record = record_at(value, where)
     content = first_of(record, ("content", "parts"))
     if not any(key in record for key in ("content", "parts", "tool_calls", "function_call", "refusal")):
@@ -205,8 +205,8 @@ def _calls(record: Record, where: str) -> list[ToolCall]:
 
 
 def tool_call(value: object, where: str) -> ToolCall:
-    """A call as providers and tools write it: `{id, function: {name, arguments}}`, `{id, function, arguments}`,
-    `{id, name, arguments}` or `{id, name, input}`."""
+    """A tool call in any common form: `{id, function: {name, arguments}}`, `{id, function, arguments}`,
+    `{id, name, arguments}` or `{id, name, input}`. Raises ShapeError."""
     record = record_at(value, where)
     function = record.get("function")
     inner = function if is_record(function) else record
@@ -218,14 +218,14 @@ def tool_call(value: object, where: str) -> ToolCall:
 
 
 def arguments(value: Json) -> tuple[Json, str]:
-    """The arguments of a call, parsed and as they were written."""
+    """The arguments of a call: the parsed value, and the text if they were written as text."""
     if isinstance(value, str):
         return parsed(value) if value.strip() else {}, value
     return ({} if value is None else value), ""
 
 
 class _Content:
-    """The content of one message, sorted out: parts, calls, results of tools, reasoning, refusals."""
+    """The content of one message, by kind: parts, tool calls, tool results, reasoning, refusals."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -237,15 +237,15 @@ class _Content:
         self.more: JsonObject = {}
 
     def add(self, content: Json) -> None:
-        """Take up content: a text, a list of parts, one part."""
+        """Add content: a text, a list of parts, or one part."""
         if content is None:
             return
         if isinstance(content, str):
             self.parts.append(Part(text=content))
             return
         pieces = [content] if is_record(content) else list_at(content, f"{self.where}.content")
-        for at, piece in enumerate(pieces):
-            self._piece(piece, f"{self.where}.content[{at}]" if is_list(content) else f"{self.where}.content")
+        for index, piece in enumerate(pieces):
+            self._piece(piece, f"{self.where}.content[{index}]" if is_list(content) else f"{self.where}.content")
 
     def _piece(self, value: Json, where: str) -> None:
         if isinstance(value, str):
@@ -262,18 +262,18 @@ class _Content:
             identity = word(first_of(piece, ("call_id", "id")))
             self.calls.append(ToolCall(identity, kind.removesuffix("_call"), rest(piece, "type", "id", "call_id")))
         else:
-            self.more.setdefault("parts", []).append(piece)  # of a kind that has no place in the model
+            self.more.setdefault("parts", []).append(piece)  # of an unknown kind
 
     def text(self, piece: Record, where: str) -> None:
-        """A part of text."""
+        """Add a text part."""
         value = first_of(piece, ("text", "content"))
         self.parts.append(Part(text=text_at(value, f"{where}.text")))
-        noted = piece.get("annotations") or piece.get("citations")
-        if noted:
-            self.more.setdefault("annotations", []).append(noted)
+        annotations = piece.get("annotations") or piece.get("citations")
+        if annotations:
+            self.more.setdefault("annotations", []).append(annotations)
 
     def thought(self, piece: Record, where: str) -> None:
-        """What the model thought before it spoke; a summary of it where that is all there is."""
+        """Add the model's reasoning, or its summary if only that is recorded."""
         value = first_of(piece, ("thinking", "reasoning", "text", "content"))
         summary = piece.get("summary")
         if not value and is_list(summary):
@@ -281,15 +281,15 @@ class _Content:
         self.reasoning.append(value if isinstance(value, str) else word(summary))
 
     def refused(self, piece: Record, where: str) -> None:
-        """A refusal."""
+        """Add a refusal."""
         self.refusals.append(text_at(piece.get("refusal"), f"{where}.refusal"))
 
     def call(self, piece: Record, where: str) -> None:
-        """A call of a tool."""
+        """Add a tool call."""
         self.calls.append(tool_call(piece, where))
 
     def result(self, piece: Record, where: str) -> None:
-        """The result of a tool, which is a message of its own."""
+        """Add a tool result, which is a separate message."""
         inner = _Content(where)
         value = first_of(piece, ("content", "output", "response", "result"))
         inner.add(value if isinstance(value, str | list) or value is None else msgspec.json.encode(value).decode())
@@ -300,7 +300,7 @@ class _Content:
         self.results.append(Message("tool", tuple(inner.parts), name, (), identity, metadata=metadata))
 
     def medium(self, piece: Record, where: str) -> None:
-        """An image, a sound or a file, wherever its address or its bytes are."""
+        """Add an image, a sound or a file, by its address or its bytes."""
         kind = _medium_of(piece)
         self.parts.append(_referred(kind, piece, where))
 
@@ -344,7 +344,7 @@ def _medium_of(piece: Record) -> Kind:
 
 
 def _referred(kind: Kind, piece: Record, where: str) -> Part:
-    """A medium by its address and, where its bytes are in the record, by their digest."""
+    """A medium by its address and, if its bytes are in the record, their digest."""
     inner = next((piece[key] for key in (str(piece["type"]), "image_url", "input_audio", "source", "file")
                   if is_record(piece.get(key))), piece)  # fmt: skip
     fields = [value for key in _BYTES if isinstance(value := inner.get(key), str)]
@@ -353,19 +353,19 @@ def _referred(kind: Kind, piece: Record, where: str) -> Part:
             head, _, data = value.partition(",")
             return Part(kind, reference=_named(inner) or head, digest=digest_of(_decoded(data)))
     reference = _named(inner)
-    found = next((inner[key] for key in _BYTES[:-3] if isinstance(inner.get(key), str | bytes)), None)
-    if found is None:
+    content = next((inner[key] for key in _BYTES[:-3] if isinstance(inner.get(key), str | bytes)), None)
+    if content is None:
         if not reference:
             raise ShapeError(f"{where} has neither an address nor data")
         return Part(kind, reference=reference)
-    if isinstance(found, str) and "://" in found[:20]:
-        return Part(kind, reference=found)
+    if isinstance(content, str) and "://" in content[:20]:
+        return Part(kind, reference=content)
     media = word(first_of(inner, ("media_type", "mime_type", "format")))
-    return Part(kind, reference=reference or media, digest=digest_of(_decoded(found)))
+    return Part(kind, reference=reference or media, digest=digest_of(_decoded(content)))
 
 
 def _named(inner: Record) -> str:
-    """The address of a medium, which is not a `data:` address."""
+    """The address of a medium, other than a `data:` address; empty if there is none."""
     return next((word(inner[key]) for key in _ADDRESSES if word(inner.get(key)) and not _is_data(inner[key])), "")
 
 
@@ -374,7 +374,7 @@ def _is_data(value: object) -> bool:
 
 
 def _decoded(data: str | bytes) -> bytes:
-    """The bytes that a text of base64 stands for; its own where it is not base64."""
+    """The decoded bytes of a base64 text; the text's own bytes if it is not base64."""
     raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
     try:
         return base64.b64decode(raw, validate=True) if isinstance(data, str) else raw

@@ -1,4 +1,4 @@
-"""ShareGPT: `conversations` whose items say `from` whom a `value` is."""
+"""ShareGPT: `conversations` of items with the speaker in `from` and the text in `value`."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from rulewright_runtime.transcripts.readers.shapes import (
 
 
 def _listed(record: Record) -> str | None:
-    return next((key for key in LISTS if is_list(record.get(key)) and _is_said(record[key])), None)
+    return next((key for key in LISTS if is_list(record.get(key)) and _has_speakers(record[key])), None)
 
 
-def _is_said(values: list[Any]) -> bool:
+def _has_speakers(values: list[Any]) -> bool:
     return bool(values) and is_record(values[0]) and "from" in values[0] and "value" in values[0]
 
 
@@ -45,14 +45,14 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
 
 def _conversation(record: Record) -> Conversation:
     key = _listed(record) or "conversations"
-    said = [each for at, item in enumerate(record[key]) for each in _messages(item, f"{key}[{at}]")]
+    found = [each for index, item in enumerate(record[key]) for each in _messages(item, f"{key}[{index}]")]
     system = record.get("system")
     if isinstance(system, str) and system:
-        said.insert(0, Message("system", (Part(text=system),)))
+        found.insert(0, Message("system", (Part(text=system),)))
     expected = first_of(record, EXPECTED)
     return Conversation(
         word(first_of(record, NAMES)),
-        tuple(said),
+        tuple(found),
         optional(record.get("scenario_id")),
         expected,
         rest(record, key, "system", "id", "model", "scenario_id"),
@@ -65,16 +65,16 @@ def _messages(value: object, where: str) -> list[Message]:
     item = record_at(value, where)
     if "value" not in item:
         raise ShapeError(f"{where} has no `value`")
-    speaker, said = item.get("from"), item.get("value")
+    speaker, value = item.get("from"), item.get("value")
     if speaker == "function_call":
-        call = parsed(said) if isinstance(said, str) else said
+        call = parsed(value) if isinstance(value, str) else value
         calls = call if is_list(call) else [call]
-        found = tuple(tool_call(each, f"{where}.value") for each in calls)
-        return [Message("assistant", tool_calls=found, metadata=rest(item, "from", "value"))]
+        tool_calls = tuple(tool_call(each, f"{where}.value") for each in calls)
+        return [Message("assistant", tool_calls=tool_calls, metadata=rest(item, "from", "value"))]
     role = "tool" if speaker == "function_response" else role_at(speaker, where, "from")
-    if is_list(said):
-        return messages({**item, "role": role, "content": said}, where)
-    text = text_at(said, f"{where}.value")
+    if is_list(value):
+        return messages({**item, "role": role, "content": value}, where)
+    text = text_at(value, f"{where}.value")
     return [Message(role, (Part(text=text),), metadata=rest(item, "from", "value"))]
 
 

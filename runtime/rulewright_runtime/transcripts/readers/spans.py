@@ -1,7 +1,7 @@
-"""OpenTelemetry: calls of models in spans, by the conventions of GenAI or of OpenInference.
+"""OpenTelemetry: model calls in spans, by the conventions of GenAI or of OpenInference.
 
-A span holds what the model was given, which repeats what was said before, and its answer. Of the spans of a
-conversation (else of a trace) those remain whose messages no later span repeats.
+A span holds the model's input, which repeats the earlier messages, and its output. Of the spans of a conversation (or
+else of a trace) those are kept whose messages no later span repeats.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ def _is_span(record: Record) -> bool:
 
 def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     groups: dict[str, list[tuple[int, Conversation]]] = {}
-    for at, span in enumerate(span for record in records for span in _spans(record)):
+    for number, span in enumerate((span for record in records for span in _spans(record)), 1):
         try:
-            found = _conversation(span, f"span {at + 1}")
+            conversation = _conversation(span, f"span {number}")
         except ShapeError as wrong:
             yield wrong
             continue
-        if found is not None:
-            groups.setdefault(found.id, []).append((_start(span), found))
+        if conversation is not None:
+            groups.setdefault(conversation.id, []).append((_start(span), conversation))
     if not groups:
         yield ShapeError("no span holds messages of a model (`gen_ai.input.messages`, `llm.input_messages`)")
     for name, spans in groups.items():
-        kept = unrepeated([found for _, found in sorted(spans, key=lambda pair: pair[0])])
-        for number, conversation in enumerate(kept, 1):
-            yield conversation if len(kept) == 1 else _renamed(conversation, f"{name}#{number}")
+        unique = unrepeated([each for _, each in sorted(spans, key=lambda pair: pair[0])])
+        for number, each in enumerate(unique, 1):
+            yield each if len(unique) == 1 else _renamed(each, f"{name}#{number}")
 
 
 def _renamed(conversation: Conversation, name: str) -> Conversation:
@@ -72,7 +72,7 @@ def _renamed(conversation: Conversation, name: str) -> Conversation:
 
 
 def _spans(record: Record) -> Iterator[Record]:
-    """The spans in an export of OTLP, or the one that the record is."""
+    """Yield the spans in an OTLP export, or the record itself if it is a span."""
     if _is_span(record):
         yield record
         return
@@ -83,7 +83,7 @@ def _spans(record: Record) -> Iterator[Record]:
 
 def _records(values: object, where: str) -> list[JsonObject]:
     """The objects in a list, which may be missing."""
-    return [record_at(value, f"{where}[{at}]") for at, value in enumerate(list_at(values or [], where))]
+    return [record_at(value, f"{where}[{index}]") for index, value in enumerate(list_at(values or [], where))]
 
 
 def _start(span: Record) -> int:
@@ -92,34 +92,34 @@ def _start(span: Record) -> int:
     return int(digits) if digits else 0
 
 
-def unrepeated(found: list[Conversation]) -> list[Conversation]:
-    """The conversations that are not the beginning of a later one."""
-    beginnings: set[bytes] = set()
-    kept: list[Conversation] = []
-    for each in reversed(found):
-        digests = _beginnings(each.messages)
-        if digests[-1] not in beginnings:
-            kept.append(each)
-        beginnings.update(digests)
-    return kept[::-1]
+def unrepeated(conversations: list[Conversation]) -> list[Conversation]:
+    """The conversations that are not a prefix of a later one."""
+    prefixes: set[bytes] = set()
+    unique: list[Conversation] = []
+    for each in reversed(conversations):
+        digests = _prefix_digests(each.messages)
+        if digests[-1] not in prefixes:
+            unique.append(each)
+        prefixes.update(digests)
+    return unique[::-1]
 
 
-def _beginnings(messages: tuple[Message, ...]) -> list[bytes]:
+def _prefix_digests(messages: tuple[Message, ...]) -> list[bytes]:
     """A digest of the first message, of the first two, and so on."""
-    digest, found = b"", []
+    digest, digests = b"", []
     for message in messages:
-        said = msgspec.json.encode((message.role, message.text, message.tool_calls))
-        digest = blake2b(digest + said, digest_size=16).digest()
-        found.append(digest)
-    return found
+        content = msgspec.json.encode((message.role, message.text, message.tool_calls))
+        digest = blake2b(digest + content, digest_size=16).digest()
+        digests.append(digest)
+    return digests
 
 
 def _conversation(span: Record, where: str) -> Conversation | None:
-    """The conversation in a span; None where it is not about a model's messages."""
+    """The conversation in a span; None if it has no messages of a model."""
     attributes = _attributes(span.get("attributes"))
-    said = [*_instructions(attributes, where), *_listed(attributes, _IN, where), *_listed(attributes, _OUT, where)]
-    said += _events(span, where)
-    if not said:
+    found = [*_instructions(attributes, where), *_listed(attributes, _IN, where), *_listed(attributes, _OUT, where)]
+    found += _events(span, where)
+    if not found:
         return None
     context = span.get("context")
     trace = first_of({**(context if is_record(context) else {}), **span}, ("traceId", "trace_id"))
@@ -132,7 +132,7 @@ def _conversation(span: Record, where: str) -> Conversation | None:
     read = (*_IN, *_OUT, _SYSTEM)
     return Conversation(
         word(first_of(attributes, _CONVERSATIONS)) or word(trace),
-        tuple(said),
+        tuple(found),
         word(attributes.get("scenario_id")) or None,
         metadata={key: value for key, value in attributes.items() if not key.startswith((*read, *_USAGE))},
         usage=usage,
@@ -142,7 +142,7 @@ def _conversation(span: Record, where: str) -> Conversation | None:
 
 
 def _attributes(value: object) -> dict[str, object]:
-    """The attributes under their dotted names, whether they were a list of keys and values, or nested."""
+    """The attributes under their dotted names, from a list of keys and values or from nested objects."""
     if is_list(value):
         pairs = ((each.get("key"), _value(each.get("value"))) for each in _records(value, "attributes"))
         return {key: one for key, one in pairs if isinstance(key, str)}
@@ -167,7 +167,7 @@ def _dotted(prefix: str, value: Record) -> Iterator[tuple[str, Json]]:
 
 
 def _value(value: object) -> Json:
-    """A value of OTLP, which names its type."""
+    """The plain value of a typed OTLP value."""
     if not is_record(value):
         return value
     if is_record(value.get("arrayValue")):
@@ -187,14 +187,14 @@ def _instructions(attributes: Record, where: str) -> list[Message]:
 
 
 def _listed(attributes: Record, names: Sequence[str], where: str) -> Iterator[Message]:
-    """Messages under one of the names: as a list, as JSON text, or spread over numbered keys."""
+    """Yield the messages under the names: a list, JSON text, or values under numbered keys."""
     for name in names:
         value = attributes.get(name)
         value = parsed(value) if isinstance(value, str) else value
         if not is_list(value):
-            value = _gathered(attributes, f"{name}.")
-        for at, each in enumerate(value):
-            yield from _messages(each, f"{where}: {name}[{at}]")
+            value = _from_numbered_keys(attributes, f"{name}.")
+        for index, each in enumerate(value):
+            yield from _messages(each, f"{where}: {name}[{index}]")
 
 
 def _messages(value: object, where: str) -> list[Message]:
@@ -211,7 +211,7 @@ def _messages(value: object, where: str) -> list[Message]:
 
 
 def _contents(value: object) -> object:
-    """Parts of OpenInference are what they hold; a part that is an image names its address."""
+    """The parts of a content; those of OpenInference are unwrapped, and images reduced to their address."""
     if not is_list(value):
         return value
     parts = [each.get("message_content", each) if is_record(each) else each for each in value]
@@ -223,14 +223,14 @@ def _image(part: JsonObject) -> dict[str, object]:
     return {"type": "image", **(inner if is_record(inner) else {})}
 
 
-def _gathered(attributes: Record, prefix: str) -> list[object]:
-    """What is spread over keys such as `llm.input_messages.0.message.role`, put together again."""
+def _from_numbered_keys(attributes: Record, prefix: str) -> list[object]:
+    """The list that is flattened to keys such as `llm.input_messages.0.message.role`."""
     tree: dict[str, object] = {}
     for key, value in attributes.items():
         if key.startswith(prefix):
             _put(tree, key.removeprefix(prefix).split("."), value)
-    found = _ordered(tree)
-    return found if is_list(found) else []
+    ordered = _ordered(tree)
+    return ordered if is_list(ordered) else []
 
 
 def _put(tree: dict[str, object], path: list[str], value: object) -> None:
@@ -245,7 +245,7 @@ def _put(tree: dict[str, object], path: list[str], value: object) -> None:
 
 
 def _ordered(tree: object) -> object:
-    """Objects whose keys are all numbers are lists."""
+    """The tree with a list in place of every object whose keys are all numbers."""
     if not is_record(tree):
         return tree
     if tree and all(_INDEX.fullmatch(key) for key in tree):
@@ -254,17 +254,17 @@ def _ordered(tree: object) -> object:
 
 
 def _events(span: Record, where: str) -> Iterator[Message]:
-    """Messages that an older instrumentation recorded as events of the span."""
-    for at, event in enumerate(_records(span.get("events"), f"{where}: events")):
+    """Yield the messages that an older instrumentation recorded as events of the span."""
+    for index, event in enumerate(_records(span.get("events"), f"{where}: events")):
         name = word(event.get("name"))
-        held = _attributes(event.get("attributes"))
+        attributes = _attributes(event.get("attributes"))
         if name in _EVENTS:
-            yield from _messages({"role": _EVENTS[name], **held}, f"{where}: events[{at}]")
+            yield from _messages({"role": _EVENTS[name], **attributes}, f"{where}: events[{index}]")
         elif name == "gen_ai.choice":
-            inner = parsed(word(held.get("message"))) or held.get("message") or held
-            yield from _messages(inner, f"{where}: events[{at}]")
+            inner = parsed(word(attributes.get("message"))) or attributes.get("message") or attributes
+            yield from _messages(inner, f"{where}: events[{index}]")
         elif name.startswith("gen_ai."):
-            yield from _listed(held, (*_IN, *_OUT), f"{where}: events[{at}]")
+            yield from _listed(attributes, (*_IN, *_OUT), f"{where}: events[{index}]")
 
 
 FORMAT: Final = Format(

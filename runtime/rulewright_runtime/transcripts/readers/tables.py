@@ -11,11 +11,11 @@ from typing import Final
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.transcripts.messages import Conversation, Message
-from rulewright_runtime.transcripts.readers.openai import OF
+from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS
 from rulewright_runtime.transcripts.readers.shapes import Format, Record, ShapeError, messages, word
 
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    "conversation": OF,
+    "conversation": CONVERSATION_KEYS,
     "id": ("id", "example_id", "custom_id"),
     "role": ("role", "speaker", "sender", "author"),
     "content": ("content", "message", "text", "utterance"),
