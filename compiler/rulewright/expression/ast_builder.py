@@ -1,4 +1,4 @@
-"""Builds syntax nodes while Lark parses, one function for each alias of the grammar."""
+"""Builds syntax nodes while Lark parses, with one method for each alias of the grammar."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from lark import Token
 
 _SPELLING = {"OR": "||", "AND": "&&"}
-Kids: TypeAlias = list[Value]  # what the symbols of a rule stand for: a token, a node, or what another function gave
+Kids: TypeAlias = list[Value]  # the values of a rule's symbols: tokens, nodes, or results of other methods
 _OptionalEntry: TypeAlias = tuple[Value, Expr, bool]  # key and value of an entry, and whether it was written with `?`
 
 
 class AstBuilder:
-    """Lark's transformer: for each alias of the grammar, and each rule without one, what its symbols become.
+    """Lark's transformer: one method for each alias of the grammar, and for each rule without one.
 
-    With `macros` they are expanded; one that is written wrongly stays a call.
+    With `macros` macros are expanded; a misused one stays a call.
     """
 
     def __init__(self, macros: bool) -> None:
         self.macros = macros
 
-    # A rule of one symbol without an alias passes its node on.
+    # A rule with one symbol and no alias returns the node of the symbol.
     start = expr = disjunction = conjunction = negation = relation = sum = product = unary = itemgetter(0)
     operand = qualified = member = part_of = item = itemgetter(0)
 
@@ -77,23 +77,23 @@ class AstBuilder:
     def call(self, kids: Kids) -> Expr:
         name, opener, *arguments, closer = kids
         span = TextSpan(start_of(name), end_of(closer), start_of(opener))
-        return self._expanded(_called(None, name, opener, arguments, span))
+        return self._expanded(_call(None, name, opener, arguments, span))
 
     def absolute_call(self, kids: Kids) -> Expr:
         dot, name, opener, *arguments, closer = kids
         span = TextSpan(start_of(dot), end_of(closer), start_of(opener))
-        return replace(_called(None, name, opener, arguments, span), absolute=True)
+        return replace(_call(None, name, opener, arguments, span), absolute=True)
 
     def method(self, kids: Kids) -> Expr:
         target, _, name, opener, *arguments, closer = kids
         span = TextSpan(target.span.start, end_of(closer), start_of(opener))
-        return self._expanded(_called(target, name, opener, arguments, span))
+        return self._expanded(_call(target, name, opener, arguments, span))
 
     def _expanded(self, call: Call) -> Expr:
         return expand(call) if self.macros else call
 
     def parenthesised(self, kids: Kids) -> Expr:
-        """The node within, its span widened to the parentheses so that its neighbours cover them."""
+        """The inner node, with the parentheses added to its span, so that the spans of its parents include them."""
         opener, node, closer = kids
         widened: Expr = replace(node, span=TextSpan(start_of(opener), end_of(closer), node.span.at))
         return widened
@@ -113,10 +113,10 @@ class AstBuilder:
     run = chain = first
 
     def more(self, kids: Kids) -> Kids:
-        """A list and one more, behind a comma if there is one between them."""
-        found: Kids = kids[0]
-        found.append(kids[-1])
-        return found
+        """The list with one more item, with or without a comma between them."""
+        items: Kids = kids[0]
+        items.append(kids[-1])
+        return items
 
     run_more = more
 
@@ -145,7 +145,7 @@ class AstBuilder:
         return MessageLiteral(".".join(reversed(names)), fields, span, optional)
 
     def signed(self, kids: Kids) -> Expr:
-        """Pairs cancel out, as in cel-go; `!!x` is `x`."""
+        """Pairs of signs cancel out, as in cel-go: `!!x` is `x`."""
         signs, operand = kids
         if len(signs) % 2 == 0:
             node: Expr = operand
@@ -168,12 +168,12 @@ class AstBuilder:
         return Conditional(condition, then, otherwise, span)
 
     def chain_more(self, kids: Kids) -> Kids:
-        found: Kids = kids[0]
-        found.extend(kids[1:])
-        return found
+        chain: Kids = kids[0]
+        chain.extend(kids[1:])
+        return chain
 
     def balance(self, kids: Kids) -> Expr:
-        """A chain of n operands is log n deep, as in cel-go; the operators commute, so their grouping says nothing."""
+        """A chain of n operands is log n deep, as in cel-go; the operators commute, so grouping has no meaning."""
         (chain,) = kids
         return _balanced(chain[0::2], chain[1::2])
 
@@ -183,7 +183,7 @@ def _field(token: Token) -> str:
     return name[1:-1] if token.type == "QUOTED" else name
 
 
-def _called(target: Expr | None, name: Token, opener: Token, arguments: Kids, span: TextSpan) -> Call:
+def _call(target: Expr | None, name: Token, opener: Token, arguments: Kids, span: TextSpan) -> Call:
     return Call(name.value, target, tuple(arguments[0]) if arguments else (), span)
 
 
@@ -192,7 +192,7 @@ def _parts(kids: Kids) -> Kids:
 
 
 def _balanced(operands: list[Expr], operators: list[Token]) -> Expr:
-    """The tree of a chain: split at the middle operator, the left side taking the larger half."""
+    """The tree of a chain, split at the middle operator, with the larger half on the left."""
     if len(operands) == 1:
         return operands[0]
     middle = len(operators) // 2

@@ -1,4 +1,4 @@
-"""From the text of an expression to an executable program, in one call, which the rest of the compiler uses."""
+"""Parses, checks and lowers an expression in one call, which the rest of the compiler uses."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rulewright.expression.types import SCORE, Type
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 
-_SURELY_SMALL: Final = 100  # nodes; no program of that size comes near the limits of the instruction set
+_SURELY_SMALL: Final = 100  # nodes; a program of that size is far below the limits of the instruction set
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """An expression that parses and checks: its program, its type and the paths it reads, such as
+    """A valid expression: its program, its type and the paths it reads, such as
     `("review", "decision")`."""
 
     program: Program
@@ -33,9 +33,9 @@ class Built:
 def build(text: str, environment: Environment, *, expect: Type | None = None, fold: bool = True) -> Built:
     """Parse, check and lower `text`.
 
-    With `expect` the expression must have that type: `expect=BOOL` refuses a condition that is only `dyn`, an enum
-    admits the texts that are its members, and `expect=SCORE` reads any number as a score. Without `fold` constant parts
-    are left to run time. Raises ExpressionError with every mistake.
+    With `expect` the expression must have that type: `expect=BOOL` rejects a condition that is only `dyn`, an enum
+    accepts the texts that are its members, and `expect=SCORE` reads any number as a score. Without `fold` constants are
+    computed at run time. Raises ExpressionError with every mistake.
     """
     checked = check(parsed(text, environment), text, environment, expect=expect)
     as_score = expect == SCORE and checked.type != SCORE
@@ -49,20 +49,20 @@ def build(text: str, environment: Environment, *, expect: Type | None = None, fo
 
 
 def parsed(text: str, environment: Environment) -> Expr:
-    """The syntax of `text`, in which calls of the environment's lookups are read as such."""
+    """The syntax tree of `text`, with calls of the environment's lookups as index nodes. Raises ExpressionError."""
     tree = parse(text, environment.dialect)
-    return _looked_up(tree, environment.lookups) if environment.lookups else tree
+    return _with_lookups(tree, environment.lookups) if environment.lookups else tree
 
 
-def _looked_up(tree: Expr, lookups: frozenset[str]) -> Expr:
-    tree = with_children(tree, lambda child: _looked_up(child, lookups))
+def _with_lookups(tree: Expr, lookups: frozenset[str]) -> Expr:
+    tree = with_children(tree, lambda child: _with_lookups(child, lookups))
     if isinstance(tree, Call) and tree.target is None and tree.function in lookups and len(tree.args) == 1:
         return Index(Name(tree.function, tree.span), tree.args[0], tree.span)
     return tree
 
 
 def _reads(checked: CheckedExpression, environment: Environment) -> Iterator[tuple[str, ...]]:
-    """The longest paths that start at a variable."""
+    """Yield the longest paths that start at a variable."""
     pending: list[Expr] = [checked.expr]
     while pending:
         e = pending.pop()
@@ -80,7 +80,7 @@ def _reads(checked: CheckedExpression, environment: Environment) -> Iterator[tup
 
 
 def _step(e: Expr) -> tuple[str, Expr] | None:
-    """The field `e` looks up, and in what; None when it looks up none that is written out."""
+    """The field that `e` selects and its operand; None if `e` doesn't select a constant field."""
     match e:
         case Select() | Has():
             return e.field, e.operand

@@ -1,7 +1,7 @@
-"""Finds the type of every part of an expression, and every mistake that can be known before it runs.
+"""Type checking: the type of every node of an expression, and every mistake that can be found before it runs.
 
-The rules are CEL's, as cel-go's checker applies them: overloads are tried in order, the first that fits gives the type
-and another that fits with a different type makes it `dyn`; a mistake inside an argument is reported once.
+The rules are CEL's, as cel-go's checker applies them: overloads are tried in order; the first match gives the type, and
+another match with a different type makes it `dyn`; a mistake inside an argument is reported once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rulewright.expression.nodes import (
     Select,
     Unary,
 )
-from rulewright.expression.syntax_errors import meant_by
+from rulewright.expression.syntax_errors import unknown_name_help
 from rulewright.expression.type_messages import did_you_mean
 from rulewright.expression.types import (
     BOOL,
@@ -55,15 +55,15 @@ from rulewright_runtime.values import UInt, Value
 
 _COMPARISONS: Final = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
 _KEY_DEPTH: Final = 8
-MOST_NAMES: Final = 16  # that a message lists
+MAX_NAMES: Final = 16  # listed in a message
 TOO_DEEP: Final = "the expression is too large or nests too deeply"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedExpression:
-    """A checked expression: what its names and calls refer to, and its types.
+    """A checked expression: its types, and the declarations that its names and calls refer to.
 
-    The tables are keyed by the identity of the syntax nodes, which the holder of `expr` keeps alive.
+    The tables are keyed by the `id` of the syntax nodes, which `expr` keeps alive.
     """
 
     expr: Expr
@@ -72,12 +72,12 @@ class CheckedExpression:
     constants: frozenset[int]  # Names that are members of an enum
     functions: Mapping[int, str]  # a Call of a namespaced function: its full name
     scores: frozenset[int]  # number literals that are exact scores
-    doubles: frozenset[int]  # whole-number literals that are doubles because of what stands beside them
+    doubles: frozenset[int]  # whole-number literals that are doubles because of the operand beside them
     types: Mapping[int, Type] = field(repr=False)
     substitution: Substitution = field(repr=False)
 
     def type_of(self, e: Expr) -> Type:
-        """The type of a part of the expression."""
+        """The type of a node of the expression."""
         return self.substitution.resolve(self.types[id(e)], final=True)
 
 
@@ -85,10 +85,10 @@ def check(expr: Expr, text: str, environment: Environment, *, expect: Type | Non
     """Check `expr`, which was parsed from `text`. Raises ExpressionError with every mistake, in source order."""
     checker = Checker(text, environment)
     try:
-        found = checker.visit(expr)
+        type_ = checker.visit(expr)
         if expect is not None and not checker.mistakes:
-            calls.expect(checker, expr, found, expect)
-        result = checker.known.resolve(found, final=True)
+            calls.expect(checker, expr, type_, expect)
+        result = checker.known.resolve(type_, final=True)
     except RecursionError:
         checker.report(expr, TOO_DEEP, whole=True)
         result = ERROR
@@ -108,13 +108,13 @@ def check(expr: Expr, text: str, environment: Environment, *, expect: Type | Non
 
 
 class Checker(CheckingContext):
-    """Finds the type of every kind of node."""
+    """The type rules, one method for each kind of node."""
 
     def visit(self, e: Expr) -> Type:
         """The type of `e`; ERROR after a mistake that was reported."""
-        found = _VISITORS[type(e)](self, e)
-        self.types[id(e)] = found
-        return found
+        type_ = _VISITORS[type(e)](self, e)
+        self.types[id(e)] = type_
+        return type_
 
     def literal(self, e: Literal) -> Type:
         """The type of a literal."""
@@ -135,40 +135,40 @@ class Checker(CheckingContext):
         if self.environment.open:
             self.names[id(e)] = e.name
             return DYN
-        return self._undeclared(e)
+        return self._report_undeclared(e)
 
     def _is_constant(self, e: Name) -> bool:
         if e.name in self.environment.members:
             return True
         return self.environment.open and id(e) in self.compared and e.name != e.name.lower()
 
-    def _undeclared(self, e: Name) -> Type:
+    def _report_undeclared(self, e: Name) -> Type:
         enum = self.compared.get(id(e))
         environment = self.environment
-        literal = meant_by(e.name, (), profile=not environment.strict)
+        literal = unknown_name_help(e.name, (), profile=not environment.strict)
         if literal is not None:
-            return self._unknown(e, literal)
+            return self._report_unknown(e, literal)
         if enum is not None:
             return self.no_member(e, e.name, enum)
         if e.name in environment.hints:
-            return self._unknown(e, environment.hints[e.name])
+            return self._report_unknown(e, environment.hints[e.name])
         known = (*environment.variables, *environment.members, *(name for name, _ in self.locals))
-        nearest = meant_by(e.name, known, profile=not environment.strict) or did_you_mean(e.name, known)
+        nearest = unknown_name_help(e.name, known, profile=not environment.strict) or did_you_mean(e.name, known)
         if nearest is None and id(e) in self.compared:
             nearest = f'write "{e.name}" in quotes if a text is meant'
-        return self._unknown(e, nearest or self._offered())
+        return self._report_unknown(e, nearest or self._list_names())
 
-    def _offered(self) -> str | None:
-        """The names that may stand here, where they are few."""
+    def _list_names(self) -> str | None:
+        """The help that lists the available names; None if there are none or too many."""
         names = {*(name.partition(".")[0] for name in self.environment.variables), *(name for name, _ in self.locals)}
-        few = 0 < len(names) <= MOST_NAMES
+        few = 0 < len(names) <= MAX_NAMES
         return f"the names here are {', '.join(f'`{name}`' for name in sorted(names))}" if few else None
 
-    def _unknown(self, e: Name, help: str | None) -> Type:
+    def _report_unknown(self, e: Name, help: str | None) -> Type:
         return self.report(e, f"`{e.name}` is not known here", help, reason=Reason.UNKNOWN_NAME)
 
     def select(self, e: Select) -> Type:
-        """The type of `operand.field`: a dotted name that is declared, else a field."""
+        """The type of `operand.field`: of the declared dotted name, or else of the field."""
         dotted = None if e.optional else self.qualified(e)
         found = dotted and self.environment.variable(*dotted)
         if found:
@@ -177,12 +177,12 @@ class Checker(CheckingContext):
         return self.field(e, self.visit(e.operand), e.optional)
 
     def has(self, e: Has) -> Type:
-        """`bool`, when the operand can have fields."""
+        """`bool`; reports an operand that can't have fields."""
         self.field(e, self.visit(e.operand), False)
         return BOOL
 
     def field(self, e: Select | Has, operand: Type, optional: bool) -> Type:
-        """The type of the field of something of type `operand`."""
+        """The type of the field of an operand of type `operand`."""
         holder = self.known.resolve(operand)
         if isinstance(holder, OptionalType):
             holder, optional = holder.value, True
@@ -240,15 +240,15 @@ class Checker(CheckingContext):
         return calls.resolve(self, e, name, [left, right], False, (e.left, e.right))
 
     def _must_be_bool(self, e: Expr) -> None:
-        found = self.visit(e)
-        if not self.known.fits(found, BOOL):
-            self.report(e, f"expected a `bool`, found `{self.known.resolve(found, final=True)}`")
+        type_ = self.visit(e)
+        if not self.known.fits(type_, BOOL):
+            self.report(e, f"expected a `bool`, found `{self.known.resolve(type_, final=True)}`")
 
     def _visit_right(self, e: Binary, left: Type) -> Type:
-        """The type of the right side of a comparison, where bare words may be constants."""
+        """The type of the right side of a comparison, in which bare words may be constants."""
         resolved = self.known.resolve(left)
         if resolved == ERROR and isinstance(e.right, Name) and e.right.name.isupper():
-            return ERROR  # a constant of what is not known: the mistake is on the left
+            return ERROR  # a constant compared with an unknown name: the mistake is on the left
         enum = resolved if isinstance(resolved, EnumType) else None
         self.compared.update((id(word), enum) for word in _bare_words(e.right))
         right = self.visit(e.right)
@@ -263,7 +263,7 @@ class Checker(CheckingContext):
         return right
 
     def conditional(self, e: Conditional) -> Type:
-        """The type both branches share."""
+        """The common type of both branches."""
         condition, then, otherwise = self.visit(e.condition), self.visit(e.then), self.visit(e.otherwise)
         if not self.strict:
             then, otherwise = scores.agree(self, (e.then, e.otherwise), (then, otherwise))
@@ -283,18 +283,18 @@ class Checker(CheckingContext):
         keys: Type | None = None
         values: Type | None = None
         for i, (key, value) in enumerate(e.entries):
-            found = self.visit(key)
-            if _depth(found) > _KEY_DEPTH:
-                found = self.report(key, "a map key must be a bool, an int, a uint or a string")
-            keys = self.join(keys, found)
+            key_type = self.visit(key)
+            if _depth(key_type) > _KEY_DEPTH:
+                key_type = self.report(key, "a map key must be a bool, an int, a uint or a string")
+            keys = self.join(keys, key_type)
             values = self.join(values, self._present(value, self.visit(value), i in e.optional))
         return MapType(keys or self.known.fresh(), values or self.known.fresh())
 
-    def _present(self, e: Expr, found: Type, optional: bool) -> Type:
-        """The type of an element, without the optional around it when it was written with `?`."""
+    def _present(self, e: Expr, type_: Type, optional: bool) -> Type:
+        """The type of an element; for one written with `?`, the type inside its optional."""
         if not optional:
-            return found
-        resolved = self.known.resolve(found)
+            return type_
+        resolved = self.known.resolve(type_)
         if isinstance(resolved, OptionalType):
             return resolved.value
         if resolved in (DYN, ERROR):
@@ -302,14 +302,14 @@ class Checker(CheckingContext):
         return self.report(e, f"`?` needs an optional value, found `{resolved}`")
 
     def message(self, e: MessageLiteral) -> Type:
-        """Messages do not exist here."""
+        """Report a message literal, since messages are not supported."""
         for _, value in e.fields:
             self.visit(value)
         return self.report(e, f"`{e.type_name}` is not a type that can be built; messages are not supported")
 
 
 def _bare_words(e: Expr) -> Iterator[Name]:
-    """The identifiers that stand for a whole value of `e`, or of the list that `e` is."""
+    """Yield the identifiers that are a whole value of `e`: its own, of a branch or of a list element."""
     match e:
         case Name():
             yield e
@@ -322,7 +322,7 @@ def _bare_words(e: Expr) -> Iterator[Name]:
 
 
 def _depth(t: Type) -> int:
-    """How deep a type nests, counted no further than matters."""
+    """The nesting depth of a type, counted up to just beyond `_KEY_DEPTH`."""
     depth, layer = 0, [t]
     while layer and depth <= _KEY_DEPTH:
         depth, layer = depth + 1, [p for inner in layer for p in inner.params]

@@ -1,4 +1,4 @@
-"""What is known while one expression is checked, and where its mistakes go: what every part of the checker shares."""
+"""The state of one check, shared by the modules of the checker: names, types and mistakes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rulewright.expression.unify import Substitution, most_general
 
 
 class CheckingContext(ABC):
-    """The state of one check; `visit` gives the type of a node, which may still hold unknowns."""
+    """The state of one check; `visit` returns the type of a node, which may still contain unknown types."""
 
     def __init__(self, text: str, environment: Environment) -> None:
         self.text = text
@@ -29,7 +29,7 @@ class CheckingContext(ABC):
         self.scores: set[int] = set()
         self.doubles: set[int] = set()
         self.types: dict[int, Type] = {}
-        self.compared: dict[int, EnumType | None] = {}  # bare words right of a comparison, with the enum they meet
+        self.compared: dict[int, EnumType | None] = {}  # bare words right of a comparison, with the enum compared
 
     @abstractmethod
     def visit(self, e: Expr) -> Type:
@@ -38,7 +38,7 @@ class CheckingContext(ABC):
     def report(
         self, e: Expr, message: str, help: str | None = None, *, whole: bool = False, reason: Reason = Reason.OTHER
     ) -> Type:
-        """Record a mistake about `e`."""
+        """Record a mistake about `e`; returns ERROR."""
         self.mistakes.append(mistake(self.text, e, message, help, whole=whole, reason=reason))
         return ERROR
 
@@ -50,7 +50,7 @@ class CheckingContext(ABC):
         return None
 
     def qualified(self, e: Expr) -> tuple[str, bool] | None:
-        """The dotted name that `e` spells, unless its root is a bound variable."""
+        """The dotted name that `e` is and whether it is absolute; None for others and if the root is bound."""
         parts: list[str] = []
         while isinstance(e, Select) and not e.optional:
             parts.append(e.field)
@@ -59,11 +59,11 @@ class CheckingContext(ABC):
             return None
         return ".".join((e.name, *reversed(parts))), e.absolute
 
-    def join(self, before: Type | None, found: Type) -> Type:
-        """The type of a list or map that holds both."""
-        if before is None:
-            return found
-        return most_general(before, found) if self.known.fits(before, found) else DYN
+    def join(self, current: Type | None, new: Type) -> Type:
+        """The common element type of a list or map with elements of both types; `current` may be None."""
+        if current is None:
+            return new
+        return most_general(current, new) if self.known.fits(current, new) else DYN
 
     def no_member(self, e: Expr, word: str, enum: EnumType) -> Type:
         """Report that `word` is not a member of `enum`."""
@@ -71,7 +71,7 @@ class CheckingContext(ABC):
         return self.report(e, message, did_you_mean(word, enum.members), reason=Reason.UNKNOWN_VALUE)
 
     def conform(self, e: Expr, enum: EnumType) -> None:
-        """Report every text or constant in `e` that can't be a value of `enum`; in a map its keys are meant."""
+        """Report every text or constant in `e` that isn't a member of `enum`; of a map, the keys are checked."""
         match e:
             case Literal(value=str() as word) if word not in enum.members:
                 self.no_member(e, word, enum)

@@ -1,4 +1,4 @@
-"""The texts that an expression compares a field with."""
+"""Finds the text literals that an expression compares a field with."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rulewright.expression.nodes import NOWHERE, Binary, Expr, ListLiteral, Lite
 
 
 def texts_compared(part: Expr, names: Callable[[Expr], bool]) -> Iterator[Literal]:
-    """The text literals that `part`, one operator, compares something with for which `names` holds: by `==`, `!=`, or
-    `in` a list of literals."""
+    """Yield the text literals that the operator `part` compares with an operand for which `names` holds: by `==`, `!=`
+    or `in` a list of literals."""
     if not isinstance(part, Binary):
         return
     if part.operator in ("==", "!="):
@@ -23,8 +23,8 @@ def texts_compared(part: Expr, names: Callable[[Expr], bool]) -> Iterator[Litera
 
 
 def texts_sought(part: Expr, names: Callable[[Expr], bool]) -> Iterator[Literal]:
-    """The text literals that `part` looks for in a list for which `names` holds: `'x' in list`, or in what a macro asks
-    of each of its texts (`list.exists(x, x == 'x')`)."""
+    """Yield the text literals that `part` searches for in a list for which `names` holds: by `'x' in list`, or by a
+    comparison in a macro over the list (`list.exists(x, x == 'x')`)."""
     if isinstance(part, Binary) and part.operator == "in" and names(part.right) and _is_text(part.left):
         yield part.left
     if isinstance(part, Macro) and names(part.target) and len(part.variables) == 1:

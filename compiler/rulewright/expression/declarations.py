@@ -1,4 +1,4 @@
-"""Which functions an expression may call: signatures as data.
+"""The functions that an expression may call, with their signatures as data.
 
 `string.(string) -> bool` is a method, `(int, int) -> int` a function.
 """
@@ -19,8 +19,8 @@ _SIGNATURE: Final = re.compile(r"(?:(?P<target>.+)\.)?\((?P<arguments>.*)\) -> (
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One way to call a function. `arguments` begin with the target when it is a `method`; `generic` names the type
-    parameters, which every call finds anew."""
+    """One signature of a function. `arguments` start with the target of a `method`; `generic` names the type
+    parameters, which are inferred for every call."""
 
     arguments: tuple[Type, ...]
     result: Type
@@ -28,7 +28,7 @@ class Overload:
     generic: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """As it is written in a table of signatures."""
+        """The signature as in a table of signatures."""
         written = [str(a) for a in self.arguments]
         target = f"{written.pop(0)}." if self.method else ""
         return f"{target}({', '.join(written)}) -> {self.result}"
@@ -38,9 +38,9 @@ Functions: TypeAlias = Mapping[str, tuple[Overload, ...]]
 
 
 def overload(arguments: tuple[Type, ...], result: Type, method: bool = False) -> Overload:
-    """The overload with these types; finds its type parameters."""
-    found = dict.fromkeys(name for t in (*arguments, result) for name in parameters(t))
-    return Overload(arguments, result, method, tuple(found))
+    """The overload with these types and the type parameters in them."""
+    generic = dict.fromkeys(name for t in (*arguments, result) for name in parameters(t))
+    return Overload(arguments, result, method, tuple(generic))
 
 
 def parameters(t: Type) -> list[str]:
@@ -49,19 +49,19 @@ def parameters(t: Type) -> list[str]:
 
 
 def parse_signature(text: str) -> Overload:
-    """The overload written as `text`. Raises ValueError when it is none."""
-    found = _SIGNATURE.fullmatch(text.strip())
-    if found is None:
+    """The overload with the signature `text`. Raises ValueError if `text` is not a signature."""
+    match = _SIGNATURE.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"`{text}` is not a signature")
-    target, arguments = found["target"], found["arguments"]
+    target, arguments = match["target"], match["arguments"]
     types = [parse_type(a) for a in split(arguments)]
     if target:
         types.insert(0, parse_type(target))
-    return overload(tuple(types), parse_type(found["result"]), bool(target))
+    return overload(tuple(types), parse_type(match["result"]), bool(target))
 
 
 def split(text: str) -> list[str]:
-    """The parts of `text` between commas that stand outside parentheses."""
+    """The parts of `text` between commas outside parentheses."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -73,14 +73,14 @@ def split(text: str) -> list[str]:
 
 
 def table(rows: Mapping[str, str]) -> dict[str, tuple[Overload, ...]]:
-    """The functions of a table: a name, and its signatures separated by `|`."""
+    """The functions of a table that maps a name to signatures separated by `|`."""
     return {name: tuple(parse_signature(s) for s in text.split("|")) for name, text in rows.items()}
 
 
-# What every CEL expression has. Source: CEL language definition, "List of Standard Definitions"; the optional syntax is
+# The functions of plain CEL. Source: CEL language definition, "List of Standard Definitions"; the optional syntax is
 # cel-go's.
 def _each(pattern: str, names: str) -> str:
-    """`pattern` once for every name, in place of `@`."""
+    """`pattern` once for every name, with `@` replaced by it."""
     return " | ".join(pattern.replace("@", name) for name in names.split())
 
 
@@ -241,11 +241,11 @@ LISTS: Final[Functions] = table(
     }
 )
 
-# What the profile adds: mixed arithmetic, exact scores, statistics that are absent where they have no value.
+# The additions of the profile: mixed arithmetic, exact scores, and statistics that are absent without a value.
 
 
 def _joined(left: str, right: str) -> str:
-    """The type two different numbers meet in."""
+    """The common type of two number types."""
     return "score" if "score" in (left, right) else "double" if "double" in (left, right) else "int"
 
 
@@ -305,7 +305,7 @@ PROFILE: Final[Functions] = table(
     }
 )
 
-# What checks ask of replies: phrases, lengths, similarity, personal data, JSON, and the tools that were called.
+# Functions about replies: phrases, lengths, similarity, personal data, JSON, and the tools that were called.
 _PHRASES: Final = "(string, list(string)) -> bool"
 _FOUND: Final = "(string) -> list(string)"
 _LIKE: Final = "(string, string) -> double"
@@ -354,7 +354,7 @@ def strict_functions() -> Functions:
 
 @cache
 def profile_functions() -> Functions:
-    """The functions of rule files: plain CEL and what the profile adds."""
+    """The functions of rule files: plain CEL and the additions of the profile."""
     return _merged(strict_functions(), PROFILE_OPERATORS, PROFILE, REPLIES)
 
 

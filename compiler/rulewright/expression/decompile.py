@@ -1,7 +1,7 @@
-"""The way back: from a program to the syntax a person would have written, so that any program can be printed.
+"""Decompiles a program to the syntax that a person would write, so that any program can be printed.
 
-Names of bound variables are not kept in programs; they come back as `x`, `y`, `z`. What lowering added by itself, such
-as reading a score, is left out.
+Programs don't contain the names of bound variables; they become `x`, `y`, `z`. Nodes that lowering added, such as the
+conversion to a score, are left out.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _MACROS: Final = {
     ("map_values", 2): "transformMap", ("map_entries", 2): "transformMapEntry",
     ("opt_map", 1): "optMap", ("opt_flat_map", 1): "optFlatMap", ("sort_by", 1): "sortBy",
 }  # fmt: skip
-# Where a function may be called both ways, these are written before their text, as the seed documents do.
+# Functions written as methods. Those left out can be called both ways; the seed documents write them as functions.
 _METHODS: Final = frozenset(
     name for name, overloads in profile_functions().items() if any(o.method for o in overloads)
 ) - {"size", "contains_ci", "substring_ci"}
 
 
 def decompile(program: Program) -> Expr:
-    """The syntax of `program`; lowering it again gives a program of the same meaning."""
+    """The syntax tree of `program`; lowering it again gives a program with the same meaning."""
     taken = {part for n in program.nodes if n.op == "name" for full, _ in n.value for part in full.split(".")}
     decompiler = _Decompiler(program.nodes, taken)
     return decompiler.expr(len(program.nodes) - 1)
@@ -57,7 +57,7 @@ class _Decompiler:
         self.taken = taken
 
     def expr(self, index: int) -> Expr:
-        """The syntax of one node."""
+        """The syntax tree of one node."""
         node = self.nodes[index]
         if node.op in _BY_OPERATION:
             return _BY_OPERATION[node.op](self, node)
@@ -66,7 +66,7 @@ class _Decompiler:
         return self.macro(node)
 
     def variable(self, slot: int) -> str:
-        """The name of a bound variable: the same for a slot, and none that the program reads."""
+        """The name of the variable bound in a slot, which differs from every name that the program reads."""
         name = _LETTERS[slot] if slot < len(_LETTERS) else f"x{slot}"
         while name in self.taken:
             name += "_"
@@ -138,7 +138,7 @@ class _Decompiler:
 
 
 def written(tagged: Sequence[Value]) -> Expr:
-    """The syntax of a tagged literal."""
+    """The syntax tree of a tagged literal."""
     tag, body = tagged[0], tagged[-1]
     match tag:
         case "list":
@@ -146,17 +146,17 @@ def written(tagged: Sequence[Value]) -> Expr:
         case "map":
             return MapLiteral(tuple([(written(k), written(v)) for k, v in body]), NOWHERE)
         case "optional":
-            return _called("optional.of", written(body[0])) if body else _called("optional.none")
+            return _call("optional.of", written(body[0])) if body else _call("optional.none")
         case "score":
             return _score(Fraction(body))
         case "type":
             return _dotted(body)
         case "timestamp":
-            return _called("timestamp", Literal(format_timestamp(literal_value(tagged)), NOWHERE))
+            return _call("timestamp", Literal(format_timestamp(literal_value(tagged)), NOWHERE))
         case "duration":
-            return _called("duration", Literal(format_duration(literal_value(tagged)), NOWHERE))
+            return _call("duration", Literal(format_duration(literal_value(tagged)), NOWHERE))
         case "double" if body in _NO_LITERAL:
-            return _called("double", Literal(body, NOWHERE))
+            return _call("double", Literal(body, NOWHERE))
         case "bytes":
             return Literal(base64.b64decode(body), NOWHERE)
     value = literal_value(tagged)
@@ -168,7 +168,7 @@ _NO_LITERAL: Final = frozenset(("NaN", "Infinity", "-Infinity"))
 
 
 def _score(value: Fraction) -> Expr:
-    """A score in decimals, or as a quotient when it has none."""
+    """A score as a decimal, or as a quotient if it has no finite decimal."""
     rest, power = value.denominator, 0
     for prime in (2, 5):
         count = 0
@@ -177,7 +177,7 @@ def _score(value: Fraction) -> Expr:
         power = max(power, count)
     if rest != 1:
         one, top, bottom = (Literal(n, NOWHERE, text=str(n)) for n in (1, value.numerator, value.denominator))
-        exact: Expr = _called("score", one)  # what lies between scores may leave their interval
+        exact: Expr = _call("score", one)  # an intermediate score may leave the interval
         if value.numerator != 1:
             exact = Binary("*", exact, top, NOWHERE)
         return Binary("/", exact, bottom, NOWHERE)
@@ -187,7 +187,7 @@ def _score(value: Fraction) -> Expr:
     return Literal(float(value), NOWHERE, text=text)
 
 
-def _called(name: str, *args: Expr) -> Expr:
+def _call(name: str, *args: Expr) -> Expr:
     namespace, _, function = name.rpartition(".")
     return Call(function, Name(namespace, NOWHERE) if namespace else None, args, NOWHERE)
 

@@ -1,4 +1,4 @@
-"""What an expression may name at its place: variables, functions, constants, and how names are looked up."""
+"""The names available to an expression: variables, functions, constants, and how they are looked up."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ TYPE_NAMES: Final[Mapping[str, Type]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The names of one place.
+    """The names available to the expressions of one key.
 
-    `variables` may have dotted names. `functions` come on top of the libraries of the `dialect`. Members of `enums`,
-    and of every enum found inside a variable's type, are constants, written as bare words. `hints` explain a name that
-    does not exist here: `{"pair": "`pair` exists only where `paired_workflow` is enabled"}`. An abbreviation stands for
-    a qualified name, alone or before a dot: `{"Timestamp": "google.protobuf.Timestamp"}`.
+    `variables` may have dotted names. `functions` are added to the libraries of the `dialect`. Members of `enums`, and
+    of every enum inside a variable's type, are constants, written as bare words. `hints` are the help for names that
+    don't exist here: `{"pair": "`pair` exists only where `paired_workflow` is enabled"}`. An abbreviation is replaced
+    by a qualified name, alone or before a dot: `{"Timestamp": "google.protobuf.Timestamp"}`.
 
     An `open` environment is for exploration: an unknown root is `dyn`, and an unknown word with an upper-case letter on
     the right of a comparison is a constant. `lookups` are variables that may be written as a call: `v("name")` means
-    `v["name"]`. `validate` makes malformed literals of `matches`, `timestamp`, `duration` mistakes while checking.
+    `v["name"]`. With `validate` the checker reports malformed literals of `matches`, `timestamp` and `duration`.
     """
 
     variables: Mapping[str, Type] = field(default_factory=lambda: _NONE)
@@ -81,7 +81,7 @@ class Environment:
     resolved: dict[object, tuple[Type, ...]] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Derive once what every lookup needs."""
+        """Derive the tables that every lookup uses."""
         base = strict_functions() if self.strict else profile_functions()
         merged: dict[str, tuple[Overload, ...]] = dict(base)
         for name, own in self.functions.items():
@@ -93,15 +93,15 @@ class Environment:
 
     @property
     def strict(self) -> bool:
-        """Whether expressions here are plain CEL."""
+        """Whether expressions are plain CEL."""
         return self.dialect is Dialect.STRICT
 
     def having(self, variables: Mapping[str, Type], enums: tuple[EnumType, ...] = ()) -> Environment:
-        """This environment with more variables and enums; the new ones win."""
+        """This environment with more variables and enums; the new ones take precedence."""
         return replace(self, variables={**self.variables, **variables}, enums=self.enums + enums)
 
     def candidates(self, name: str, absolute: bool = False) -> Iterator[str]:
-        """The full names `name` may stand for, most qualified first (CEL language definition, "Name Resolution")."""
+        """Yield the full names that `name` may mean, the most qualified first (CEL definition, "Name Resolution")."""
         first, dot, rest = name.partition(".")
         if first in self.abbreviations:
             yield f"{self.abbreviations[first]}{dot}{rest}"
@@ -115,22 +115,22 @@ class Environment:
     def variable(self, name: str, absolute: bool = False) -> tuple[str, Type] | None:
         """The full name and the type of the variable or type `name`, or None."""
         for candidate in self.candidates(name, absolute):
-            found = self.variables.get(candidate) or TYPE_NAMES.get(candidate)
-            if found is not None:
-                return candidate, found
+            type_ = self.variables.get(candidate) or TYPE_NAMES.get(candidate)
+            if type_ is not None:
+                return candidate, type_
         return None
 
     def function(self, name: str, absolute: bool = False) -> tuple[str, tuple[Overload, ...]] | None:
         """The full name and the overloads of the function `name`, or None."""
         for candidate in self.candidates(name, absolute):
-            found = self.overloads.get(candidate)
-            if found is not None:
-                return candidate, found
+            overloads = self.overloads.get(candidate)
+            if overloads is not None:
+                return candidate, overloads
         return None
 
 
 def enums_in(t: Type) -> Iterator[EnumType]:
-    """Every enum inside `t`, record fields included."""
+    """Yield every enum inside `t`, including record fields."""
     pending, seen = [t], set[int]()
     while pending:
         here = pending.pop()

@@ -1,4 +1,4 @@
-"""Expands macros: which calls are one, and what they must look like (cel-go's expanders set the rules)."""
+"""Expands macros: which calls are macros, and the form they must have, by the rules of cel-go's expanders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rulewright.expression.nodes import Call, Expr, Has, Macro, Name, Select, Te
 
 
 class _Shape(NamedTuple):
-    """A macro of a given name and number of arguments: the node's kind and how many names come first."""
+    """A macro with a certain name and number of arguments: the node's kind and the number of leading names."""
 
     kind: str
     variables: int
@@ -41,25 +41,25 @@ ACCUMULATOR = "__result__"
 
 
 class Misuse(NamedTuple):
-    """What is wrong with a call that has the name and the number of arguments of a macro, and where."""
+    """The mistake in a call with the name and number of arguments of a macro: a message and its span."""
 
     message: str
     span: TextSpan
 
 
 def expand(call: Call) -> Expr:
-    """The macro that `call` writes, or `call` itself where it is none, or one written wrongly."""
-    found = _read(call)
-    return call if isinstance(found, Misuse) else found
+    """The macro that `call` is, or `call` itself if it is not a macro or a misused one."""
+    result = _expanded(call)
+    return call if isinstance(result, Misuse) else result
 
 
 def misuse(call: Call) -> Misuse | None:
-    """What is wrong with a call that was not expanded; None where it is not a macro."""
-    found = _read(call)
-    return found if isinstance(found, Misuse) else None
+    """The mistake in a call that was not expanded; None if it is not a macro."""
+    result = _expanded(call)
+    return result if isinstance(result, Misuse) else None
 
 
-def _read(call: Call) -> Expr | Misuse:
+def _expanded(call: Call) -> Expr | Misuse:
     target, arguments = call.target, call.args
     if target is None:
         return _has(call) if call.function == "has" and len(arguments) == 1 and not call.absolute else call
@@ -69,9 +69,9 @@ def _read(call: Call) -> Expr | Misuse:
     if shape is None:
         return call
     names = arguments[: shape.variables]
-    wrong = _misnamed(call, shape, names)
-    if wrong is not None:
-        return wrong
+    error = _misnamed(call, shape, names)
+    if error is not None:
+        return error
     variables = [name for name in names if isinstance(name, Name)]
     spans = tuple(name.span for name in variables)
     bodies = arguments[shape.variables :]
@@ -93,7 +93,7 @@ def _bind(call: Call) -> Expr | Misuse:
 
 
 def _misnamed(call: Call, shape: _Shape, names: tuple[Expr, ...]) -> Misuse | None:
-    """What is wrong with the names of a macro's elements, if anything is."""
+    """The mistake in the names of a macro's elements, or None."""
     before = ""
     for name in names:
         if not _is_simple(name):

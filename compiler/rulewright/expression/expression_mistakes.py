@@ -1,4 +1,4 @@
-"""The mistakes of one expression, collected while it is read."""
+"""Collects the mistakes of one expression while it is parsed."""
 
 from __future__ import annotations
 
@@ -6,67 +6,70 @@ import re
 
 from rulewright.errors import ExpressionError, ExpressionMistake
 
-MOST = 30  # mistakes told at once; cel-go gives up there, too
+MAX_MISTAKES = 30  # reported for one text; cel-go stops there, too
+
+
 UNCLOSED = "the string is never closed"
-_TORN = (UNCLOSED, " closes nothing", " is never closed")
+_UNCLOSED_ENDINGS = (UNCLOSED, " closes nothing", " is never closed")
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _WORD_BEFORE = re.compile(r"(?<!\w)(?!(?:and|or|in|not)\s*$)\w+\s*$")
-_TEXT_GOES_ON = re.compile(r"\s*(?!(?:and|or|in)\b)[\w\"']")
+_TEXT_AFTER = re.compile(r"\s*(?!(?:and|or|in)\b)[\w\"']")
 
 
-def _swallowing(text: str) -> int | None:
-    """Where a string begins that has taken in what is none: a word stands right before it, or a text right behind."""
-    for each in _STRING.finditer(text):
-        if _WORD_BEFORE.search(text[: each.start()]) or _TEXT_GOES_ON.match(text, each.end()):
-            return each.start()
+def _overlong_string_start(text: str) -> int | None:
+    """The start of a string that extends too far: a word directly before it or text directly after it shows this."""
+    for match in _STRING.finditer(text):
+        if _WORD_BEFORE.search(text[: match.start()]) or _TEXT_AFTER.match(text, match.end()):
+            return match.start()
     return None
 
 
 class Mistakes:
-    """Collects the mistakes of one text."""
+    """The mistakes found in one text, by their start."""
 
-    __slots__ = ("found", "text")
+    __slots__ = ("by_start", "text")
 
     def __init__(self, text: str) -> None:
-        """Collect for `text`."""
+        """Start without mistakes in `text`."""
         self.text = text
-        self.found: dict[int, ExpressionMistake] = {}
+        self.by_start: dict[int, ExpressionMistake] = {}
 
     @property
     def full(self) -> bool:
-        """Whether no more are told."""
-        return len(self.found) >= MOST
+        """Whether the maximum number of mistakes is reached."""
+        return len(self.by_start) >= MAX_MISTAKES
 
     def add(self, message: str, start: int, end: int, help: str | None = None) -> None:
-        """Note one mistake; the first one told about a place is kept."""
-        if start in self.found or self.full:
+        """Add one mistake; of several with the same start the first is kept."""
+        if start in self.by_start or self.full:
             return
         line = self.text.count("\n", 0, start) + 1
         column = start - self.text.rfind("\n", 0, start)
-        self.found[start] = ExpressionMistake(message, start, max(start, end), line, column, help)
+        self.by_start[start] = ExpressionMistake(message, start, max(start, end), line, column, help)
 
     def without_echoes(self) -> Mistakes:
-        """The same, but quotes or a bracket that nothing closes alone: what they tear apart makes no sense either. Nor
-        is an operator missing beside a character that stands in its place."""
-        for start in [start for start, each in self.found.items() if self._is_beside_another(each)]:
-            del self.found[start]
-        found = list(self.found.values())
-        if len(found) < 2 or not (torn := [each for each in found if each.message.endswith(_TORN)]):
+        """The mistakes without those that follow from another. If a quote or bracket is unclosed, only that is left,
+        since the rest of the text is misread; an operator isn't missing directly after another mistake."""
+        for start in [start for start, each in self.by_start.items() if self._follows_another(each)]:
+            del self.by_start[start]
+        mistakes = list(self.by_start.values())
+        unclosed = [each for each in mistakes if each.message.endswith(_UNCLOSED_ENDINGS)]
+        if len(mistakes) < 2 or not unclosed:
             return self
-        alone = Mistakes(self.text)
-        first = torn[0]
+        only = Mistakes(self.text)
+        first = unclosed[0]
         start, end = first.start, first.end
-        if first.message == UNCLOSED and (opened := _swallowing(self.text)) is not None:
+        if first.message == UNCLOSED and (opened := _overlong_string_start(self.text)) is not None:
             start, end = opened, opened + 1
-        alone.add(first.message, start, end, first.help)
-        return alone
+        only.add(first.message, start, end, first.help)
+        return only
 
-    def _is_beside_another(self, mistake: ExpressionMistake) -> bool:
-        """Whether an operator is said to be missing right behind another mistake."""
-        ends = [each.end for each in self.found.values() if each is not mistake and each.end <= mistake.start]
-        is_beside = any(not self.text[end : mistake.start].strip() for end in ends)
-        return is_beside and mistake.message.startswith(("an operator is missing", "a value is missing between"))
+    def _follows_another(self, mistake: ExpressionMistake) -> bool:
+        """Whether the mistake is a missing operator directly after another mistake."""
+        ends = [each.end for each in self.by_start.values() if each is not mistake and each.end <= mistake.start]
+        is_next = any(not self.text[end : mistake.start].strip() for end in ends)
+        return is_next and mistake.message.startswith(("an operator is missing", "a value is missing between"))
 
     def error(self) -> ExpressionError:
-        """Everything noted, in source order."""
-        return ExpressionError(self.text, [self.found[start] for start in sorted(self.found)])
+        """The error with all mistakes, in source order."""
+        return ExpressionError(self.text, [self.by_start[start] for start in sorted(self.by_start)])

@@ -1,7 +1,7 @@
 """Lark's parser of expressions, from the LALR(1) tables that are shipped with the grammar.
 
-Lark computes the tables from `expression.lark`, `memo_serialize` turns them into plain data, and `Lark.load` takes this
-back. `python -m rulewright.expression.grammar` writes it after a change of the grammar; a test holds the two together.
+Lark computes the tables from `expression.lark`, `memo_serialize` turns them into plain data, and `Lark.load` reads this
+data. Run `python -m rulewright.expression.grammar` after a change of the grammar; a test compares tables and grammar.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from rulewright.expression.ast_builder import AstBuilder
 from rulewright.expression.lexer import ExpressionLexer
 from rulewright_runtime.values import Value
 
-_SHIFT: Final = 0  # how memo_serialize writes that a symbol is shifted; what follows is the next state
+_SHIFT: Final = 0  # the action by which memo_serialize encodes a shift; the next state follows
 
 
 @cache
 def expression_parser(macros: bool = True) -> Lark:
-    """The parser, which gives syntax trees; without `macros` a macro is an ordinary call."""
+    """The parser, which returns syntax trees; without `macros` a macro is an ordinary call."""
     tables: dict[str, Value] = rulewright_grammar.grammar_tables()
     data = tables["data"]
     data["options"] |= {"lexer": ExpressionLexer, "transformer": AstBuilder(macros)}
@@ -34,15 +34,15 @@ def expression_parser(macros: bool = True) -> Lark:
 
 
 def _numbered(rows: dict[str, Value]) -> dict[int, Value]:
-    """Rows by their number, which JSON can only write as a text."""
+    """The rows by number, which is a string in JSON."""
     return {int(number): row for number, row in rows.items()}
 
 
 def tables() -> dict[str, object]:
-    """The tables that Lark computes of the grammar's text, as data: the same grammar gives the same bytes."""
+    """The tables that Lark computes from the grammar, as plain data: the same grammar gives the same bytes."""
     text = rulewright_grammar.grammar_text()
-    made = Lark(text, parser="lalr", lexer=ExpressionLexer, keep_all_tokens=True)
-    data, memo = made.memo_serialize([TerminalDef, Rule])
+    parser = Lark(text, parser="lalr", lexer=ExpressionLexer, keep_all_tokens=True)
+    data, memo = parser.memo_serialize([TerminalDef, Rule])
     del data["options"]["lexer"], data["parser"]["lexer_conf"]["lexer_type"]
     table = data["parser"]["parser"]
     names, (start,), (end,) = table["tokens"], table["start_states"].values(), table["end_states"].values()
@@ -56,7 +56,7 @@ def tables() -> dict[str, object]:
 
 
 def _in_order_of_reach(rows: dict[int, dict[str, Value]], start: int) -> dict[int, int]:
-    """New numbers for the states, by walking from `start`: Lark's own differ from run to run."""
+    """New state numbers in the order of a walk from `start`, since Lark's own differ from run to run."""
     order = {start: 0}
     queue = [start]
     for state in queue:
@@ -72,7 +72,7 @@ def _renumbered(row: dict[str, Value], order: dict[int, int]) -> dict[str, objec
 
 
 def dumps(tables: dict[str, Value]) -> str:
-    """The tables as JSON, one rule and one state a line, so that a change of the grammar reads well in a diff."""
+    """The tables as JSON, with one line for each rule and state, so that diffs are readable."""
     parts = [f'"data": {json.dumps(tables["data"])}']
     for key in ("memo", "states"):
         rows = [f'"{number}": {json.dumps(row, separators=(",", ":"))}' for number, row in tables[key].items()]

@@ -1,4 +1,4 @@
-"""Splits the text of an expression into Lark's tokens; the word operators of the profile are told from names here."""
+"""Splits the text of an expression into Lark's tokens, and tells the word operators of the profile from names."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _LITERALS: Final = frozenset((*_WORDS, *_READ))
 
 
 class ExpressionText:
-    """What the parser is given: a text, how to read it, where to tell mistakes, and how deeply brackets may nest. The
-    lexer adds its tokens, the end included."""
+    """The input of the parser: a text, its dialect, the collected mistakes and the allowed depth of brackets. The lexer
+    adds the tokens, including the end."""
 
     __slots__ = ("depth", "dialect", "mistakes", "text", "tokens")
 
@@ -60,7 +60,7 @@ class ExpressionText:
 
 
 class ExpressionLexer(Lexer):
-    """Lark's lexer of expressions, made of the patterns of the grammar."""
+    """The lexer that Lark calls, built from the grammar's terminals."""
 
     def __init__(self, conf: LexerConf) -> None:
         """Compile one pattern for all terminals."""
@@ -68,7 +68,7 @@ class ExpressionLexer(Lexer):
         fixed = {str(pattern.value): name for name, pattern in patterns.items() if pattern.type == "str"}
         blank = patterns["BLANK"].to_regexp()
         named = {kind: patterns[kind].to_regexp() for kind in ("STRING", "IDENT", "DOUBLE", "UINT", "INT", "QUOTED")}
-        named["STRING"] = f"[bB]?{named['STRING']}"  # bytes, too: compiled once, they start a third faster
+        named["STRING"] = f"[bB]?{named['STRING']}"  # bytes, too: with one pattern for both, start-up is a third faster
         groups = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in named.items())
         self._signs = {text: kind for text, kind in fixed.items() if not text.isalpha()}
         self._words = {text: kind for text, kind in fixed.items() if text.isalpha() and text not in _PROFILE_WORDS}
@@ -77,31 +77,31 @@ class ExpressionLexer(Lexer):
         self._colon_next = re.compile(rf"(?:{blank})*+:")
 
     def lex(self, data: ExpressionText) -> Iterator[Token]:  # type: ignore[override]  # Lark's interface for input of any type
-        """The tokens but for the end, which Lark adds. Raises ExpressionError where brackets nest too deeply."""
+        """Yield the tokens except the end, which Lark adds. Raises ExpressionError if brackets nest too deeply."""
         data.tokens = self.tokens(data)
         _refuse_deep_brackets(data)
         return iter(data.tokens[:-1])
 
     def tokens(self, source: ExpressionText) -> list[Token]:
-        """The tokens of a text, the last one being the end; anything else is added to the source's mistakes and left
-        out. The value of a literal's token is its node.
+        """The tokens of a text, the end last. Characters that are not part of a token are added to the source's
+        mistakes. The value of a literal's token is its node.
 
-        A literal that means nothing sound still gives its token, so that the rest of the text can be judged.
+        An invalid literal still gives a token, so that the rest of the text can be checked.
         """
-        text, found = source.text, list[Token]()
+        text, tokens = source.text, list[Token]()
         profile = source.dialect is Dialect.PROFILE
         position = 0
         while True:
             match = self._token.match(text, position)
-            assert match is not None  # the last alternatives take anything
+            assert match is not None  # the last alternatives match anything
             kind = match.lastgroup
             assert kind is not None
             start, position = match.span(kind)
             if kind == "END":
-                found.append(token(END, "", start, start))
-                return found
+                tokens.append(token(END, "", start, start))
+                return tokens
             if kind == "BAD":
-                position = self._skip(text, start, found, source.mistakes)
+                position = self._skip(text, start, tokens, source.mistakes)
                 continue
             written = match[kind]
             if kind == "SIGN":
@@ -109,51 +109,51 @@ class ExpressionLexer(Lexer):
             elif kind == "IDENT":
                 if written in self._words:
                     kind = self._words[written]
-                elif profile and written in _PROFILE_WORDS and not self._is_name(text, position, found):
+                elif profile and written in _PROFILE_WORDS and not self._is_name(text, position, tokens):
                     kind = _PROFILE_WORDS[written]
             elif kind in _READ:
-                kind, written, start = _exactly(kind, written, start, found)
-            made = token(kind, written, start, position)
+                kind, written, start = _literal_parts(kind, written, start, tokens)
+            current = token(kind, written, start, position)
             if kind in _LITERALS:
-                made.value = _literal(made, source.mistakes)
-            found.append(made)
+                current.value = _literal(current, source.mistakes)
+            tokens.append(current)
 
     def _is_name(self, text: str, end: int, before: list[Token]) -> bool:
-        """Whether the word that ends at `end` is a name although the profile has an operator of that spelling: after a
-        dot, as a map's key, as a message's field."""
+        """Whether the word that ends at `end` is a name, although it is spelt as an operator of the profile: after a
+        dot, as a map key or as a message field."""
         marked = len(before) > 1 and before[-1].type == "QUESTION"
         last = before[-2 if marked else -1].type if before else ""
         if last == "DOT":
             return True
         return last in ("LBRACE", "COMMA") and self._colon_next.match(text, end) is not None
 
-    def _skip(self, text: str, start: int, found: list[Token], mistakes: Mistakes) -> int:
-        """Report the character at `start` and give where to go on; a sign meant for an operator becomes it."""
+    def _skip(self, text: str, start: int, tokens: list[Token], mistakes: Mistakes) -> int:
+        """Report the character at `start` and return its end; a sign that means an operator becomes its token."""
         if text[start] in "\"'":
-            return _skip_unclosed(text, start, found, mistakes)
+            return _skip_unclosed(text, start, tokens, mistakes)
         end, sign, message, help = explain_character(text, start)
         mistakes.add(message, start, end, help)
         if sign is not None:
-            found.append(token(self._signs[sign], sign, start, end))
+            tokens.append(token(self._signs[sign], sign, start, end))
         return end
 
 
 def token(kind: str, text: str, start: int, end: int) -> Token:
-    """A token of Lark's; offsets count code points."""
+    """A Lark token; offsets count code points."""
     return Token(kind, text, start, None, None, None, None, end)
 
 
-def _exactly(kind: str, written: str, start: int, found: list[Token]) -> tuple[str, str, int]:
-    """Kind, text and start of a literal: bytes are told from texts, and a number takes the sign before it."""
+def _literal_parts(kind: str, written: str, start: int, tokens: list[Token]) -> tuple[str, str, int]:
+    """Kind, text and start of a literal: `b` makes a string bytes, and a number includes the sign before it."""
     if kind == "STRING" and written[0] in "bB":
         return "BYTES", written, start
-    if kind in ("INT", "DOUBLE") and found and found[-1].type == "MINUS" and _is_sign(found):
-        return kind, f"-{written}", start_of(found.pop())
+    if kind in ("INT", "DOUBLE") and tokens and tokens[-1].type == "MINUS" and _is_sign(tokens):
+        return kind, f"-{written}", start_of(tokens.pop())
     return kind, written, start
 
 
 def _is_sign(before: list[Token]) -> bool:
-    """Whether the `-` that ends `before` is the sign of the number after it: alone, with nothing to subtract from."""
+    """Whether the `-` at the end of `before` is the sign of the next number: alone, and not a subtraction."""
     if len(before) == 1:
         return True
     if before[-2].type in OPERAND_ENDS:
@@ -161,42 +161,42 @@ def _is_sign(before: list[Token]) -> bool:
     return before[-2].type != "MINUS" or (len(before) > 2 and before[-3].type in OPERAND_ENDS)
 
 
-def _literal(found: Token, mistakes: Mistakes) -> Literal:
-    """The node of a literal, a number with its author's spelling."""
-    start, end = start_of(found), end_of(found)
+def _literal(literal_token: Token, mistakes: Mistakes) -> Literal:
+    """The node of a literal; of a number with the author's spelling."""
+    start, end = start_of(literal_token), end_of(literal_token)
     span = TextSpan(start, end, start)
-    if found.type in _WORDS:
-        return Literal(_WORDS[found.type], span)
+    if literal_token.type in _WORDS:
+        return Literal(_WORDS[literal_token.type], span)
     try:
-        value = _READ[found.type](str(found))
+        value = _READ[literal_token.type](str(literal_token))
     except literals.LiteralError as error:
-        at = _where_lexing_fails(mistakes.text, start) if error.lexical else start
+        at = _strict_error_position(mistakes.text, start) if error.lexical else start
         mistakes.add(error.message, at, end, error.help)
-        value = _PLACEHOLDERS[found.type]
-    return Literal(value, span, str(found) if found.type in _NUMBERS else None)
+        value = _PLACEHOLDERS[literal_token.type]
+    return Literal(value, span, str(literal_token) if literal_token.type in _NUMBERS else None)
 
 
-def _where_lexing_fails(text: str, start: int) -> int:
-    """Where a strict lexer gives up: to it a prefix is a name, and the first two of three quotes an empty string."""
+def _strict_error_position(text: str, start: int) -> int:
+    """Where a strict lexer fails: it reads a prefix as a name, and the first two of three quotes as an empty string."""
     quote = start
     while text[quote] not in "\"'":
         quote += 1
     return quote + (2 if text[quote : quote + 3] in _TRIPLE else 0)
 
 
-def _skip_unclosed(text: str, start: int, found: list[Token], mistakes: Mistakes) -> int:
-    """Report the string at `start` that never ends; what is left of the line is taken to be in it, or, where the quote
-    was the last of three, of the text. The prefix or the two quotes before it stand for the string."""
-    touching = bool(found) and found[-1].end_pos == start
-    triple = touching and found[-1].type in ("STRING", "BYTES") and text[start - 2 : start + 1] in _TRIPLE
+def _skip_unclosed(text: str, start: int, tokens: list[Token], mistakes: Mistakes) -> int:
+    """Report the unclosed string at `start` and return its end: the end of the line or, if the quote is the last of
+    three, of the text. A prefix or the two quotes before it are its token, else a placeholder is added."""
+    touching = bool(tokens) and tokens[-1].end_pos == start
+    triple = touching and tokens[-1].type in ("STRING", "BYTES") and text[start - 2 : start + 1] in _TRIPLE
     line_end = _LINE_END.search(text, start)
     end = len(text) if triple or line_end is None else line_end.start()
     message, help = explain_unclosed(text[start] * 3 if triple else text[start])
     mistakes.add(message, start, end, help)
-    if not touching or found[-1].type not in ("STRING", "BYTES", "IDENT"):
-        made = token("STRING", "", start, end)
-        made.value = Literal("", TextSpan(start, end, start))
-        found.append(made)
+    if not touching or tokens[-1].type not in ("STRING", "BYTES", "IDENT"):
+        placeholder = token("STRING", "", start, end)
+        placeholder.value = Literal("", TextSpan(start, end, start))
+        tokens.append(placeholder)
     return end
 
 

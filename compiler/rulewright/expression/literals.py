@@ -1,4 +1,4 @@
-"""What a literal's text means: numbers within their range, strings and bytes without their escapes."""
+"""The values of literals: numbers within their range, strings and bytes with their escapes replaced."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ ESCAPES = {
     '"': '"', "'": "'", "\\": "\\", "?": "?", "`": "`",
 }  # fmt: skip
 _ESCAPE = re.compile(r"\\(?:[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|([\s\S]?))")
-_DIGITS = 20  # of the longest uint; a longer text is out of range without being read
+_DIGITS = 20  # of the longest uint; a longer text is out of range and not parsed
 
 
 class LiteralError(ValueError):
-    """A literal that says nothing sound; `lexical` where the text isn't even a literal, as with an unknown escape."""
+    """An invalid literal; `lexical` if the text isn't even a literal token, as with an unknown escape."""
 
     def __init__(self, message: str, help: str | None = None, *, lexical: bool = False) -> None:
-        """Keep the message's parts."""
+        """Store the message and its help."""
         super().__init__(message)
         self.message = message
         self.help = help
@@ -27,7 +27,7 @@ class LiteralError(ValueError):
 
 
 def integer(text: str) -> int:
-    """The int64 that `text` writes, in decimal or after `0x`, with a sign or without."""
+    """The int64 of a decimal or `0x` literal, with or without a sign. Raises LiteralError out of range."""
     value = _whole(text)
     if value is None or not INT_MIN <= value <= INT_MAX:
         help = "an int lies between -9223372036854775808 and 9223372036854775807; a uint (`u`) goes up to twice that"
@@ -36,7 +36,7 @@ def integer(text: str) -> int:
 
 
 def unsigned(text: str) -> UInt:
-    """The uint64 that `text` writes, which ends in `u`."""
+    """The uint64 of a literal that ends in `u`. Raises LiteralError out of range."""
     value = _whole(text[:-1])
     if value is None or value > UINT_MAX:
         raise LiteralError(
@@ -53,7 +53,7 @@ def _whole(text: str) -> int | None:
 
 
 def double(text: str) -> float:
-    """The nearest double; a number too large for one is a mistake."""
+    """The nearest double. Raises LiteralError for a number that is too large."""
     value = float(text)
     if math.isinf(value):
         raise LiteralError(f"`{_short(text)}` is out of range for a double", "a double lies within ±1.8e308")
@@ -87,7 +87,7 @@ def bytes_(text: str) -> bytes:
 
 
 def _content(text: str) -> tuple[str, str]:
-    r"""The prefix in lower case, and what stands between the quotes; every line break is `\n` (cel-go, `unescape`)."""
+    r"""The prefix in lower case, and the text between the quotes; line breaks become `\n` (cel-go, `unescape`)."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     start = 0
@@ -101,7 +101,7 @@ def _character(match: re.Match[str]) -> str:
     two, four, eight, octal, one = match.groups()
     if one is not None:
         if one not in ESCAPES:
-            raise _unknown(match)
+            raise _unknown_escape(match)
         return ESCAPES[one]
     code = int(octal, 8) if octal else int(two or four or eight, 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
@@ -113,20 +113,20 @@ def _octets(match: re.Match[str]) -> bytes:
     two, four, eight, octal, _one = match.groups()
     if four or eight:
         help = r"write the character itself, or its bytes, as in `\xc3\xa9`"
-        raise LiteralError(f"`{match[0]}` has no place in bytes", help)
+        raise LiteralError(f"`{match[0]}` is not allowed in bytes", help)
     return bytes([int(two, 16) if two else int(octal, 8)]) if two or octal else _character(match).encode()
 
 
-def _unknown(match: re.Match[str]) -> LiteralError:
-    what = match[1 - 1] + match.string[match.end() : match.end() + 1] if match[0] == "\\" else match[0]
+def _unknown_escape(match: re.Match[str]) -> LiteralError:
+    escape = match[1 - 1] + match.string[match.end() : match.end() + 1] if match[0] == "\\" else match[0]
     help = r"write `\\` for a backslash, or put `r` before the string, as in r'\d+'"
-    if what[1:2] in ("x", "X"):
+    if escape[1:2] in ("x", "X"):
         help = r"`\x` takes two hexadecimal digits, as in `\x41`"
-    elif what[1:2] in ("u", "U"):
+    elif escape[1:2] in ("u", "U"):
         help = r"`\u` takes four hexadecimal digits and `\U` eight, as in `\u00e9`"
-    elif what[1:2].isdigit():
+    elif escape[1:2].isdigit():
         help = r"an octal escape has three digits up to `\377`, as in `\101`"
-    return LiteralError(f"`{what}` isn't an escape", help, lexical=True)
+    return LiteralError(f"`{escape}` isn't an escape", help, lexical=True)
 
 
 def _short(text: str) -> str:

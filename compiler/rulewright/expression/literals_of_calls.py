@@ -1,4 +1,4 @@
-"""Literal arguments that can't work: a malformed regular expression, timestamp, duration or format."""
+"""Checks literal arguments of calls: regular expressions, timestamps, durations and formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ANY_CLAUSE: Final = ("bool", "bytes", "double", "duration", "int", "null_type",
 
 
 def validate(c: CheckingContext, e: Call, name: str, given: Sequence[Type]) -> None:
-    """Report what is wrong with the literal arguments of a call that has a fitting overload."""
+    """Report invalid literal arguments of a call that has a matching overload."""
     if name == "format":
         _format(c, e)
     elif c.environment.validate and name in ("timestamp", "duration", "matches") and e.args:
@@ -35,7 +35,7 @@ def validate(c: CheckingContext, e: Call, name: str, given: Sequence[Type]) -> N
 
 
 def _try(c: CheckingContext, argument: Literal, name: str, text: str) -> None:
-    """Run the call on its literal: what it refuses now it would refuse every time."""
+    """Run the call on its literal: if it fails now, it would fail every time."""
     values = ["", text] if name == "matches" else [text]
     nodes = [Node("const", value=literal(v)) for v in values]
     try:
@@ -59,16 +59,16 @@ def _format(c: CheckingContext, e: Call) -> None:
             return
         item = arguments.items[used]
         used += 1
-        found = c.known.resolve(c.types[id(item)], final=True)
-        if not _formats(verb, found):
-            c.report(item, f"`%{verb}` can't format `{found}`; expected {_accepted(verb)}")
+        type_ = c.known.resolve(c.types[id(item)], final=True)
+        if not _formats(verb, type_):
+            c.report(item, f"`%{verb}` can't format `{type_}`; expected {_accepted(verb)}")
             return
     if used < len(arguments.items):
         c.report(e, f"the format uses {used} arguments, but there are {len(arguments.items)}")
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """The verbs of a format's clauses; a malformed clause comes as its whole text."""
+    """Yield the verbs of a format's clauses; of a malformed clause its whole text."""
     at = 0
     while (at := text.find("%", at)) >= 0:
         if text[at + 1 : at + 2] == "%":

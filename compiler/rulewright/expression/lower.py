@@ -1,4 +1,4 @@
-"""Turns a checked expression into the instruction set; what is constant is computed here, once."""
+"""Lowers a checked expression to the instruction set; constant parts are computed here, once."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _MACROS: Final = {
     "optMap": "opt_map", "optFlatMap": "opt_flat_map", "sortBy": "sort_by",
 }  # fmt: skip
 _FOLDED: Final = frozenset(("call", "index", "not", "and", "or"))
-VARIABLES: Final = "variables."  # what the variables of a decision table are called
+VARIABLES: Final = "variables."  # the prefix of a decision table's variables
 MAX_INLINED: Final = 10_000
-_FOLDED_TEXT: Final = 1000  # longer texts stay as the author wrote them
+_FOLDED_TEXT: Final = 1000  # characters; calls with longer results are not folded
 
 
 def lower(
@@ -47,7 +47,7 @@ def lower(
 ) -> Program:
     """The program of a checked expression.
 
-    With `fold` constant parts are computed now, unless they fail; with `score` the result is read as a score.
+    With `fold` constant parts are computed now, unless they fail; with `score` the result is converted to a score.
     """
     lowering = ExpressionLowering(environment, checked, fold)
     try:
@@ -58,7 +58,7 @@ def lower(
 
 
 def lower_unchecked(expr: Expr, source: str, environment: Environment) -> Program:
-    """The program of an expression nobody checked: names and functions are found when it runs."""
+    """The program of an unchecked expression: names and functions are resolved at run time."""
     lowering = ExpressionLowering(environment, None, False)
     try:
         lowering.value(expr)
@@ -69,7 +69,7 @@ def lower_unchecked(expr: Expr, source: str, environment: Environment) -> Progra
 
 @dataclass(frozen=True, slots=True)
 class Inlined:
-    """An expression that stands for a name, and what the names in it stand for."""
+    """The expression that replaces a name, with its environment and the expressions of the names in it."""
 
     environment: Environment
     checked: CheckedExpression
@@ -77,11 +77,11 @@ class Inlined:
 
 
 class ExpressionLowering:
-    """The nodes emitted so far, and the variables bound around the node being lowered: a slot is its depth.
+    """The nodes emitted so far, and the variables bound around the current node; a variable's slot is its depth.
 
-    Several expressions may go into one program: set `environment`, `checked` and `offset`, where the expression begins
-    in the program's source, then call `whole`. A variable called `variables.x` that is `bound` is read from its slot,
-    one that is `inlined` is computed where it is read.
+    Several expressions may be lowered into one program: set `environment`, `checked` and `offset`, the start of the
+    expression in the program's source, then call `whole`. A variable `variables.x` that is `bound` is read from its
+    slot; one that is `inlined` is computed where it is read.
     """
 
     def __init__(self, environment: Environment, checked: CheckedExpression | None, fold: bool) -> None:
@@ -94,13 +94,13 @@ class ExpressionLowering:
         self.inlined: Mapping[str, Inlined] = {}
 
     def whole(self, score: bool = False) -> int:
-        """Lower the expression that was `checked`; with `score` its result is read as a score."""
+        """Lower the `checked` expression; with `score` convert its result. Returns the index of the result."""
         assert self.checked is not None
         result = self.value(self.checked.expr)
         return self.emit("call", (result,), "score") if score else result
 
     def emit(self, op: str, args: tuple[int, ...] = (), value: object = None, e: Expr | None = None) -> int:
-        """Append a node, or the constant it computes; gives its index."""
+        """Append a node, or the constant it computes; returns its index."""
         if self.fold and op in _FOLDED and self._constant(args):
             folded = self._folded(op, args, value)
             if folded is not None:
@@ -111,7 +111,7 @@ class ExpressionLowering:
         return len(self.nodes) - 1
 
     def _constant(self, args: tuple[int, ...]) -> bool:
-        """Whether the last nodes are these arguments, all constants."""
+        """Whether these arguments are the last nodes, and all constants."""
         first = len(self.nodes) - len(args)
         return (
             bool(args)
@@ -120,26 +120,26 @@ class ExpressionLowering:
         )
 
     def _folded(self, op: str, args: tuple[int, ...], value: object) -> list[object] | None:
-        places = tuple(range(len(args)))
-        nodes = (*(self.nodes[a] for a in args), Node(op, places, value))
+        indices = tuple(range(len(args)))
+        nodes = (*(self.nodes[a] for a in args), Node(op, indices, value))
         try:
             result = prepare(Program(nodes, strict=self.environment.strict))({})
         except RuntimeFailure:
             return None
-        long = isinstance(result, (str, bytes)) and len(result) > _FOLDED_TEXT
-        if long or isinstance(result, (list, tuple, Mapping)):
+        too_long = isinstance(result, (str, bytes)) and len(result) > _FOLDED_TEXT
+        if too_long or isinstance(result, (list, tuple, Mapping)):
             return None
         return literal(result)
 
     def value(self, e: Expr) -> int:
-        """Lower `e`; where the environment says that it is a score, or holds scores, read it as such."""
+        """Lower `e`; convert it if its declared type is a score or contains scores. Returns its index."""
         index = _LOWER[type(e)](self, e)
         if self.checked is not None and isinstance(e, (Name, Select, Index)) and not self.environment.strict:
             index = self._read_scores(index, self.checked.type_of(e))
         return index
 
     def raw(self, e: Expr) -> int:
-        """Lower `e` to be looked into: what is found inside is read as a score there."""
+        """Lower `e` without conversion, since a part of it is read and converted there. Returns its index."""
         return _LOWER[type(e)](self, e)
 
     def _read_scores(self, index: int, t: Type) -> int:
@@ -189,15 +189,15 @@ class ExpressionLowering:
         return self.emit("name", (), [[full, []]], e)
 
     def _inline(self, variable: str) -> int:
-        """Lower the expression of a variable here; the names bound here mean nothing to it."""
-        before = self.environment, self.checked, self.inlined, self.bound
-        there = self.inlined[variable]
+        """Lower the expression of a variable here; it can't see the names bound here."""
+        outer = self.environment, self.checked, self.inlined, self.bound
+        inlined = self.inlined[variable]
         if len(self.nodes) > MAX_INLINED:
             raise PlanError(f"its variables, written out, take more than {MAX_INLINED} operations")
-        self.environment, self.checked, self.inlined = there.environment, there.checked, there.inlined
+        self.environment, self.checked, self.inlined = inlined.environment, inlined.checked, inlined.inlined
         self.bound = [""] * len(self.bound)
-        index = self.value(there.checked.expr)
-        self.environment, self.checked, self.inlined, self.bound = before
+        index = self.value(inlined.checked.expr)
+        self.environment, self.checked, self.inlined, self.bound = outer
         return index
 
     def _slot(self, name: str) -> int:
@@ -205,16 +205,16 @@ class ExpressionLowering:
         return len(self.bound) - 1 - self.bound[::-1].index(name)
 
     def _unresolved(self, e: Name, fields: list[str]) -> int:
-        """A dotted name to be found when it runs: the longest first, in each enclosing namespace."""
+        """A dotted name resolved at run time: the longest name first, in each enclosing namespace."""
         parts = [e.name, *fields]
         if ".".join(parts) in TYPE_NAMES and parts[0] not in self.environment.variables:
             return self.emit("const", (), ["type", ".".join(parts)], e)
-        tried = [
+        candidates = [
             [full, parts[count:]]
             for count in range(len(parts), 0, -1)
             for full in self.environment.candidates(".".join(parts[:count]), e.absolute)
         ]
-        return self.emit("name", (), tried, e)
+        return self.emit("name", (), candidates, e)
 
     def select(self, e: Select) -> int:
         if self.checked is not None and id(e) in self.checked.names:
@@ -247,10 +247,10 @@ class ExpressionLowering:
 
     def conditional(self, e: Conditional) -> int:
         condition = self.value(e.condition)
-        known = self.nodes[condition]
-        if self.fold and condition == len(self.nodes) - 1 and known.op == "const" and known.value[0] == "bool":
+        node = self.nodes[condition]
+        if self.fold and condition == len(self.nodes) - 1 and node.op == "const" and node.value[0] == "bool":
             self.nodes.pop()
-            return self.value(e.then if known.value[1] else e.otherwise)
+            return self.value(e.then if node.value[1] else e.otherwise)
         then = self.value(e.then)
         return self.emit("cond", (condition, then, self.value(e.otherwise)), None, e)
 
@@ -260,16 +260,16 @@ class ExpressionLowering:
         return self.emit("call", args, full, e)
 
     def _function(self, e: Call) -> tuple[str, Expr | None]:
-        """The full name of the function, and the target when it is a method."""
+        """The full name of the function, and the target of a method."""
         if self.checked is not None:
             full = self.checked.functions.get(id(e))
             return (e.function, e.target) if full is None else (full, None)
         root, fields = _path(e.target) if e.target is not None else (None, [])
         if e.target is None or (isinstance(root, Name) and root.name not in self.bound):
-            spelt = ".".join((*((root.name, *fields) if isinstance(root, Name) else ()), e.function))
-            found = self.environment.function(spelt, e.absolute)
-            if found is not None:
-                return found[0], None
+            qualified = ".".join((*((root.name, *fields) if isinstance(root, Name) else ()), e.function))
+            declared = self.environment.function(qualified, e.absolute)
+            if declared is not None:
+                return declared[0], None
         return e.function, e.target
 
     def list_literal(self, e: ListLiteral) -> int:
@@ -285,12 +285,12 @@ class ExpressionLowering:
         return self.emit("map", args, list(e.optional), e)
 
     def message(self, e: MessageLiteral) -> int:
-        """Reached only unchecked: a call of a function that does not exist."""
+        """An unchecked message literal, which becomes a call of an unknown function."""
         return self.emit("call", tuple([self.value(v) for _, v in e.fields]), e.type_name, e)
 
     def macro(self, e: Macro) -> int:
-        whole = e.kind in ("filter", "sortBy", "bind", "optMap", "optFlatMap")
-        target = self.value(e.target) if whole else self.raw(e.target)
+        converts_target = e.kind in ("filter", "sortBy", "bind", "optMap", "optFlatMap")
+        target = self.value(e.target) if converts_target else self.raw(e.target)
         slots = list(range(len(self.bound), len(self.bound) + len(e.variables)))
         self.bound += e.variables
         bodies = [self.value(b) for b in e.bodies]
@@ -299,12 +299,12 @@ class ExpressionLowering:
 
 
 def holds_scores(t: Type) -> bool:
-    """Whether values of type `t` are scores, or lists, maps or optionals of scores."""
+    """Whether `t` is a score, or a list, map or optional of scores."""
     return t == SCORE or (isinstance(t, (ListType, MapType, OptionalType)) and holds_scores(t.params[-1]))
 
 
 def _path(e: Expr) -> tuple[Expr, list[str]]:
-    """The root below a chain of plain selections, and the fields selected."""
+    """The root of a chain of plain selections, and the selected fields."""
     fields: list[str] = []
     while isinstance(e, Select) and not e.optional:
         fields.append(e.field)

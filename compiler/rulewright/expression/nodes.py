@@ -1,8 +1,8 @@
-"""The syntax of an expression: what the author wrote, with the span of every part.
+"""The syntax tree of an expression, with the span of every node.
 
-Offsets count code points of the expression's text. `start` and `end` cover the whole node; `at` is the place an error
-about the node points to: the operator, the `(` of a call, the `.` of a selection, the `[` of an index, else `start`.
-Two nodes are equal when they say the same thing, wherever they stand: spans do not take part in comparison.
+Offsets count code points of the expression's text. `start` and `end` cover the whole node; `at` is the offset that an
+error about the node points to: the operator, the `(` of a call, the `.` of a selection, the `[` of an index, else
+`start`. Comparison of nodes ignores their spans.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RESERVED: Final = frozenset(
         "namespace", "return", "var", "void", "while",
     )
 )  # fmt: skip
-PROFILE_NAMES: Final = frozenset(("loop",))  # reserved in CEL for no use of its own; workflows say `loop.iteration`
+PROFILE_NAMES: Final = frozenset(("loop",))  # reserved but not used by CEL; workflows use `loop.iteration`
 
 
 class Dialect(enum.StrEnum):
@@ -36,20 +36,20 @@ LiteralValue: TypeAlias = bool | int | UInt | float | str | bytes | None
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """Where a node stands in the text of an expression."""
+    """The span of a node in the text of an expression."""
 
     start: int
     end: int
     at: int
 
 
-NOWHERE: Final = TextSpan(0, 0, 0)  # of a node that nobody wrote
+NOWHERE: Final = TextSpan(0, 0, 0)  # the span of a node without source text
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """`null`, a bool, int, uint (`UInt`), double, string or bytes. `text` is the author's spelling of a number:
-    a `score` literal is exact in it."""
+    """`null`, a bool, int, uint (`UInt`), double, string or bytes. `text` is the author's spelling of a number, which
+    gives the exact value of a `score` literal."""
 
     value: LiteralValue
     span: TextSpan = dataclasses.field(compare=False)
@@ -126,7 +126,7 @@ class Unary:
 @dataclass(frozen=True, slots=True)
 class Binary:
     """A binary operator in its CEL spelling: `|| && == != < <= > >= in + - * / %`. `and`/`or` become `&&`/`||`.
-    Chains associate to the left, but those of `&&` and `||`, where grouping says nothing, are balanced trees."""
+    Chains associate to the left; those of `&&` and `||`, where grouping has no meaning, are balanced trees."""
 
     operator: str
     left: Expr
@@ -184,7 +184,7 @@ class Macro:
         o.optMap(x, t), o.optFlatMap(x, t)               target=o, variables=(x,), bodies=(t,)
         xs.sortBy(x, key)                                target=xs, variables=(x,), bodies=(key,)
 
-    `exists_one` is also spelt `existsOne`; the node says `exists_one`. `variable_spans` are where the names stand.
+    `exists_one` is also spelt `existsOne`; the node says `exists_one`. `variable_spans` are the spans of the names.
     """
 
     kind: str
@@ -207,7 +207,7 @@ Expr: TypeAlias = (
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The parts of `expr`, in the order written."""
+    """The child nodes of `expr`, in source order."""
     match expr:
         case Literal() | Name():
             return ()
@@ -232,7 +232,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """`expr` with each of its parts replaced by what `change` makes of it."""
+    """`expr` with each of its child nodes replaced by the result of `change`."""
     match expr:
         case Literal() | Name():
             return expr

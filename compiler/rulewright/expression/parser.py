@@ -1,6 +1,6 @@
-"""Turns the text of an expression into syntax nodes, or into every mistake that can soundly be told apart.
+"""Parses the text of an expression into syntax nodes, or reports every mistake that can be told reliably.
 
-Lark parses. It is imported with the first expression, so that whoever has none starts without it.
+Lark parses. It is imported with the first expression, so that a project without any starts without it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from rulewright.expression.nodes import Dialect, Expr
 __all__ = ["MAX_DEPTH", "MAX_LENGTH", "Dialect", "parse", "parse_unfinished"]
 
 MAX_LENGTH: Final = 100_000  # code points, as in cel-go
-MAX_DEPTH: Final = 250  # of brackets, and of the tree: whoever walks it may recurse
-_REMEMBERED: Final = 2_000  # code points; longer texts are seldom met twice
-_HALF: Final = re.compile("[\ud800-\udfff]")
+MAX_DEPTH: Final = 250  # of brackets, and of the tree, so that a walk over it may recurse
+_MAX_CACHED: Final = 2_000  # code points; longer texts rarely occur twice
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def parse(text: str, dialect: Dialect = Dialect.PROFILE, *, macros: bool = True) -> Expr:
@@ -25,41 +25,41 @@ def parse(text: str, dialect: Dialect = Dialect.PROFILE, *, macros: bool = True)
 
     Raises `ExpressionError` with every mistake found, in source order.
     """
-    found = _remembered(text, dialect, macros) if len(text) <= _REMEMBERED else _read(text, dialect, macros)
-    if isinstance(found, Mistakes):
-        raise found.error()
-    return found
+    result = _parse_cached(text, dialect, macros) if len(text) <= _MAX_CACHED else _parse(text, dialect, macros)
+    if isinstance(result, Mistakes):
+        raise result.error()
+    return result
 
 
 def parse_unfinished(text: str, dialect: Dialect = Dialect.PROFILE) -> Expr:
-    """The tree of a text that breaks off, with what is missing behind it made up.
+    """The tree of a text that ends too early, completed with placeholders.
 
-    Raises `ExpressionError` where no expression begins like this.
+    Raises `ExpressionError` if no expression starts with this text.
     """
-    found = _read(text, dialect, True, unfinished=True)
-    if isinstance(found, Mistakes):
-        raise found.error()
-    return found
+    result = _parse(text, dialect, True, unfinished=True)
+    if isinstance(result, Mistakes):
+        raise result.error()
+    return result
 
 
 @lru_cache(maxsize=4096)
-def _remembered(text: str, dialect: Dialect, macros: bool) -> Expr | Mistakes:
-    return _read(text, dialect, macros)
+def _parse_cached(text: str, dialect: Dialect, macros: bool) -> Expr | Mistakes:
+    return _parse(text, dialect, macros)
 
 
-def _read(text: str, dialect: Dialect, macros: bool, *, unfinished: bool = False) -> Expr | Mistakes:
-    """The tree, or what is wrong."""
+def _parse(text: str, dialect: Dialect, macros: bool, *, unfinished: bool = False) -> Expr | Mistakes:
+    """The tree, or the mistakes."""
     mistakes = Mistakes(text)
     if len(text) > MAX_LENGTH:
         mistakes.add(f"the expression has {len(text)} characters, more than {MAX_LENGTH}", 0, 0)
         return mistakes
-    if not text.isascii() and (half := _HALF.search(text)):
-        mistakes.add("half of a character stands in the text", half.start(), half.end(), "it isn't valid Unicode")
+    if not text.isascii() and (surrogate := _SURROGATE.search(text)):
+        mistakes.add("unpaired surrogate", surrogate.start(), surrogate.end(), "it isn't valid Unicode")
         return mistakes
     from rulewright.expression.recovery import Recovery
 
-    reading = Recovery(text, dialect, mistakes, MAX_DEPTH, macros=macros)
-    tree = reading.unfinished() if unfinished else reading.whole()
-    if tree is not None and not mistakes.found:
+    recovery = Recovery(text, dialect, mistakes, MAX_DEPTH, macros=macros)
+    tree = recovery.unfinished() if unfinished else recovery.whole()
+    if tree is not None and not mistakes.by_start:
         return tree
     return mistakes.without_echoes() if dialect is Dialect.PROFILE else mistakes

@@ -1,4 +1,4 @@
-"""Reads one text with Lark, and goes on behind mistakes where that is sound."""
+"""Parses one text with Lark, and continues after mistakes if a reliable guess is possible."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rulewright_runtime.values import Value
 if TYPE_CHECKING:
     from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-_SUSPECTS: Final = MACRO_NAMES | RESERVED  # names that may be used wrongly
-# What may end a text that breaks off, the nearest end first; `_` stands for a value or a name that is missing.
+_CHECKED_NAMES: Final = MACRO_NAMES | RESERVED  # names that may be misused
+# Tokens that complete an unfinished text, the shortest completion first; `_` is a missing value or name.
 _ENDINGS: Final = {END: "", "RPAR": ")", "RSQB": "]", "RBRACE": "}", "COLON": ":", "IDENT": "_"}
 
 
 class Recovery:
-    """The reading of one text, whose brackets and tree may be `depth` levels deep; mistakes are told to `mistakes`."""
+    """The parse of one text, with at most `depth` levels of brackets and tree; mistakes are added to `mistakes`."""
 
     def __init__(self, text: str, dialect: Dialect, mistakes: Mistakes, depth: int, *, macros: bool) -> None:
         self.source = ExpressionText(text, dialect, mistakes, depth)
@@ -34,7 +34,7 @@ class Recovery:
         self.parser = expression_parser(macros)
 
     def whole(self) -> Expr | None:
-        """The tree; None where there is none, after a mistake."""
+        """The tree; None if a mistake leaves none."""
         try:
             tree: Value = self.parser.parse(self.source)
         except UnexpectedToken:
@@ -44,7 +44,7 @@ class Recovery:
         return None if tree is None else self._checked(tree)
 
     def unfinished(self) -> Expr | None:
-        """The tree of a text that breaks off, with what is missing behind it made up."""
+        """The tree of a text that ends too early, completed with placeholders."""
         end = len(self.source.text)
         cursor = self.parser.parse_interactive(self.source)
         tree = None
@@ -55,53 +55,53 @@ class Recovery:
                 kind = next(kind for kind in _ENDINGS if kind in accepted)
                 tree = cursor.feed_token(token(kind, _ENDINGS[kind], end, end))
         except UnexpectedToken:
-            return self.whole()  # which says what is wrong
+            return self.whole()  # which reports the mistakes
         except ExpressionError:
             return None
         return self._checked(tree)
 
     def _checked(self, tree: Expr) -> Expr:
-        """The tree, after its misused names and its depth were reported."""
+        """The tree, after misused names and too great a depth are reported."""
         self._check_names([tree])
         if len(self.source.tokens) > self.source.depth:
             self._check_depth(tree)
         return tree
 
     def _recovered(self) -> object:
-        """The tree of a text with mistakes, or None where no guess at what was meant is sound. The text is read once
-        more, from one token that can't stand to the next: each is reported, and something else read in its place."""
+        """The tree of a text with mistakes, or None if no reliable guess is possible. The text is parsed again, from
+        one unexpected token to the next: each is reported and replaced."""
         tokens, position = self.source.tokens, 0
         cursor = self.parser.parse_interactive()
         while True:
             count, tree = _fed(cursor.copy(deepcopy_values=False), tokens[position:])
             if tree is not None:
                 return tree
-            _fed(cursor, tokens[position : position + count])  # not the copy: the wrong token may have made it shrink
+            _fed(cursor, tokens[position : position + count])  # not the copy, whose stack may be reduced
             position += count
-            instead = self._instead(position, cursor)
-            count, tree = (0, None) if instead is None else _fed(cursor, instead)
-            if instead is None or count < len(instead):
+            replacement = self._replacement(position, cursor)
+            count, tree = (0, None) if replacement is None else _fed(cursor, replacement)
+            if replacement is None or count < len(replacement):
                 self._check_names(cursor.parser_state.value_stack)
                 return None
             if tree is not None:
                 return tree
             position += 1
 
-    def _instead(self, position: int, cursor: InteractiveParser) -> list[Token] | None:
-        """Report the token at `position`; what to read in its place, or None where no guess is sound."""
-        found = self.source.tokens[position]
-        if self.mistakes.full or (found.type == END and position == 0 and self.mistakes.found):
-            return None  # nothing is left of a text that held no token
+    def _replacement(self, position: int, cursor: InteractiveParser) -> list[Token] | None:
+        """Report the token at `position`; returns the tokens that replace it, or None without a reliable guess."""
+        unexpected = self.source.tokens[position]
+        if self.mistakes.full or (unexpected.type == END and position == 0 and self.mistakes.by_start):
+            return None  # a text without tokens: its mistakes are already reported
         trouble = self._trouble(position, frozenset(cursor.accepts()))
         message, help = explain(trouble)
-        self.mistakes.add(message, start_of(found), end_of(found), help)
-        instead = _guess(found, trouble)
-        if instead is None and trouble.operator_due:  # what is complete may hold mistakes of its own
-            _fed(cursor, [token("OR", "||", start_of(found), start_of(found))])
-        return instead
+        self.mistakes.add(message, start_of(unexpected), end_of(unexpected), help)
+        replacement = _guess(unexpected, trouble)
+        if replacement is None and trouble.operator_due:  # so that the complete part is checked as well
+            _fed(cursor, [token("OR", "||", start_of(unexpected), start_of(unexpected))])
+        return replacement
 
     def _trouble(self, position: int, expected: frozenset[str]) -> Trouble:
-        """The token and its neighbourhood, for the words."""
+        """The token with its context, for the message."""
         tokens = self.source.tokens
         opened = _opened(tokens[:position])
         brackets = [each for each in opened if each.type != "QUESTION"]
@@ -117,15 +117,15 @@ class Recovery:
         )
 
     def _check_names(self, values: Sequence[object]) -> None:
-        """Report macros that are written wrongly and reserved words in place of names, the innermost first."""
-        if not any(each.type == "IDENT" and each in _SUSPECTS for each in self.source.tokens):
+        """Report misused macros and reserved words used as names, the innermost first."""
+        if not any(each.type == "IDENT" and each in _CHECKED_NAMES for each in self.source.tokens):
             return
         reserved = RESERVED - PROFILE_NAMES if self.source.dialect is Dialect.PROFILE else RESERVED
         for node in reversed(list(_parts(values))):
-            if isinstance(node, Call) and self.macros and (wrong := misuse(node)) is not None:
-                start, at, end = wrong.span.start, wrong.span.at, wrong.span.end
-                if not any(start <= place <= end for place in self.mistakes.found):  # else a guess stands for it
-                    self.mistakes.add(wrong.message, at, end)
+            if isinstance(node, Call) and self.macros and (error := misuse(node)) is not None:
+                start, at, end = error.span.start, error.span.at, error.span.end
+                if not any(start <= other <= end for other in self.mistakes.by_start):  # else it contains a placeholder
+                    self.mistakes.add(error.message, at, end)
             for word, start in _names(node, self.source.text):
                 if word in reserved:
                     help = f"as a field it may stand after a dot, as in `x.{word}`"
@@ -133,7 +133,7 @@ class Recovery:
                     self.mistakes.add(message, start, start + len(word), help)
 
     def _check_depth(self, tree: Expr) -> None:
-        """Report a tree that whoever recurses on it could not walk; walks it without recursion itself."""
+        """Report a tree that is too deep for a recursive walk; walks it without recursion itself."""
         level = [tree]
         for _ in range(self.source.depth):
             level = [child for node in level for child in children(node)]
@@ -145,7 +145,7 @@ class Recovery:
 
 
 def _fed(cursor: InteractiveParser, tokens: Sequence[Token]) -> tuple[int, object]:
-    """Feed tokens: how many of them could stand, and the tree if the end was among these."""
+    """Feed tokens; returns how many were accepted, and the tree if the end was one of them."""
     tree = None
     for count, each in enumerate(tokens):
         try:
@@ -155,21 +155,25 @@ def _fed(cursor: InteractiveParser, tokens: Sequence[Token]) -> tuple[int, objec
     return len(tokens), tree
 
 
-def _guess(found: Token, trouble: Trouble) -> list[Token] | None:
-    """What to read instead of a token; None where no guess is sound."""
-    start, end = start_of(found), end_of(found)
+def _guess(unexpected: Token, trouble: Trouble) -> list[Token] | None:
+    """The tokens that replace an unexpected one; None without a reliable guess."""
+    start, end = start_of(unexpected), end_of(unexpected)
     blank = token("IDENT", "_", start, start)
     if trouble.value_due:
-        return [] if found.type in ("NOT", "BANG", "MINUS", "PLUS") else [blank, found]
+        return [] if unexpected.type in ("NOT", "BANG", "MINUS", "PLUS") else [blank, unexpected]
     if trouble.operator_due:
-        return [token(found.upper(), found, start, end)] if trouble.is_word("and", "or") else None
+        return [token(unexpected.upper(), unexpected, start, end)] if trouble.is_word("and", "or") else None
     if "IDENT" in trouble.expected:
-        return [token("IDENT", "_", start, end)] if found.type in ("TRUE", "FALSE", "NULL", "IN") else [blank, found]
+        return (
+            [token("IDENT", "_", start, end)]
+            if unexpected.type in ("TRUE", "FALSE", "NULL", "IN")
+            else [blank, unexpected]
+        )
     return None
 
 
 def _opened(tokens: Sequence[Token]) -> list[Token]:
-    """The brackets, and the `?` behind values, that are still open behind these tokens."""
+    """The brackets, and the `?` of conditionals, that are still open after these tokens."""
     opened: list[Token] = []
     before = ""
     for each in tokens:
@@ -185,7 +189,7 @@ def _opened(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _parts(values: Sequence[Value]) -> Iterator[Expr]:
-    """Every node in what the parser has made so far, outer ones first; among them stand tokens and lists of nodes."""
+    """Yield every node on the parser's value stack, outer ones first; the stack also holds tokens and lists."""
     pending = list(values)
     while pending:
         value = pending.pop()
@@ -197,7 +201,7 @@ def _parts(values: Sequence[Value]) -> Iterator[Expr]:
 
 
 def _names(node: Expr, text: str) -> Iterator[tuple[str, int]]:
-    """The names that a node reads, calls or binds, each with its place or that of the dot before it."""
+    """Yield the names that a node reads, calls or binds, each with its start or that of the dot before it."""
     if isinstance(node, Name):
         yield node.name, text.rfind(".", 0, node.span.at) if node.absolute else node.span.at
     elif isinstance(node, Call) and node.target is None:

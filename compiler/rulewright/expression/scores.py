@@ -1,4 +1,4 @@
-"""Number literals take the kind of what stands beside them: exact scores in the author's own digits, or doubles."""
+"""Converts number literals to the type of the operand beside them: exact scores in the author's digits, or doubles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ARITHMETIC: Final = frozenset("+-*/")
 
 
 def exact(e: Literal) -> Fraction | None:
-    """The exact value of a number literal as the author wrote it; None for what is not a finite number."""
+    """The exact value of a number literal as the author wrote it; None for any other literal."""
     value = e.value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
@@ -30,7 +30,7 @@ def exact(e: Literal) -> Fraction | None:
 
 
 def as_score(c: CheckingContext, e: Expr) -> bool:
-    """Read `e` as an exact score when it is made of number literals only; whether it is."""
+    """Read `e` as an exact score if it consists of number literals only; returns whether it does."""
     literals = _literals(e)
     for literal in literals or ():
         c.scores.add(id(literal))
@@ -39,7 +39,7 @@ def as_score(c: CheckingContext, e: Expr) -> bool:
 
 
 def as_double(c: CheckingContext, e: Expr) -> bool:
-    """Read `e` as a double when it is made of number literals only; whether it is."""
+    """Read `e` as a double if it consists of number literals only; returns whether it does."""
     literals = _literals(e)
     for literal in literals or ():
         c.doubles.add(id(literal))
@@ -48,7 +48,7 @@ def as_double(c: CheckingContext, e: Expr) -> bool:
 
 
 def _literals(e: Expr) -> list[Literal] | None:
-    """The number literals `e` is made of, or None when it holds anything else."""
+    """The number literals that `e` consists of, or None if it contains anything else."""
     match e:
         case Literal():
             return [e] if exact(e) is not None else None
@@ -64,43 +64,43 @@ def _literals(e: Expr) -> list[Literal] | None:
 
 
 def _all(parts: Sequence[Expr]) -> list[Literal] | None:
-    found: list[Literal] = []
+    all_literals: list[Literal] = []
     for part in parts:
         literals = _literals(part)
         if literals is None:
             return None
-        found += literals
-    return found
+        all_literals += literals
+    return all_literals
 
 
 def meet(c: CheckingContext, e: Binary, left: Type, right: Type) -> tuple[Type, Type]:
-    """The types of both sides of an operator after a literal beside a score became a score."""
+    """The types of both operands, after a literal beside a score became a score."""
     a, b = c.known.resolve(left), c.known.resolve(right)
     if a == SCORE and b in _NUMBERS and as_score(c, e.right):
-        _compared(c, e, e.left, e.right)
+        _check_range(c, e, e.left, e.right)
         return a, SCORE
     if b == SCORE and a in _NUMBERS and as_score(c, e.left):
-        _compared(c, e, e.right, e.left)
+        _check_range(c, e, e.right, e.left)
         return SCORE, b
     if e.operator == "in" and a == SCORE and isinstance(b, ListType) and as_score(c, e.right):
         return a, ListType(SCORE)
     return left, right
 
 
-def _compared(c: CheckingContext, e: Binary, score: Expr, literal: Expr) -> None:
-    """Refuse a literal no score can reach, unless `score` is arithmetic, which may leave the interval."""
-    if e.operator in _ORDER and not _may_leave(score):
+def _check_range(c: CheckingContext, e: Binary, score: Expr, literal: Expr) -> None:
+    """Report a compared literal outside [0, 1], unless `score` is arithmetic, which may leave the interval."""
+    if e.operator in _ORDER and not _may_leave_range(score):
         within(c, literal)
 
 
-def _may_leave(e: Expr) -> bool:
+def _may_leave_range(e: Expr) -> bool:
     return isinstance(e, (Binary, Unary, Conditional)) or (
-        isinstance(e, Call) and (e.function == "sum" or (e.target is not None and _may_leave(e.target)))
+        isinstance(e, Call) and (e.function == "sum" or (e.target is not None and _may_leave_range(e.target)))
     )
 
 
 def within(c: CheckingContext, e: Expr) -> None:
-    """Report a literal outside [0, 1]."""
+    """Report `e` if it is a literal outside [0, 1]."""
     value = exact(e) if isinstance(e, Literal) else None
     if value is not None and not 0 <= value <= 1:
         written = e.text if isinstance(e, Literal) and e.text else str(value)
@@ -108,48 +108,48 @@ def within(c: CheckingContext, e: Expr) -> None:
         c.report(e, f"`{written}` is outside the range of a score, 0 to 1", percent, whole=True)
 
 
-def agree(c: CheckingContext, nodes: tuple[Expr, Expr], given: tuple[Type, Type]) -> tuple[Type, Type]:
-    """The types of two branches after a literal in one became a score, or a double, because the other is one."""
-    a, b = (c.known.resolve(t) for t in given)
-    if a in _NUMBERS and b in (SCORE, DOUBLE) and a != b and _becomes(c, nodes[0], b):
+def agree(c: CheckingContext, nodes: tuple[Expr, Expr], types: tuple[Type, Type]) -> tuple[Type, Type]:
+    """The types of two branches, after literals in one became a score or a double like the other."""
+    a, b = (c.known.resolve(t) for t in types)
+    if a in _NUMBERS and b in (SCORE, DOUBLE) and a != b and _convert(c, nodes[0], b):
         return b, b
-    if b in _NUMBERS and a in (SCORE, DOUBLE) and a != b and _becomes(c, nodes[1], a):
+    if b in _NUMBERS and a in (SCORE, DOUBLE) and a != b and _convert(c, nodes[1], a):
         return a, a
-    return given
+    return types
 
 
-def _becomes(c: CheckingContext, e: Expr, t: Type) -> bool:
+def _convert(c: CheckingContext, e: Expr, t: Type) -> bool:
     return as_score(c, e) if t == SCORE else as_double(c, e)
 
 
 def element(c: CheckingContext, e: ListLiteral, joined: Type) -> Type:
-    """The element type of a list: beside scores literals are scores, and mixed numbers are doubles or scores."""
-    kinds: set[Type] = set()
+    """The element type of a list: literals beside scores become scores, other mixed numbers doubles or ints."""
+    types: set[Type] = set()
     for i, item in enumerate(e.items):
         t = c.known.resolve(c.types[id(item)])
-        kinds.add(t.value if i in e.optional and isinstance(t, OptionalType) else t)
-    if len(kinds) < 2 or not kinds <= {*_NUMBERS, SCORE}:
+        types.add(t.value if i in e.optional and isinstance(t, OptionalType) else t)
+    if len(types) < 2 or not types <= {*_NUMBERS, SCORE}:
         return joined
-    wanted = SCORE if SCORE in kinds else DOUBLE if DOUBLE in kinds else INT
-    if wanted != INT:
+    common = SCORE if SCORE in types else DOUBLE if DOUBLE in types else INT
+    if common != INT:
         for item in e.items:
-            _becomes(c, item, wanted)
-    return wanted
+            _convert(c, item, common)
+    return common
 
 
-def reread(c: CheckingContext, nodes: Sequence[Expr], given: Sequence[Type]) -> list[Type] | None:
-    """The types of arguments when literals among them are read as scores; None without a score among them."""
-    if not any(_speaks_of_scores(c.known.resolve(t)) for t in given):
+def reread(c: CheckingContext, nodes: Sequence[Expr], types: Sequence[Type]) -> list[Type] | None:
+    """The types of arguments after literals are read as scores; None if no type contains a score."""
+    if not any(_contains_score(c.known.resolve(t)) for t in types):
         return None
-    found = list(given)
+    result = list(types)
     for i, node in enumerate(nodes):
-        resolved = c.known.resolve(found[i]) if i < len(found) else None
+        resolved = c.known.resolve(result[i]) if i < len(result) else None
         if resolved in _NUMBERS and as_score(c, node):
-            found[i] = SCORE
+            result[i] = SCORE
         elif isinstance(resolved, ListType) and resolved.element in _NUMBERS and as_score(c, node):
-            found[i] = ListType(SCORE)
-    return found
+            result[i] = ListType(SCORE)
+    return result
 
 
-def _speaks_of_scores(t: Type) -> bool:
-    return t == SCORE or any(_speaks_of_scores(p) for p in t.params)
+def _contains_score(t: Type) -> bool:
+    return t == SCORE or any(_contains_score(p) for p in t.params)

@@ -1,4 +1,4 @@
-"""Words syntax errors: a table of what went wrong, in whose words to say it, and broken examples that test it."""
+"""Messages of syntax errors: a table of cases, their messages and help, and the broken examples that test them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from rulewright.spelling import Guess
 if TYPE_CHECKING:
     from lark import Token
 
-END = "$END"  # Lark's name for the end of the text
+END = "$END"  # Lark's token type for the end of the text
 
 
 def start_of(token: Token) -> int:
-    """Where a token begins: ours have a place, others of Lark's may be without."""
+    """The start of a token. Our tokens always have one; Lark's type makes it optional."""
     assert token.start_pos is not None
     return token.start_pos
 
 
 def end_of(token: Token) -> int:
-    """Where a token ends."""
+    """The end of a token."""
     assert token.end_pos is not None
     return token.end_pos
 
@@ -39,7 +39,7 @@ _GLUED = re.compile(
 
 
 class Trouble(NamedTuple):
-    """A token that can't stand where it does: its neighbours, what could stand there, and the open bracket around."""
+    """A token that is not allowed where it is: its neighbours, the expected token types and the bracket around it."""
 
     text: str
     profile: bool
@@ -48,30 +48,30 @@ class Trouble(NamedTuple):
     after: Token | None
     expected: frozenset[str]
     opened: Token | None
-    conditional: bool  # a `?` still waits for its `:`
+    conditional: bool  # whether a `?` is open, without its `:`
 
     @property
     def value_due(self) -> bool:
-        """Whether a value should stand here."""
+        """Whether a value is expected here."""
         return "INT" in self.expected
 
     @property
     def operator_due(self) -> bool:
-        """Whether an operator could stand here: a value is complete."""
+        """Whether an operator is possible here, after a complete value."""
         return "PLUS" in self.expected
 
     @property
     def value_here(self) -> bool:
-        """Whether the token begins a value."""
+        """Whether the token can start a value."""
         return self.token.type in _VALUES
 
     @property
     def touching(self) -> bool:
-        """Whether nothing stands between the token and the one before."""
+        """Whether the token directly follows the previous one."""
         return self.before is not None and self.before.end_pos == self.token.start_pos
 
     def spelt(self, token: Token | None) -> str:
-        """The token as the author wrote it, shortened."""
+        """The token in backticks as the author wrote it, shortened; `the end` without one."""
         if token is None or token.start_pos == token.end_pos:
             return "the end"
         text = self.text[start_of(token) : end_of(token)].replace("\n", " ")
@@ -83,7 +83,7 @@ class Trouble(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """One row of the table: the case, what to say (`message` and `help` are format strings), and examples."""
+    """One row of the table: a case, its message and help (format strings), and broken examples."""
 
     name: str
     when: Callable[[Trouble], bool]
@@ -204,7 +204,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     Explanation(
         "number-after-dot",
         lambda t: t.touching and t.operator_due and t.token.type == "DOUBLE" and t.text[start_of(t.token)] == ".",
-        "an element isn't taken with a dot",
+        "an element can't be selected with a dot",
         "write `[0]` for the first element",
         ("xs.0", "1.2.3", "xs[0].1"),
     ),
@@ -225,7 +225,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     Explanation(
         "two-strings",
         lambda t: t.operator_due and t.token.type == "STRING" and _kind_before("STRING")(t),
-        "two strings stand side by side",
+        "two strings follow each other without an operator",
         "join them with `+`; a quote within a string is written `\\'` or `\\\"`",
         ("'a' 'b'", "x == 'it''s'"),
     ),
@@ -254,7 +254,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         "plus-without-left",
         lambda t: t.token.type == "PLUS" and t.value_due,
         "`+` needs a value on its left",
-        "a number has no plus sign, and nothing is counted up with `++`",
+        "there is no unary `+`, and no `++`",
         ("+1", "a++", "(+b)"),
     ),
     Explanation(
@@ -279,7 +279,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
             and "IDENT" in t.expected
             and not t.value_due
         ),
-        "{spelt} is a word of the language and no field",
+        "{spelt} is a keyword and can't be a field name",
         "write it in backticks, as in `x.`{written}``, or as a key, as in `x['{written}']`",
         ("self.true == 1", "a.in", "a.?null"),
     ),
@@ -314,7 +314,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     Explanation(
         "template-braces",
         lambda t: t.token.type == "RBRACE" and t.text.lstrip().startswith("{{") and "COLON" in t.expected,
-        "an expression stands without braces",
+        "an expression is written without braces",
         "remove `{{{{` and `}}}}`; only prompts are templates",
         ("{{ a }}", "{{ scenario.title }} == 'x'"),
     ),
@@ -354,8 +354,8 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     Explanation(
         "colon-alone",
         lambda t: t.token.type == "COLON" and t.operator_due,
-        "`:` belongs to nothing",
-        "it stands in `condition ? value : other` and in maps",
+        "unexpected `:`",
+        "`:` is part of `condition ? value : other` and of map entries",
         ("a : b", "f(a: 1)"),
     ),
     Explanation(
@@ -410,8 +410,8 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     Explanation(
         "comma-outside",
         lambda t: t.operator_due and t.token.type == "COMMA",
-        "`,` separates nothing here",
-        "it stands between arguments, elements and entries; an expression is one value",
+        "unexpected `,`",
+        "`,` separates arguments, elements and entries; an expression is one value",
         ("a, b", "(a, b)"),
     ),
     Explanation(
@@ -432,15 +432,15 @@ EXPLANATIONS: tuple[Explanation, ...] = (
 
 
 def explain(trouble: Trouble) -> tuple[str, str | None]:
-    """The message and the help for a token that can't stand where it does."""
+    """The message and the help for a token that is not allowed where it is."""
     row = next(row for row in EXPLANATIONS if row.when(trouble))
-    words = _words(trouble)
+    values = _format_values(trouble)
     if isinstance(row.help, Guess):
-        return row.message.format_map(words), Guess(row.help.meant.format_map(words))
-    return row.message.format_map(words), row.help.format_map(words) if row.help else None
+        return row.message.format_map(values), Guess(row.help.meant.format_map(values))
+    return row.message.format_map(values), row.help.format_map(values) if row.help else None
 
 
-def _words(t: Trouble) -> dict[str, str]:
+def _format_values(t: Trouble) -> dict[str, str]:
     token, before = t.token, t.before
     value = str(token)
     closer = CLOSERS[OPENERS[t.opened.type]] if t.opened else ""
@@ -458,12 +458,12 @@ def _words(t: Trouble) -> dict[str, str]:
         "opened_column": str(start_of(t.opened) - t.text.rfind("\n", 0, start_of(t.opened))) if t.opened else "",
         "closer": closer,
         "missing": f"a value and `{closer}` are missing" if t.value_due else f"`{closer}` is missing",
-        "expected": "expected " + _in_words(t),
+        "expected": "expected " + _expected_tokens(t),
         "join": "two values are joined by an operator such as `&&`, `==` or `+`",
     }
 
 
-def _in_words(t: Trouble) -> str:
+def _expected_tokens(t: Trouble) -> str:
     parts = ["a value"] if t.value_due else ["a name"] if "IDENT" in t.expected else []
     if t.operator_due:
         parts.append("an operator")
@@ -473,7 +473,7 @@ def _in_words(t: Trouble) -> str:
 
 
 def split_word_operator(word: str, *, profile: bool = True) -> str | None:
-    """The operator and the name that `word` may have been meant as: `notx` gives `not x`, in strict CEL `!x`."""
+    """`word` split into an operator and a name, or None: `notx` gives `not x`, in strict CEL `!x`."""
     match = _GLUED.fullmatch(word)
     if match is None:
         return None
@@ -487,17 +487,17 @@ def split_word_operator(word: str, *, profile: bool = True) -> str | None:
 _LITERALS = {"true": "true", "false": "false", "none": "null", "null": "null", "nil": "null"}
 
 
-def meant_by(word: str, known: Collection[str], *, profile: bool) -> str | None:
-    """The help for a name that doesn't exist: a literal in another language's spelling, or a word operator and a known
-    name without the blank between them. None when it is neither."""
+def unknown_name_help(word: str, known: Collection[str], *, profile: bool) -> str | None:
+    """The help for an unknown name that is a literal in another language's spelling, or a word operator and a known
+    name without a blank between them. None for any other name."""
     split = split_word_operator(word, profile=profile)
     name = re.split(r"[ !]", split)[-1] if split else ""
     guess = _LITERALS.get(word.lower()) or (split if name in known else None)
     return Guess(guess) if guess else None
 
 
-_MEANT = (
-    # what is written, the sign it is read as, the message, the help
+_FOREIGN_SIGNS = (
+    # the sign in the text, the sign it is read as, the message, the help
     ("=>", ">=", "`=>` isn't an operator", Guess(">=")),
     ("=<", "<=", "`=<` isn't an operator", Guess("<=")),
     ("=~", None, "`=~` isn't an operator", "write `text.matches(r'…')`"),
@@ -517,15 +517,15 @@ _MEANT = (
     ("$", None, "`$` has no meaning here", "a name is made of letters, digits and `_`"),
     ("@", None, "`@` has no meaning here", "a name is made of letters, digits and `_`"),
     ("\\", None, "a backslash has no meaning outside a string", None),
-    ("`", None, "the backtick isn't closed", "in backticks stand letters, digits, blanks and `_ . - /`"),
+    ("`", None, "the backtick isn't closed", "a field in backticks may contain letters, digits, blanks and `_ . - /`"),
     *((quote, None, f"`{quote}` isn't a quotation mark here", "strings stand in `'` or `\"`") for quote in "“”‘’„«»"),
 )
-_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+_NON_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 def explain_character(text: str, start: int) -> tuple[int, str | None, str, str | None]:
-    """What to say of the character at `start` that begins no token: where it ends, the sign it was meant as if that is
-    plain, the message and the help."""
+    """Explain the character at `start`, which doesn't start a token: its end, the sign that was meant or None, the
+    message and the help."""
     if text[start] == "=" and text[start - 2 : start] in ("==", "!="):
         sign = text[start - 2 : start]
         return start + 1, None, f"`{sign}=` isn't an operator", Guess(sign)
@@ -539,14 +539,14 @@ def explain_character(text: str, start: int) -> tuple[int, str | None, str, str 
     if text[start] == "#":
         line_end = text.find("\n", start)
         return len(text) if line_end < 0 else line_end, None, "`#` has no meaning here", "a comment begins with `//`"
-    for written, meant, message, help in _MEANT:
+    for written, meant, message, help in _FOREIGN_SIGNS:
         if text.startswith(written, start):
             return start + len(written), meant, message, help
     character = text[start]
     if character.isspace():
-        return start + 1, None, f"the blank U+{ord(character):04X} isn't one between tokens", "write a plain space"
+        return start + 1, None, f"the blank U+{ord(character):04X} is not allowed between tokens", "write a plain space"
     if character.isprintable() and not character.isascii():
-        match = _FOREIGN.match(text, start)
+        match = _NON_ASCII.match(text, start)
         end = match.end() if match else start + 1
         return (
             end,
@@ -558,7 +558,7 @@ def explain_character(text: str, start: int) -> tuple[int, str | None, str, str 
 
 
 def explain_unclosed(quote: str) -> tuple[str, str | None]:
-    """The message and the help for a string that begins with `quote` and never ends."""
+    """The message and the help for a string that starts with `quote` and is not closed."""
     if len(quote) == 3:
         return "the text in triple quotes is never closed", "end it with the same three quotes"
     return UNCLOSED, f"end it with `{quote}`; text of more than one line takes triple quotes"

@@ -1,4 +1,4 @@
-"""How the checker words its mistakes: what was found, what was expected, the nearest known name."""
+"""The messages of the checker: the actual type, the expected one, the nearest known name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN: Final = 4
 def mistake(
     text: str, e: Expr, message: str, help: str | None = None, *, whole: bool = False, reason: Reason = Reason.OTHER
 ) -> ExpressionMistake:
-    """The mistake `message` at the place an error about `e` points to, or at its beginning for the `whole` of it."""
+    """The mistake `message` at the offset that an error about `e` points to, or with `whole` at the start of `e`."""
     start = e.span.start if whole else e.span.at
     end = start + len(e.operator) if isinstance(e, Binary) and not whole else max(e.span.end, start)
     line = text.count("\n", 0, start) + 1
@@ -31,7 +31,7 @@ def mistake(
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """`did you mean `x`?` for the known name nearest to `name`, or None when none is near."""
+    """The help with the known name most similar to `name`, or None if none is similar."""
     by_lower = {k.lower(): k for k in sorted(known) if k.replace("_", "a").replace(".", "a").isalnum()}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.65)
     return Guess(by_lower[near[0]]) if near and by_lower[near[0]] != name else None
@@ -44,21 +44,21 @@ def one_of(names: Sequence[str]) -> str:
 
 
 def operator(name: str) -> str:
-    """The function `name` in backticks, an operator as it is written."""
+    """The function `name` in backticks; an operator as its sign."""
     return f"`{_OPERATORS.get(name, name)}`"
 
 
-def no_overload(name: str, overloads: Sequence[Overload], given: Sequence[Type], method: bool) -> str:
-    """Says that no overload of `name` takes the `given` types, and which there are."""
+def no_overload(name: str, overloads: Sequence[Overload], actual: Sequence[Type], method: bool) -> str:
+    """The message that no overload of `name` takes arguments of the types `actual`, with the existing overloads."""
     shown = operator(name)
-    if name in ("_==_", "_!=_") and not any(isinstance(t, OptionalType) for t in given):
-        return f"{shown} can't compare `{given[0]}` with `{given[1]}`"
+    if name in ("_==_", "_!=_") and not any(isinstance(t, OptionalType) for t in actual):
+        return f"{shown} can't compare `{actual[0]}` with `{actual[1]}`"
     styled = [o for o in overloads if o.method == method]
-    near = [o for o in styled if o.arguments[:1] == tuple(given[:1])] or styled or list(overloads)
+    near = [o for o in styled if o.arguments[:1] == tuple(actual[:1])] or styled or list(overloads)
     expected = ", ".join(_arguments(o.arguments, o.method) for o in near[:_SHOWN]) + (
         " ..." if len(near) > _SHOWN else ""
     )
-    found = _arguments(given, method)
+    found = _arguments(actual, method)
     return f"{shown} does not take {found}; expected {expected}" if expected else f"{shown} does not take {found}"
 
 

@@ -1,4 +1,4 @@
-"""The static types of expressions, how they read, and how a written type is understood.
+"""The static types of expressions, how they are printed and how they are parsed.
 
 Types print as CEL prints them: `list(int)`, `map(string, dyn)`, `optional_type(double)`, `type(int)`, `null_type`.
 The profile adds `score`, enums and records with named fields.
@@ -14,7 +14,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Any type; the subclasses say which."""
+    """The base class of all types."""
 
     @property
     def params(self) -> tuple[Type, ...]:
@@ -22,7 +22,7 @@ class Type:
         return ()
 
     def rebuilt(self, params: tuple[Type, ...]) -> Type:
-        """The same type around other inner types."""
+        """This type with other inner types."""
         return self
 
 
@@ -108,7 +108,7 @@ class OptionalType(Type):
 
 @dataclass(frozen=True, slots=True)
 class TypeType(Type):
-    """`type(of)`: the type of a type; plain `type` when nothing is known of it."""
+    """`type(of)`: the type of a type; plain `type` if it is unknown."""
 
     of: Type | None = None
 
@@ -125,7 +125,7 @@ class TypeType(Type):
 
 @dataclass(frozen=True, slots=True)
 class TypeParam(Type):
-    """A type still to be found: `T` in a declaration, `_7` while an expression is checked."""
+    """A type to be inferred: `T` in a declaration, `_7` while an expression is checked."""
 
     name: str
 
@@ -145,7 +145,7 @@ class WrapperType(Type):
 
 @dataclass(frozen=True, slots=True)
 class EnumType(Type):
-    """A string out of `members`, named by `name`; in expressions members are written as bare words."""
+    """A string that is one of `members`, with a `name`; expressions write the members as bare words."""
 
     name: str
     members: tuple[str, ...]
@@ -157,7 +157,7 @@ class EnumType(Type):
 @dataclass(frozen=True, slots=True)
 class RecordType(Type):
     """A map with named fields. `optional` fields may be absent at run time (the evaluator decides by the polarity of
-    the place); a field nobody declared is an error, or `dyn` when the record is `open`."""
+    the condition); an undeclared field is an error, or `dyn` if the record is `open`."""
 
     name: str
     fields: Mapping[str, Type] = field(hash=False)
@@ -208,9 +208,9 @@ _TOKEN: Final = re.compile(r"\s*([A-Za-z_][\w.]*|[(),])")
 
 
 def parse_type(text: str) -> Type:
-    """The type written as `text`, for instance `map(string, list(int))`; one capital letter is a type parameter.
+    """The type that `text` names, for instance `map(string, list(int))`; one capital letter is a type parameter.
 
-    `list` and `map` alone mean `list(dyn)` and `map(dyn, dyn)`. Raises ValueError when `text` is not a type.
+    `list` and `map` alone mean `list(dyn)` and `map(dyn, dyn)`. Raises ValueError if `text` is not a type.
     """
     tokens = _tokens(text)
     parsed, at = _parse(tokens, 0, 0)
@@ -222,16 +222,16 @@ def parse_type(text: str) -> Type:
 def _tokens(text: str) -> list[str]:
     tokens, at, end = [], 0, len(text.rstrip())
     while at < end:
-        found = _TOKEN.match(text, at)
-        if found is None:
+        match = _TOKEN.match(text, at)
+        if match is None:
             raise ValueError(f"`{text}` is not a type: `{text[at:].strip()[0]}` is unexpected")
-        tokens.append(found[1])
-        at = found.end()
+        tokens.append(match[1])
+        at = match.end()
     return tokens
 
 
 def _parse(tokens: list[str], at: int, depth: int) -> tuple[Type, int]:
-    """The type that begins at `at`, and where the next token stands."""
+    """The type that starts at the token `at`, and the index of the token after it."""
     name = tokens[at] if at < len(tokens) else ""
     if not name or name in "(),":
         raise ValueError("the name of a type was expected")
@@ -250,7 +250,7 @@ def _parse(tokens: list[str], at: int, depth: int) -> tuple[Type, int]:
 
 
 def named_type(name: str, arguments: tuple[Type, ...]) -> Type:
-    """The type called `name` around `arguments`. Raises ValueError when their number does not fit."""
+    """The type `name` with `arguments`. Raises ValueError if their number doesn't fit."""
     match name, arguments:
         case "list", (element,):
             return ListType(element)
@@ -271,7 +271,7 @@ def named_type(name: str, arguments: tuple[Type, ...]) -> Type:
         case "wrapper", (of,):
             return WrapperType(of)
         case (("list" | "map" | "type" | "optional_type" | "optional" | "wrapper"), _):
-            raise ValueError(f"`{name}` takes another number of types than {len(arguments)}")
+            raise ValueError(f"`{name}` doesn't take {len(arguments)} types")
         case _, () if name in SIMPLE:
             return SIMPLE[name]
         case _, () if name in WELL_KNOWN:

@@ -1,7 +1,7 @@
-"""Which type fits which, and what the unknown types of an expression turn out to be.
+"""Type compatibility, and the inference of the unknown types of an expression.
 
-The relation is CEL's: `dyn` fits everything, `null` fits what may be null, a type parameter takes the most general of
-the types it meets. Enums, records and scores follow the profile.
+The relation is CEL's: `dyn` fits everything, `null` fits every nullable type, a type parameter becomes the most general
+of the types it is compared with. Enums, records and scores follow the profile.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rulewright.expression.types import (
 
 
 class Substitution:
-    """What is known of the unknown types so far; a failed comparison leaves it as it was."""
+    """The types inferred so far for the unknown types; a failed comparison doesn't change them."""
 
     __slots__ = ("_bound", "_count", "_trail")
 
@@ -40,23 +40,23 @@ class Substitution:
         self._count = 0
 
     def fresh(self) -> TypeParam:
-        """A type nothing is known of."""
+        """A new unknown type."""
         self._count += 1
         return TypeParam(f"_{self._count}")
 
-    def fits(self, given: Type, wanted: Type) -> bool:
-        """Whether `given` may stand where `wanted` is due; learns from it when it may."""
-        if given is wanted:
+    def fits(self, actual: Type, expected: Type) -> bool:
+        """Whether a value of type `actual` fits the type `expected`; if so, infers unknown types."""
+        if actual is expected:
             return True
-        return self._attempt([given], [wanted])
+        return self._attempt([actual], [expected])
 
-    def all_fit(self, given: Sequence[Type], wanted: Sequence[Type]) -> bool:
-        """Whether every type fits its counterpart; learns only when all do."""
-        return len(given) == len(wanted) and self._attempt(given, wanted)
+    def all_fit(self, actual: Sequence[Type], expected: Sequence[Type]) -> bool:
+        """Whether every type fits its counterpart; infers unknown types only if all do."""
+        return len(actual) == len(expected) and self._attempt(actual, expected)
 
-    def _attempt(self, given: Sequence[Type], wanted: Sequence[Type]) -> bool:
+    def _attempt(self, actual: Sequence[Type], expected: Sequence[Type]) -> bool:
         mark = len(self._trail)
-        if all(self._fits(g, w) for g, w in zip(given, wanted, strict=True)):
+        if all(self._fits(g, w) for g, w in zip(actual, expected, strict=True)):
             return True
         while len(self._trail) > mark:
             name, before = self._trail.pop()
@@ -71,7 +71,7 @@ class Substitution:
         self._bound[name] = t
 
     def resolve(self, t: Type, *, final: bool = False) -> Type:
-        """`t` with everything known put in; `final` makes what stays unknown `dyn`."""
+        """`t` with the inferred types inserted; `final` replaces the remaining unknown types by `dyn`."""
         if isinstance(t, SimpleType):
             return t
         if isinstance(t, TypeParam):
@@ -86,65 +86,65 @@ class Substitution:
         return t if resolved == params else t.rebuilt(resolved)
 
     def instantiate(self, types: Sequence[Type], generic: Sequence[str]) -> list[Type]:
-        """`types` with a fresh unknown for each of the type parameters named in `generic`."""
+        """`types` with a new unknown type for each of the type parameters named in `generic`."""
         names = {name: self.fresh() for name in generic}
         return [_renamed(t, names) for t in types]
 
-    def _fits(self, given: Type, wanted: Type) -> bool:
-        if given == wanted and not isinstance(given, TypeParam):
+    def _fits(self, actual: Type, expected: Type) -> bool:
+        if actual == expected and not isinstance(actual, TypeParam):
             return True
-        if isinstance(wanted, TypeParam):
-            valid, known = self._learn(given, wanted)
-            if valid or known:
+        if isinstance(expected, TypeParam):
+            valid, already_bound = self._infer(actual, expected)
+            if valid or already_bound:
                 return valid
-        if isinstance(given, TypeParam):
-            return self._learn(wanted, given)[0]
-        if given in (DYN, ERROR) or wanted in (DYN, ERROR):
+        if isinstance(actual, TypeParam):
+            return self._infer(expected, actual)[0]
+        if actual in (DYN, ERROR) or expected in (DYN, ERROR):
             return True
-        if given == NULL or wanted == NULL:
-            return _nullable(wanted if given == NULL else given)
-        return self._structurally(given, wanted)
+        if actual == NULL or expected == NULL:
+            return _nullable(expected if actual == NULL else actual)
+        return self._structurally(actual, expected)
 
-    def _structurally(self, given: Type, wanted: Type) -> bool:
-        if isinstance(given, WrapperType):
-            return self._fits(given.of, wanted.of if isinstance(wanted, WrapperType) else wanted)
-        if isinstance(wanted, WrapperType):
-            return self._fits(given, wanted.of)
-        match given, wanted:
+    def _structurally(self, actual: Type, expected: Type) -> bool:
+        if isinstance(actual, WrapperType):
+            return self._fits(actual.of, expected.of if isinstance(expected, WrapperType) else expected)
+        if isinstance(expected, WrapperType):
+            return self._fits(actual, expected.of)
+        match actual, expected:
             case (EnumType(), SimpleType()) | (SimpleType(), EnumType()):
-                return STRING in (given, wanted)
+                return STRING in (actual, expected)
             case EnumType(), EnumType():
-                return not set(given.members).isdisjoint(wanted.members)
+                return not set(actual.members).isdisjoint(expected.members)
             case RecordType(), MapType():
-                return self._record_fits(given, wanted)
+                return self._record_fits(actual, expected)
             case TypeType(), TypeType():
                 return True
-            case OpaqueType(), OpaqueType() if given.name != wanted.name:
+            case OpaqueType(), OpaqueType() if actual.name != expected.name:
                 return False
-        inner, outer = given.params, wanted.params
-        same_kind = type(given) is type(wanted) and bool(inner) and len(inner) == len(outer)
+        inner, outer = actual.params, expected.params
+        same_kind = type(actual) is type(expected) and bool(inner) and len(inner) == len(outer)
         return same_kind and all(self._fits(g, w) for g, w in zip(inner, outer, strict=True))
 
-    def _record_fits(self, given: RecordType, wanted: MapType) -> bool:
-        return self._fits(STRING, wanted.key) and (
-            isinstance(wanted.value, TypeParam) or all(self._fits(f, wanted.value) for f in given.fields.values())
+    def _record_fits(self, actual: RecordType, expected: MapType) -> bool:
+        return self._fits(STRING, expected.key) and (
+            isinstance(expected.value, TypeParam) or all(self._fits(f, expected.value) for f in actual.fields.values())
         )
 
-    def _learn(self, t: Type, unknown: TypeParam) -> tuple[bool, bool]:
-        """Whether `unknown` may be `t`, and whether something was known of it before."""
+    def _infer(self, t: Type, unknown: TypeParam) -> tuple[bool, bool]:
+        """Whether `unknown` can be `t`, and whether it already had a type."""
         if t == unknown:
             return True, True
-        known = self._bound.get(unknown.name)
-        if known is None:
+        bound = self._bound.get(unknown.name)
+        if bound is None:
             if not self._occurs(unknown, t):
                 self._bind(unknown.name, t)
                 return True, False
             return False, False
-        if t == known:
+        if t == bound:
             return True, True
-        if not self._fits(t, known):
+        if not self._fits(t, bound):
             return False, True
-        general = most_general(t, known)
+        general = most_general(t, bound)
         if not self._occurs(unknown, general):
             self._bind(unknown.name, general)
         return True, True
@@ -166,12 +166,12 @@ def _renamed(t: Type, names: dict[str, TypeParam]) -> Type:
 
 
 def _nullable(t: Type) -> bool:
-    """Whether null may stand for `t` (cel-go: timestamps, durations, wrappers and opaque types)."""
+    """Whether `t` accepts null (cel-go: timestamps, durations, wrappers and opaque types)."""
     return t in (NULL, TIMESTAMP, DURATION) or isinstance(t, (WrapperType, OptionalType, OpaqueType))
 
 
 def is_ground(t: Type) -> bool:
-    """Whether `t` holds no unknown type."""
+    """Whether `t` contains no unknown type."""
     return not isinstance(t, TypeParam) and all(is_ground(p) for p in t.params)
 
 
@@ -188,7 +188,7 @@ def _as_general(left: Type, right: Type) -> bool:
         return True
     if right == DYN or isinstance(right, TypeParam):
         return False
-    if NULL in (left, right):  # whatever may be null says more than null itself
+    if NULL in (left, right):  # a nullable type is more specific than null
         return right == NULL
     if isinstance(left, WrapperType):
         return right in (left, left.of)

@@ -29,7 +29,7 @@ from rulewright.expression.nodes import (
 )
 from rulewright_runtime.values import UInt
 
-# How tightly a text holds together; a part that holds less than its place asks for takes parentheses.
+# Precedence of the outermost operator; an operand of lower precedence than required takes parentheses.
 _ANY: Final = 0
 _OR: Final = 1
 _RELATION: Final = 3
@@ -51,22 +51,22 @@ _ESCAPED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 def unparse(expr: Expr, dialect: Dialect = Dialect.PROFILE) -> str:
     """The text of `expr`, so that `parse(unparse(expr, dialect), dialect) == expr`; operators in their CEL spelling.
 
-    Numbers keep their author's spelling where the node has it. Raises `ValueError` for a tree no text can stand for,
-    such as a name that is an operator in the dialect. A call that has the shape of a macro is printed as it stands and
-    comes back only without macros.
+    Numbers keep their author's spelling if the node has it. Raises `ValueError` for a tree that has no text, such as a
+    name that is an operator in the dialect. A call with the form of a macro is printed unchanged and parses to the same
+    tree only without macros.
     """
     printer = _Printer(dialect)
     order = [expr]
     for node in order:
         order.extend(children(node))
-    for node in reversed(order):  # parts before wholes, so that no depth of the tree needs a depth of the stack
+    for node in reversed(order):  # children first, so that a deep tree needs no recursion
         if not isinstance(node, Name):
             printer.done[id(node)] = printer.parts(node)
     return printer.text(expr, _ANY)
 
 
 class _Printer:
-    """Prints for one dialect; `done` holds the texts of a node's parts, and how tightly each holds together."""
+    """Prints for one dialect; `done` holds the precedence and the text of each printed node, by its `id`."""
 
     __slots__ = ("done", "profile")
 
@@ -74,15 +74,15 @@ class _Printer:
         self.profile = dialect is Dialect.PROFILE
         self.done: dict[int, tuple[int, str]] = {}
 
-    def text(self, expr: Expr, place: int) -> str:
-        """`expr` where at least the tightness `place` is asked for."""
+    def text(self, expr: Expr, required: int) -> str:
+        """The text of `expr`, in parentheses if its precedence is lower than `required`."""
         if isinstance(expr, Name):
             return self.name(expr.name, absolute=expr.absolute)
-        tightness, text = self.done[id(expr)]
-        return f"({text})" if tightness < place else text
+        precedence, text = self.done[id(expr)]
+        return f"({text})" if precedence < required else text
 
     def parts(self, expr: Expr) -> tuple[int, str]:
-        """How tightly the text of `expr` holds together, and the text."""
+        """The precedence and the text of `expr`."""
         match expr:
             case Binary():
                 return self.binary(expr)
@@ -97,16 +97,16 @@ class _Printer:
         return _OPERAND, self.operand(expr)
 
     def binary(self, expr: Binary) -> tuple[int, str]:
-        """A chain of `&&` or `||` that the parser would balance like this is printed flat."""
-        tightness = _BINARY[expr.operator]
+        """A chain of `&&` or `||` is printed flat if the parser would balance it to the same tree."""
+        precedence = _BINARY[expr.operator]
         if expr.operator in ("&&", "||"):
             parts = _flat(expr) if _is_balanced(expr) else [expr.left, expr.right]
-            return tightness, f" {expr.operator} ".join([self.text(part, tightness + 1) for part in parts])
-        left, right = self.text(expr.left, tightness), self.text(expr.right, tightness + 1)
-        return tightness, f"{left} {expr.operator} {right}"
+            return precedence, f" {expr.operator} ".join([self.text(part, precedence + 1) for part in parts])
+        left, right = self.text(expr.left, precedence), self.text(expr.right, precedence + 1)
+        return precedence, f"{left} {expr.operator} {right}"
 
     def operand(self, expr: Expr) -> str:
-        """What needs no parentheses anywhere."""
+        """The text of an expression that never needs parentheses."""
         match expr:
             case Select():
                 return f"{self.text(expr.operand, _OPERAND)}.{'?' if expr.optional else ''}{_field(expr.field)}"
@@ -132,20 +132,20 @@ class _Printer:
             case MessageLiteral():
                 entries = [f"{_field(field)}: {self.text(value, _ANY)}" for field, value in expr.fields]
                 return f"{expr.type_name}{{{_marked(entries, expr.optional)}}}"
-        raise ValueError(f"no text stands for `{type(expr).__name__}`")
+        raise ValueError(f"`{type(expr).__name__}` has no text")
 
     def list(self, items: tuple[Expr, ...], optional: tuple[int, ...] = ()) -> str:
         """`items` with commas between them."""
         return _marked([self.text(item, _ANY) for item in items], optional)
 
     def key(self, key: Expr) -> str:
-        """A map's key, where an operator word of the profile is a name."""
+        """The text of a map's key, in which an operator word of the profile is a name."""
         if isinstance(key, Name) and key.name in _OPERATOR_WORDS:
             return key.name if not key.absolute else f".{key.name}"
         return self.text(key, _ANY)
 
     def name(self, name: str, *, absolute: bool = False) -> str:
-        """A name that stands alone."""
+        """The text of a name that is a whole expression."""
         reserved = RESERVED - PROFILE_NAMES if self.profile else RESERVED
         if name in reserved or (self.profile and not absolute and name in _OPERATOR_WORDS):
             raise ValueError(f"`{name}` can't be a name")
@@ -165,7 +165,7 @@ def literal(value: LiteralValue, text: str | None = None) -> str:
             return text or str(value)
         case float():
             if not math.isfinite(value):
-                raise ValueError(f"no literal stands for {value}")
+                raise ValueError(f"{value} has no literal")
             return text or repr(value)
         case str():
             return _string(value)
@@ -189,7 +189,7 @@ def _character(character: str, quote: str) -> str:
         return character
     code = ord(character)
     if 0xD800 <= code <= 0xDFFF:
-        raise ValueError("no literal stands for half a character")
+        raise ValueError("a literal can't contain an unpaired surrogate")
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
@@ -223,7 +223,7 @@ def _leaves(expr: Expr, operator: str) -> int:
 
 
 def _is_balanced(expr: Expr, operator: str | None = None) -> bool:
-    """Whether the parser groups a flat chain of the operands like this."""
+    """Whether the parser groups a flat chain of the operands into this tree."""
     if not isinstance(expr, Binary) or expr.operator != (operator or expr.operator):
         return True
     left, right = _leaves(expr.left, expr.operator), _leaves(expr.right, expr.operator)
@@ -233,12 +233,12 @@ def _is_balanced(expr: Expr, operator: str | None = None) -> bool:
 
 
 def _flat(expr: Binary) -> list[Expr]:
-    found: list[Expr] = []
-    waiting: list[Expr] = [expr]
-    while waiting:
-        part = waiting.pop()
+    operands: list[Expr] = []
+    pending: list[Expr] = [expr]
+    while pending:
+        part = pending.pop()
         if isinstance(part, Binary) and part.operator == expr.operator:
-            waiting += (part.right, part.left)
+            pending += (part.right, part.left)
         else:
-            found.append(part)
-    return found
+            operands.append(part)
+    return operands

@@ -112,7 +112,7 @@ def test_a_part_stands_where_its_name_stood() -> None:
 
 
 def test_data_without_a_literal_is_refused() -> None:
-    with pytest.raises(ValueError, match="half a character"):
+    with pytest.raises(ValueError, match="unpaired surrogate"):
         fill("x == data", data="\ud800")
 
 

@@ -15,8 +15,8 @@ from rulewright.expression.syntax_errors import (
     EXPLANATIONS,
     Explanation,
     Trouble,
-    meant_by,
     split_word_operator,
+    unknown_name_help,
 )
 from rulewright.expression.types import BOOL
 
@@ -109,7 +109,7 @@ def test_glued_words_can_be_taken_apart() -> None:
     ],
 )
 def test_an_unknown_name_may_have_been_meant_as_something_else(word: str, help: str | None) -> None:
-    assert meant_by(word, ["x"], profile=True) == help
+    assert unknown_name_help(word, ["x"], profile=True) == help
 
 
 def test_the_checker_asks_what_was_meant() -> None:
