@@ -6,16 +6,16 @@ MET, FAILED, UNDECIDED, REFUSED = 0, 1, 2, 3
 INTERRUPTED = 130
 
 _RUN = {
-    MET: "every gate passed; where no gate holds a check, no check failed",
-    FAILED: "a gate failed; where no gate holds a check, a check failed",
-    UNDECIDED: "undecided: a gate left open, too few answers, nothing applied",
+    MET: "every gate passed; without gates, no check failed",
+    FAILED: "a gate failed; without gates, a check failed",
+    UNDECIDED: "undecided: an open gate, too few answers, or no check applied",
     REFUSED: "refused input, an error in the project or plan, or bad usage",
 }
 EXIT_CODES: dict[str, dict[int, str]] = {
-    "init": {MET: "written", REFUSED: "a file is in the way, or bad usage"},
+    "init": {MET: "written", REFUSED: "a file already exists, or bad usage"},
     "demo": {MET: "the demonstration ran", REFUSED: "it did not, or bad usage"},
     "inspect-data": {MET: "shown", REFUSED: "an input was refused, or bad usage"},
-    "convert": {MET: "written", REFUSED: "an input was refused, there was none, a file is in the way, or bad usage"},
+    "convert": {MET: "written", REFUSED: "an input was refused or missing, a file already exists, or bad usage"},
     "completion": {MET: "printed", REFUSED: "no such shell, or bad usage"},
     "lint": {MET: "no finding fails", FAILED: "findings at or above --fail-level", REFUSED: "bad usage"},
     "lsp": {
@@ -32,13 +32,13 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "prove": {
         MET: "everything is proved",
         FAILED: "something is refuted",
-        UNDECIDED: "something is neither proved nor refuted, or nothing is claimed",
+        UNDECIDED: "something is neither proved nor refuted, or there are no claims",
         REFUSED: "a document with mistakes, or bad usage",
     },
     "policy-diff": {
-        MET: "proved to decide alike",
-        FAILED: "an input or a stored row is decided differently",
-        UNDECIDED: "neither shown to differ nor proved equal",
+        MET: "proved to be equivalent",
+        FAILED: "an input or a stored row shows a difference",
+        UNDECIDED: "neither a difference nor a proof was found",
         REFUSED: "a document with mistakes, two that can't be compared, or bad usage",
     },
     "compile": {MET: "compiled", REFUSED: "the project has errors, or bad usage"},
@@ -48,7 +48,11 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "questions": {MET: "written", REFUSED: "the project has errors, an input was refused, or bad usage"},
     "record": {MET: "written", REFUSED: "a run that can't be read or has no replies, or bad usage"},
     "models": {MET: "the model answers", REFUSED: "it does not, or bad usage"},
-    "cache": {MET: "done", REFUSED: "no such ledger or transcript, or bad usage"},
+    "cache": {
+        MET: "done",
+        FAILED: "a file still names the transcript, or can't be searched",
+        REFUSED: "no such ledger or transcript, or bad usage",
+    },
     "harness": {
         MET: "every scenario was played to its end",
         FAILED: "a turn was not answered",
@@ -72,22 +76,22 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "whatif": {
         MET: "no transcript would change",
         FAILED: "a transcript would change",
-        UNDECIDED: "not known: a check of the scorecard's project was never asked",
+        UNDECIDED: "unknown: a check was never asked",
         REFUSED: "a run that can't be read, an unknown parameter or scorecard, or bad usage",
     },
-    "rescore": {**_RUN, REFUSED: "the scan refused input, a check was never asked, or bad usage"},
+    "rescore": {**_RUN, REFUSED: "the scan refused input, a check that was never asked, or bad usage"},
     "leaderboard": {
         MET: "every model is ranked",
-        FAILED: "a model is left out, a scan refused input, or a transcript failed and nobody found a failure",
-        UNDECIDED: "every model is ranked, and transcripts await a person",
+        FAILED: "a model is left out, a scan refused input, or a transcript failed without a confirmed failure",
+        UNDECIDED: "every model is ranked, and transcripts wait for a person",
         REFUSED: "runs that can't be read or compared, or bad usage",
     },
-    "gold": {MET: "drawn", REFUSED: "a run that can't be read, a file in the way, or bad usage"},
+    "gold": {MET: "drawn", REFUSED: "a run that can't be read, a file already exists, or bad usage"},
     "calibrate": {
         MET: "every gate fails at most as often as --require allows",
         FAILED: "a gate truly fails more often",
-        UNDECIDED: "inconclusive: an interval lies on both sides, or nobody has labelled",
-        REFUSED: "labels that can't be read, a threshold reported where it was chosen, or bad usage",
+        UNDECIDED: "inconclusive: an interval contains the limit, or there are no labels",
+        REFUSED: "labels that can't be read, a threshold that is reported on the split it was chosen on, or bad usage",
     },
     "export": {MET: "written", REFUSED: "a run that can't be read or was changed, no pyarrow, or bad usage"},
     "score": {

@@ -38,8 +38,8 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-calls", type=at_least(0), metavar="N", help="stop asking the judge after N calls")
     add_spending_options(parser)
-    parser.add_argument("--exit-zero", action="store_true", help="exit 0 where cases fail or need review")
-    parser.add_argument("--allow-errors", action="store_true", help="exit by the labels although cases are errored")
+    parser.add_argument("--exit-zero", action="store_true", help="exit 0 even if cases fail or need review")
+    parser.add_argument("--allow-errors", action="store_true", help="ignore errored cases in the exit code")
     parser.add_argument("--baseline", metavar="REPORT", help="compare with an earlier JSON report")
     parser.add_argument("--observe", metavar="TARGET", help="write an observation of each case to a file or address")
     parser.add_argument("--otlp", metavar="ADDRESS", help="send OpenTelemetry evaluation events to a collector's logs")
@@ -50,12 +50,12 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
     """Check, draw, run and trace workflows.
 
         rulewright workflow check [FILE]          find mistakes before anything runs
-        rulewright workflow graph [FILE]          the tasks as Mermaid, DOT or SVG; --task ID its state machine
-        rulewright workflow run [FILE]            run it; --resume [RUN] goes on with an unfinished run
-        rulewright workflow watch [RUN]           follow a run: each task with its iteration, confidence and wait
-        rulewright workflow runs                  every run, and how it stands
-        rulewright workflow cancel RUN            give up a run; nobody is asked about it any more
-        rulewright workflow trace [RUN]           what happened, as a story, JSON lines or the whole run as JSON
+        rulewright workflow graph [FILE]          draw the tasks, or a task's states with --task ID
+        rulewright workflow run [FILE]            run it; --resume [RUN] continues an unfinished run
+        rulewright workflow watch [RUN]           follow a run: status and confidence of each task
+        rulewright workflow runs                  list the runs with their states
+        rulewright workflow cancel RUN            cancel a run and withdraw its open decisions
+        rulewright workflow trace [RUN]           the history of a run, as text, JSON lines or JSON
 
     FILE defaults to the project's `workflow.file`, RUN to the latest run. Agents, folders and the database of runs
     come from the project file `rulewright.yaml`.
@@ -64,11 +64,11 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
     for name, summary in (
         ("check", "find mistakes before anything runs"),
         ("graph", "draw the tasks, or the state machine of one"),
-        ("run", "run the workflow, or go on with a run"),
+        ("run", "run the workflow, or continue a run"),
         ("watch", "follow a run until it ends"),
-        ("runs", "every run, and how it stands"),
-        ("cancel", "give up a run: nothing of it goes on, and nobody is asked about it"),
-        ("trace", "tell what happened in a run"),
+        ("runs", "list the runs with their states"),
+        ("cancel", "cancel a run and withdraw its open decisions"),
+        ("trace", "show the history of a run"),
     ):
         action = actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         if name == "trace":
@@ -76,7 +76,7 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("--format", choices=("story", "jsonl", "json"), default="story")
         if name == "watch":
             action.add_argument("run_id", nargs="?", metavar="RUN", help="a run such as run-1 (default: the latest)")
-            action.add_argument("--once", action="store_true", help="show how it stands, and end")
+            action.add_argument("--once", action="store_true", help="show the current state and exit")
             action.add_argument("--format", choices=("human", "json"), default="human", help="json implies --once")
         if name == "runs":
             action.add_argument("--format", choices=("human", "json"), default="human")
@@ -89,7 +89,7 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("file", nargs="?", metavar="FILE", help="the workflow (default: the project's)")
         if name == "graph":
             action.add_argument("--format", choices=("mermaid", "dot", "svg"), default="mermaid")
-            action.add_argument("--run", metavar="RUN", help="mark where this run stands (`latest`: the latest)")
+            action.add_argument("--run", metavar="RUN", help="mark the progress of this run (`latest`: the latest)")
             action.add_argument("--task", metavar="ID", help="the state machine of this task")
         if name == "run":
             _add_run_options(action)
@@ -98,29 +98,29 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
 def hil_arguments(parser: argparse.ArgumentParser) -> None:
     """Decide what waits for a person.
 
-        rulewright hil list                       what is waiting; --all shows what was decided, too
-        rulewright hil show ITEM                  everything about one item
-        rulewright hil ack ITEM                   say that you are looking at it
-        rulewright hil resolve ITEM --notes TEXT  let it go on
-        rulewright hil reject ITEM --reason TEXT  end it
-        rulewright hil serve                      the same as a page for a browser, on this machine only
+        rulewright hil list                       list open items; --all includes decided ones
+        rulewright hil show ITEM                  show one item with its history
+        rulewright hil ack ITEM                   mark an item as being looked at
+        rulewright hil resolve ITEM --notes TEXT  approve it: the task continues
+        rulewright hil reject ITEM --reason TEXT  reject it: the task ends
+        rulewright hil serve                      the same as web pages, on this machine only
 
-    A decision is taken once: of two people only one decides. It is taken by a person: names of agents are refused,
-    and so is whatever a run started. Where the project file names `hil.signers`, `--key FILE` signs it.
+    If two people decide, only the first decision counts. Decisions by agents and by processes that a run started are
+    refused. If the project file names `hil.signers`, `--key FILE` signs the decision.
     """
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, summary in (
-        ("list", "what is waiting"),
-        ("show", "everything about one item"),
-        ("ack", "say that you are looking at an item"),
-        ("resolve", "let it go on"),
-        ("reject", "end it"),
-        ("serve", "the same as a page for a browser, on this machine only"),
+        ("list", "list open items"),
+        ("show", "show one item with its history"),
+        ("ack", "mark an item as being looked at"),
+        ("resolve", "approve an item: the task continues"),
+        ("reject", "reject an item: the task ends"),
+        ("serve", "serve the items as web pages, on this machine only"),
     ):
         action = actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         action.add_argument("--file", metavar="FILE", help="the workflow (default: the project's)")
         if name == "list":
-            action.add_argument("--all", action="store_true", help="what was decided, too")
+            action.add_argument("--all", action="store_true", help="include decided items")
         if name in {"list", "show"}:
             action.add_argument("--format", choices=("human", "json"), default="human")
         if name not in {"list", "serve"}:
@@ -140,21 +140,21 @@ def hil_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", nargs="?", const=True, default=False, metavar="RUN",
-        help="go on with an unfinished run (default: the latest)",
+        help="continue an unfinished run (default: the latest)",
     )  # fmt: skip
-    parser.add_argument("--run", metavar="RUN", help="with --resume: go on with this run")
+    parser.add_argument("--run", metavar="RUN", help="with --resume: continue this run")
     parser.add_argument(
         "--changed", action="store_true",
-        help="with --resume: go on although the workflow has changed; what is as it was is carried over",
+        help="with --resume: continue although the workflow has changed; unchanged tasks keep their results",
     )  # fmt: skip
-    parser.add_argument("--task", metavar="ID", help="bring only this task to its end, and what it depends on")
+    parser.add_argument("--task", metavar="ID", help="run only this task and its dependencies")
     parser.add_argument(
         "--no-hil", action="store_true",
-        help="ask no person, whatever the files say; T2 gates still wait for their signature",
+        help="skip human sign-offs except those of T2 gates",
     )  # fmt: skip
-    parser.add_argument("--judge", metavar="MODEL", help="a model that scores in place of the evaluators (`llm_judge`)")
-    parser.add_argument("--dry-run", action="store_true", help="say what would run, and run nothing")
-    parser.add_argument("--step", action="store_true", help="do one activity, then stop")
-    parser.add_argument("--wait", action="store_true", help="wait for people instead of ending when all wait for them")
+    parser.add_argument("--judge", metavar="MODEL", help="a model that replaces the evaluators of `llm_judge` metrics")
+    parser.add_argument("--dry-run", action="store_true", help="show what would run without running it")
+    parser.add_argument("--step", action="store_true", help="run one activity and stop")
+    parser.add_argument("--wait", action="store_true", help="wait for people instead of exiting")
     parser.add_argument("--events", metavar="FILE", help="write every event to FILE as a line of JSON")
-    parser.add_argument("--format", choices=("human", "json"), default="human", help="json prints how the run stands")
+    parser.add_argument("--format", choices=("human", "json"), default="human", help="json prints the state of the run")

@@ -104,7 +104,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
         "--margin", type=float, metavar="D", help="largest decrease of the mean score that is not worse (default: 0.05)"
     )
     parser.add_argument("--across-judges", action="store_true", help="compare runs of different judges")
-    parser.add_argument("--out", metavar="FILE", help="write the comparison there, whole or not at all")
+    parser.add_argument("--out", metavar="FILE", help="write the comparison to FILE")
     parser.add_argument("--format", choices=("human", "markdown", "html", "json"), default="human")
 
 
@@ -149,7 +149,7 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
         "--harness",
         action="append",
         metavar="NAME",
-        help="accept transcripts of this harness (default: llm/raw; `unrecorded`: those that do not say)",
+        help="also rank transcripts of this harness (default: llm/raw; `unrecorded`: transcripts that name none)",
     )
     parser.add_argument("--out", metavar="FILE", help="write the leaderboard as JSON")
     parser.add_argument("--format", choices=("human", "json"), default="human")
@@ -216,15 +216,18 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
     parser.add_argument(
-        "--format", choices=("parquet", "otel", "every-eval-ever"), default="parquet", help="what is written (parquet)"
+        "--format",
+        choices=("parquet", "otel", "every-eval-ever"),
+        default="parquet",
+        help="format (parquet)",
     )
     parser.add_argument("-o", "--out", metavar="PATH", help="a folder, or a file of events (in RUN)")
     reported = parser.add_argument_group("reports of Every Eval Ever")
-    reported.add_argument("--dataset", help="what the chats are called (the name of RUN)")
+    reported.add_argument("--dataset", help="name of the dataset (the name of RUN)")
     reported.add_argument("--organization", default="unknown", help="who evaluated")
     reported.add_argument(
         "--relationship",
         choices=("first_party", "third_party", "collaborative", "other"),
         default="other",
-        help="to who made the model (other)",
+        help="the evaluator's relationship to the model's developer (other)",
     )

@@ -148,8 +148,10 @@ def cache_arguments(parser: argparse.ArgumentParser) -> None:
             command.add_argument("-o", "--out", required=True, metavar="FILE", help="a file of JSON lines")
         if name == "prune":
             what = command.add_mutually_exclusive_group(required=True)
-            what.add_argument("--transcript", metavar="ID", help="whatever was said in a transcript, in every run")
-            what.add_argument("--older-than", type=at_least(0), metavar="DAYS", help="calls that nobody made since")
+            what.add_argument("--transcript", metavar="ID", help="everything about this transcript, in every run")
+            what.add_argument(
+                "--older-than", type=at_least(0), metavar="DAYS", help="calls not made in the last DAYS days"
+            )
             command.add_argument(
                 "folders", nargs="*", type=Path, metavar="FOLDER", help="further folders to look through"
             )

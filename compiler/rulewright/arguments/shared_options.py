@@ -162,7 +162,7 @@ def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder 
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scorecard")
     parser.add_argument("--scorecard", metavar="NAME", help="another scorecard of the project")
     parser.add_argument("--profile", metavar="NAME", help="another profile of the project: which checks run, and votes")
-    parser.add_argument("--project", metavar="PATH", help="where those are (default: the nearest project)")
+    parser.add_argument("--project", metavar="PATH", help="the project that has them (default: the nearest project)")
     parser.add_argument("--votes", type=at_least(1), metavar="N", help="count N votes of each judged check")
     parser.add_argument("--majority-of", choices=("planned", "usable"), help="of which votes a majority is needed")
     add_sources(parser, ", with --profile, --votes or --majority-of")

@@ -11,9 +11,9 @@ from rulewright.arguments.shared_options import add_reading_options
 def init_arguments(parser: argparse.ArgumentParser) -> None:
     """Start a project: a check, a word list, a scenario and two transcripts to scan.
 
-    FOLDER (default: here) is made when it is missing. Files that exist are never overwritten.
-    With --from the project is made for chats that exist, in any format that `rulewright
-    inspect-data` knows: three checks and a scorecard. The chats are not copied.
+    FOLDER (default: here) is created if it does not exist. Existing files are never
+    overwritten. With --from the project is written for your chats, in any format that
+    `rulewright inspect-data` reads: three checks and a scorecard. The chats are not copied.
     """
     parser.add_argument("folder", nargs="?", default=".", metavar="FOLDER")
     parser.add_argument("--from", dest="chats", metavar="CHATS", help="a file or folder of chats to make checks for")
@@ -29,9 +29,9 @@ def demo_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
-    """Show what files of chats hold before anything runs: formats, counts, roles, tools, lengths, scripts.
+    """Show what files of chats contain: formats, counts, roles, tools, lengths, scripts.
 
-    The format is told by the content, never by the name (CSV aside):
+    The format is detected from the content, not from the name (except CSV):
 
       rulewright    {"format": "rulewright-chat", "version": 1, ...}, as `convert` writes it
       atif          {"schema_version": "ATIF-v1.4", "agent": {...}, "steps": [...]}
@@ -54,17 +54,17 @@ def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def convert_arguments(parser: argparse.ArgumentParser) -> None:
-    """Write the chats of files in one format, a conversation a line.
+    """Write chats of any format in one format, one conversation per line.
 
-    `rulewright` keeps every field, `openai` writes messages of chat completions, `turns` the turns of user and
-    assistant alone. An input that is refused is said, and the others are written.
+    `rulewright` keeps every field, `openai` writes messages of chat completions, `turns` only the turns of user
+    and assistant. Refused inputs are reported; the others are written.
     """
     parser.add_argument("inputs", nargs="+", metavar="IN", help="files or folders of chats, in any format")
     parser.add_argument(
         "out", metavar="OUT", help="a file of JSON lines; `.gz` and `.zst` are compressed, `.parquet` is Parquet"
     )
     parser.add_argument(
-        "--to", choices=("rulewright", "openai", "turns"), default="rulewright", help="what is written (rulewright)"
+        "--to", choices=("rulewright", "openai", "turns"), default="rulewright", help="the format to write (rulewright)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace OUT")
     add_reading_options(parser)

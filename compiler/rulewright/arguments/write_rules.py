@@ -89,12 +89,12 @@ def eval_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def prove_arguments(parser: argparse.ArgumentParser) -> None:
-    """Prove what a document claims for every input, or show an input for which it is not so.
+    """Prove properties of a document for every input, or show a counterexample.
 
-    A scorecard over cases: its label table leaves no case out, every row decides some case, no case both passes and
-    fails a metric. A scorecard over verdicts: every condition can hold, no verdict both stops a gate and leaves it
-    open. A policy: every row decides some input. A workflow: what every task's machine promises. A check: its `when`
-    can hold. Every witness has been run through the evaluator. `note` marks what is told and decides nothing.
+    A scorecard over cases: the label table covers every case, every row decides some case, no case both passes and
+    fails a metric. A scorecard over verdicts: every condition can hold, no verdict both fails a gate and leaves it
+    open. A policy: every row decides some input. A workflow: the guarantees of every task's state machine. A check:
+    its `when` can hold. Every example was run through the evaluator. `note` lines do not affect the exit code.
     """
     parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards, policies, workflows, checks")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
@@ -103,18 +103,18 @@ def prove_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def policy_diff_arguments(parser: argparse.ArgumentParser) -> None:
-    """Show where two policies decide differently, for every input, or prove that they never do.
+    """Show the inputs for which two policies decide differently, or prove that there are none.
 
     ONE and TWO are two scorecards, CEL policies, checks, lexicons or workflows. Every region of inputs on which they
-    differ is told in the words of the documents, with an input on which both were carried out. What a gate, a rate or
-    an output of a scorecard makes of verdicts is shown by a row of both, what a lexicon finds by a text. --run names
-    the transcripts of a finished run that change, or the cases of a JSON report of `score`.
+    differ is shown in the terms of the documents, with an example input on which both were executed: a row of
+    verdicts for a scorecard, a text for a lexicon. --run lists the transcripts of a finished run that would change,
+    or the cases of a JSON report of `score`.
     """
     parser.add_argument("one", metavar="ONE", help="a scorecard, a policy, a check, a lexicon or a workflow")
     parser.add_argument("two", metavar="TWO", help="another one of the same kind")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set a parameter of both")
     parser.add_argument("--config", metavar="FILE", help="the settings file, or what declares a policy's variables")
-    parser.add_argument("--run", metavar="RUN", help="name what changes of this run, or of this report")
+    parser.add_argument("--run", metavar="RUN", help="list what would change in this run or report")
     parser.add_argument(
         "--project", metavar="PATH", help="where checks belong (default: the project around ONE or TWO)"
     )
