@@ -8,6 +8,7 @@ from typing import Final
 
 from rulewright.diagnostics import Fix, replace
 from rulewright.load import Mapping, Scalar
+from rulewright.load.load_errors import shorten
 from rulewright.spelling import suggest
 
 SYNONYMS: Final = {
@@ -20,6 +21,8 @@ SYNONYMS: Final = {
     "items": ("patterns",),
     "label": ("name",),
     "lexicon": ("deterministic_precheck",),
+    "max": ("maximum",),
+    "min": ("minimum",),
     "model": ("agent",),
     "name": ("project",),
     "phrases": ("patterns",),
@@ -55,6 +58,15 @@ def by_degree(word: str, allowed: Iterable[str]) -> str | None:
 def synonym(name: str, properties: Container[str]) -> str | None:
     """The known key that means what an author calls `name`."""
     return next((other for other in SYNONYMS.get(name, ()) if other in properties), None)
+
+
+def key_without_colon(node: Mapping, name: str, properties: Iterable[str]) -> Fix | None:
+    """The fix that puts a colon behind the key that an entry in braces begins with; None where it begins with none."""
+    entry, (word, _, rest) = node.index[name], name.partition(" ")
+    is_lone = isinstance(entry.value, Scalar) and entry.value.value is None and entry.key.style == ""
+    if not is_lone or not rest or word not in properties or word in node:
+        return None
+    return replace(entry.key, f"{word}: {rest}", f"write `{word}: {shorten(rest)}`", safe=False)
 
 
 def condition_meant(node: Mapping, name: str, properties: Container[str]) -> str | None:

@@ -20,7 +20,14 @@ from referencing import Registry, Resource
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Note, Span, error, replace, respell
 from rulewright.documents.base import descend, first_place
-from rulewright.documents.meant import by_degree, by_meaning, condition_meant, parameter_meant, synonym
+from rulewright.documents.meant import (
+    by_degree,
+    by_meaning,
+    condition_meant,
+    key_without_colon,
+    parameter_meant,
+    synonym,
+)
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
 from rulewright.spelling import Guess, suggest
@@ -394,6 +401,8 @@ def _unknown_key(node: Mapping, name: str, path: str, departure: _Departure, own
     empty = frozenset[str]() if near else departure.mappings
     if indented := _further_in(node, name, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty):
         help, fix = indented.message, indented
+    elif joined := key_without_colon(node, name, departure.properties):
+        help, fix = joined.message, joined
     elif moved := parameter_meant(node, name, departure.properties):
         help, fix = f"write it below `params`: `params.{name}` is read", moved
     elif near:

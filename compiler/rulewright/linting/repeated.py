@@ -116,6 +116,7 @@ ALIKE: Final = frozenset(
         "unknown-value",
     )
 )
+SAME: Final = frozenset({"bad-expression", "unknown-state"})  # as `ALIKE`, in one document
 # And those that have it whatever they say: a line that the profiles lack, a habit of all prompts.
 ACROSS: Final = ALIKE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
 # A code, and those that tell of the same mistake where one of its notes points, or at its own place.
@@ -156,7 +157,7 @@ def _cause(found: Diagnostic) -> object:
     """What all findings of one cause have in common."""
     if found.fix is None and found.code in ACROSS:
         return found.code, found.severity, found.message if found.code in ALIKE else None
-    if found.fix is None and found.code == "bad-expression":
+    if found.fix is None and found.code in SAME:
         return found.span.path, found.code, found.message, found.help
     if found.fix is None and found.code in CROWDS:
         return found.span.path, found.code, found.severity, found.help

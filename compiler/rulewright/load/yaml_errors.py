@@ -101,6 +101,10 @@ def explain(failure: YAMLError, source: Source) -> Diagnostic:
     slip = slip or slip_above(source, offset) or _slip(problem, failure, source, offset)
     if slip is not None:
         return slip
+    mark = getattr(failure, "context_mark", None)
+    lone = _lone_dash(source, mark.index, offset) if mark is not None and "expected '-'" in problem else None
+    if lone is not None:
+        return lone
     message, help = _reword(problem)
     if "expected `,` or" in message:  # point behind the token before the gap
         line_start = source.starts[source.position(offset)[0] - 1]
@@ -113,6 +117,17 @@ def explain(failure: YAMLError, source: Source) -> Diagnostic:
         message = f"`{shorten(char)}` can't start a value"
     notes = _context(failure, source, offset)
     return mistake("yaml-syntax", source.span(offset, offset + 1), message, *notes, help=help)
+
+
+def _lone_dash(source: Source, start: int, offset: int) -> Diagnostic | None:
+    """The only dash of a list that goes on with keys."""
+    line, column = source.position(start)
+    after, _ = source.position(offset)
+    dashes = [each for each in range(line, after) if source.line_text(each)[column - 1 : column + 1] == "- "]
+    if dashes != [line]:
+        return None
+    help = "remove the dash, or write one before each item"
+    return mistake("yaml-syntax", source.span(start, start + 1), "this list goes on as a mapping", help=help)
 
 
 def _is_here(problem: str) -> bool:

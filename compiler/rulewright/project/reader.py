@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, error, is_within
+from rulewright.diagnostics import Diagnostic, error, is_within, warning
 from rulewright.documents.base import Document, first_place, items, scalar, text, worded
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.corpus import read_corpus
@@ -188,6 +188,10 @@ class _ProjectReader:
             message = f"`root` leads to `{file.top}`, where none of the paths below it exists"
             self.findings.append(error(file.place("root"), message, code="missing-path"))
             return
+        for kind, place in paths.items():
+            if place.named and kind != "checks" and _is_empty(place.path):  # a rule tells of checks
+                message = f"`{kind}` leads to `{place.path}`, which holds no documents"
+                self.findings.append(warning(file.place(kind), message, code="missing-path"))
         for kind, place in missing.items():
             message = f"`{kind}` leads to `{place.path}`, which does not exist"
             help = path_meant(place.path, str(file.places.get(kind) or ""))
@@ -294,6 +298,10 @@ class _ProjectReader:
         cards = {}
         for path, root in self._documents(place, None):
             kind = kind_of(root)
+            if kind != CASE_SCORECARD and (moved := _of_another_kind("scorecard", root, self.vocabulary)):
+                self.findings.append(moved)
+                self.unreadable.add(f"{kind}s")
+                continue
             self.findings.extend(validate(kind if kind == CASE_SCORECARD else "scorecard", root, self.vocabulary))
             card, findings = (None, []) if kind == CASE_SCORECARD else read_scorecard(root)
             self.findings.extend(findings)
@@ -336,6 +344,10 @@ class _ProjectReader:
             help = None if stem in models or key not in model.node else Guess(stem)
             message = f"the {kind} `{name}` exists twice"
             self.findings.append(error(model.place(key), message, code="duplicate-id", notes=notes, help=help))
+
+
+def _is_empty(path: Path) -> bool:
+    return dependencies.is_folder(path) and next(documents_in(path, deep=True), None) is None
 
 
 def _of_another_kind(kind: str, root: Node, vocabulary: Vocabulary) -> Diagnostic | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import scalar
 from rulewright.documents.layout import path_meant
-from rulewright.load import Scalar, walk
+from rulewright.load import Mapping, Node, Scalar, walk
 from rulewright.spelling import Guess, is_slip_of
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 PATH: Final = re.compile(r"(?:[\w.*-]+/)+[\w.*-]+|[\w.-]+\.[a-z]\w{1,4}")
 DIGITS: Final = re.compile(r"\d")
+Names: TypeAlias = "defaultdict[str, set[int]]"
 SHORTEST: Final = 4  # letters of a name: shorter ones differ by one letter often enough
 
 
@@ -29,36 +32,55 @@ def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
     capitals, from what a task writes or from what lies in the working folder.
     Instead: spell both alike. A folder or file that exists is not asked about.
     """
-    paths = [
-        node
-        for task in workflow.document.tasks
-        for node in walk(task.node)
-        if type(node) is Scalar and isinstance(node.value, str) and PATH.fullmatch(node.value)
-    ]
+    paths, outputs, folder = _paths(workflow), _outputs(workflow), workflow.place("folder", ".")
     named: defaultdict[str, set[int]] = defaultdict(set)  # the places of every name
     for place, node in enumerate(paths):
         for name in str(node.value).split("/"):
             named[name].add(place)
-    outputs, folder = _outputs(workflow), workflow.place("folder", ".")
+    written = scalar(workflow.settings, "folder")
+    is_there = dependencies.exists(folder)
+    near = None if written is None or is_there else path_meant(folder, str(written.value))
+    if written is not None and near is not None:
+        yield warning(written, f"there is no folder `{written.value}`", help=near)
     for node in paths:
         path = str(node.value)
+        other = _output_meant(path, outputs)
         if dependencies.exists(folder / path):
             continue
-        names = path.split("/")
-        written = _output_meant(path, outputs)
-        if written is not None:
-            message = f"no task writes `{path}`, and one writes `{written}`"
-            yield warning(node, message, help=Guess(written))
-            continue
-        if path not in outputs and "*" not in path and (help := path_meant(folder / path, path)):
+        if other is not None:
+            yield warning(node, f"no task writes `{path}`, and one writes `{other}`", help=Guess(other))
+        elif path not in outputs and "*" not in path and is_there and (help := path_meant(folder / path, path)):
             yield warning(node, f"no task writes `{path}`, and there is no such file", help=help)
-            continue
-        for at, name in enumerate(names):
-            meant = _meant(name, named)
-            if meant is not None and not dependencies.exists(folder.joinpath(*names[: at + 1])):
-                right = "/".join([*names[:at], meant, *names[at + 1 :]])
-                message = f"no other path of the workflow names `{name}`, and {len(named[meant])} name `{meant}`"
-                yield warning(node, message, help=Guess(right))
+        elif near is None:
+            yield from _of_names(node, named, folder, is_written=path in outputs)
+
+
+def _of_names(node: Scalar, named: Names, folder: Path, *, is_written: bool) -> Iterator[Diagnostic]:
+    """The folders and files of a path that only this one names so."""
+    names = str(node.value).split("/")
+    for at, name in enumerate(names):
+        meant = _meant(name, named, _is_on_purpose if is_written else _differ_in_digits)
+        if meant is not None and not dependencies.exists(folder.joinpath(*names[: at + 1])):
+            right = "/".join([*names[:at], meant, *names[at + 1 :]])
+            message = f"no other path of the workflow names `{name}`, and {len(named[meant])} name `{meant}`"
+            yield warning(node, message, help=Guess(right))
+
+
+def _paths(workflow: Workflow) -> list[Scalar]:
+    """The paths of files, and the folders that measures are taken from."""
+    tasks = [task.node for task in workflow.document.tasks]
+    texts = [node for task in tasks for node in walk(task) if type(node) is Scalar and isinstance(node.value, str)]
+    paths = [node for node in texts if PATH.fullmatch(str(node.value))]
+    sources = [node for task in tasks for node in _sources(task) if "/" not in str(node.value)]
+    folders = [node for node in sources if len(str(node.value)) >= SHORTEST and not PATH.fullmatch(str(node.value))]
+    return [*paths, *folders]
+
+
+def _sources(node: Node) -> Iterator[Scalar]:
+    """The texts that say where the measures of a task are taken from."""
+    for each in walk(node):
+        source = each.get("source") if isinstance(each, Mapping) else None
+        yield from (part for part in walk(source) if type(part) is Scalar and isinstance(part.value, str))
 
 
 def _outputs(workflow: Workflow) -> set[str]:
@@ -80,12 +102,12 @@ def _output_meant(path: str, outputs: set[str]) -> str | None:
     return None
 
 
-def _meant(name: str, named: defaultdict[str, set[int]]) -> str | None:
+def _meant(name: str, named: Names, on_purpose: Callable[[str, str], bool]) -> str | None:
     """The name that several other paths have, where only one has this one and it is a slip of it."""
     if len(name) < SHORTEST or len(named[name]) > 1:
         return None
     several = (other for other in sorted(named) if len(named[other]) > 1 and is_slip_of(name, other))
-    return next((other for other in several if not _is_on_purpose(name, other)), None)
+    return next((other for other in several if not on_purpose(name, other)), None)
 
 
 def _is_on_purpose(name: str, other: str) -> bool:

@@ -32,7 +32,7 @@ MISTAKES = [
     (CHECK, "pass_rule: The", "pass_rule: Rule: the", 8, "quote the value"),
     (CHECK, "pass_rule: The assistant", "pass_rule: 'It doesn't matter", 8, "write it twice"),
     (CHECK, "fail_rule: The", 'fail_rule: "The', 9, "close them"),
-    (CHECK, "  deterministic", "   deterministic", 12, "indent it like the key"),
+    (CHECK, "  deterministic", "   deterministic", 12, "indent it like its sibling keys"),
     (CHECK, "  deterministic", '  repetitions: "1"\n  deterministic', 12, "write `1`"),
     (CHECK, "precheck: availability_promise", "precheck: availabilty_promise", 12, "`availability_promise`?"),
     (CHECK, "severity: S3", "severity: S3\nseverity: S2", 6, "keep one"),
