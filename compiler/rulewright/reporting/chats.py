@@ -167,8 +167,8 @@ class ChatViews:
             bool(verdict.get("adjudication_required")) or word == "UNCLEAR",
             self.conditions.get(check_id, ()),
             quotes,
-            tuple(_as_quoted(span) for span in _rejected(extra)),
-            tuple(record_lines({key: value for key, value in extra.items() if key != REJECTED})),
+            tuple(_as_quoted(span) for span in _rejected(extra)) if extra else (),
+            tuple(record_lines({key: value for key, value in extra.items() if key != REJECTED})) if extra else (),
             tuple(words.get(check_id, ())),
         )
 
