@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # `typing` itself takes longer to import than a cached lint may take
+TYPE_CHECKING = False  # importing `typing` takes longer than a cached lint may take
 if TYPE_CHECKING:
     from rulewright.api import Run, check_transcript, evaluate, load_run, scan, score
     from rulewright.check.project_check import compile_project
@@ -44,8 +44,8 @@ __all__ = [
     "score",
 ]
 
-# No module here may bear the name of one of these: importing it would hide the name.
-_HOMES = {
+# No module of this package may have one of these names: importing it would hide the name.
+_NAMES_BY_MODULE = {
     "rulewright.api": ("Run", "check_transcript", "evaluate", "load_run", "scan", "score"),
     "rulewright.check.project_check": ("compile_project",),
     "rulewright.check.workflow_check": ("compile_workflow",),
@@ -60,13 +60,13 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load what is asked for only then: who wants one module does not pay for all."""
-    for module, names in _HOMES.items():
+    """Import a public name on first access, so that the others cost nothing."""
+    for module, names in _NAMES_BY_MODULE.items():
         if name in names:
             return getattr(import_module(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """The names that are offered."""
+    """The public names."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""What the commands do, for Python programs: check one transcript, scan many, score cases, evaluate, open a run."""
+"""The commands as a Python API: check one transcript, scan many, score cases, evaluate expressions, open runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Row: TypeAlias = JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A finished run: its folder, the plan that ran, and what `summary.json` holds.
+    """A finished run: its folder, its plan, and the content of `summary.json`.
 
     `exit_code` is that of the scan; `verdicts` and `scores` are data frames, `records` and `rows` the same as dicts.
     """
@@ -58,23 +58,23 @@ class Run:
         return self.status()
 
     def status(self, fail_on: str | None = None) -> int:
-        """The exit code as `--fail-on` would make it: a severity or `never`. Raises PlanError for another word."""
+        """Return the exit code under `--fail-on`: a severity or `never`. Raises PlanError for any other word."""
         return status_at(self.summary, self.plan, fail_on)
 
     def records(self) -> Iterator[Row]:
-        """Every verdict as a dict that reads without a join: `run` and `run_id`, `plan`, `transcript_id`,
+        """Iterate over every verdict as a self-contained dict: `run` and `run_id`, `plan`, `transcript_id`,
         `scenario_id`, `model`, `path`, `line`, `check_id`, `verdict`, `eligible`, `severity`, `bucket`, `confidence`,
         `cause`, `code`, `quotes`, `adjudication_required`. Raises UsageError where a file of the run was damaged."""
         return verdict_records(self._finished())
 
     def rows(self) -> Iterator[Row]:
-        """Every transcript's row: what the scorecard outputs, with `run`, `run_id` and `plan`, and the engine's
-        `outcome` and `because`."""
+        """Iterate over every transcript's row: the scorecard's outputs, with `run`, `run_id` and `plan`, and the
+        engine's `outcome` and `because`."""
         return score_records(self._finished())
 
     @property
     def verdicts(self) -> Any:
-        """`records` as a data frame: of pandas where it is installed, else of polars, else a list of dicts."""
+        """`records` as a pandas data frame, else as one of polars, else as a list of dicts."""
         return frame(list(self.records()))
 
     @property
@@ -87,9 +87,9 @@ class Run:
 
 
 def load_run(folder: str | os.PathLike[str]) -> Run:
-    """The finished run in `folder`. Raises UsageError where there is none, PlanError where its plan was changed."""
-    found = open_run(Path(folder))
-    return Run(found.folder, found.plan, found.summary)
+    """Open the finished run in `folder`. Raises UsageError where there is none, PlanError for a changed plan."""
+    finished_run = open_run(Path(folder))
+    return Run(finished_run.folder, finished_run.plan, finished_run.summary)
 
 
 def check_transcript(
@@ -100,21 +100,20 @@ def check_transcript(
     profile: str | None = None,
     parameters: Mapping[str, object] | None = None,
 ) -> TranscriptResult:
-    """Every verdict on one transcript, and its scores.
+    """Return every verdict on one transcript, and its scores.
 
     `source` is a project, its path or a compiled plan; `transcript` a `Transcript`, a mapping such as
-    `{"messages": [...]}` (a record of any format that is read), or the path of a file that holds one. What is refused
-    is in the result's `errors`. Without `judge` it is that of the project file. Raises UsageError where a file holds
-    several transcripts, DocumentError for a project with mistakes, PlanError where the plan needs a judge and there is
-    none.
+    `{"messages": [...]}` (a record of any supported format), or the path of a file with one. Refused input is in the
+    result's `errors`. Without `judge` the project file's judge is used. Raises UsageError for a file with several
+    transcripts, DocumentError for a project with mistakes, PlanError where the plan needs a judge and has none.
     """
     project = source if isinstance(source, Project | Plan) else _project(source)
-    plan, asked = plan_of(project, profile), _judge_of(project, judge)
-    if isinstance(asked, BatchJudge):
+    plan, opened_judge = plan_of(project, profile), _judge_of(project, judge)
+    if isinstance(opened_judge, BatchJudge):
         engine = Engine(plan, parameters)
-        results = list(asked.results(engine, engine.read([transcript])))
+        results = list(opened_judge.results(engine, engine.read([transcript])))
     else:
-        results = list(execute(plan, [transcript], asked, parameters=parameters))
+        results = list(execute(plan, [transcript], opened_judge, parameters=parameters))
     if len(results) != 1:
         raise UsageError(f"`{transcript}` holds {len(results)} transcripts; use `scan`")
     return results[0]
@@ -140,8 +139,8 @@ def scan(
     """
     project = source if isinstance(source, Project | Plan) else _project(source)
     plan = plan_of(project, profile, scorecard)
-    places = [transcripts] if isinstance(transcripts, str | os.PathLike) else list(transcripts)
-    run(plan, places, out, judge=_judge_of(project, judge), parameters=parameters, resume=resume, overwrite=overwrite)
+    paths = [transcripts] if isinstance(transcripts, str | os.PathLike) else list(transcripts)
+    run(plan, paths, out, judge=_judge_of(project, judge), parameters=parameters, resume=resume, overwrite=overwrite)
     return load_run(out)
 
 
@@ -153,17 +152,17 @@ def score(
     judge: str | None = None,
     parameters: JsonMapping | None = None,
 ) -> JsonObject:
-    """Score files and folders of test cases; the value is what the JSON report of `rulewright score` holds.
+    """Score files and folders of test cases; return the JSON report of `rulewright score`.
 
-    `scorecard` is a name or a file. Raises DocumentError for a scorecard with mistakes, RuntimeFailure for what can't
-    be begun; cases that could not be scored are in the report's `errors`.
+    `scorecard` is a name or a file. Raises DocumentError for a scorecard with mistakes, RuntimeFailure where scoring
+    can't start; cases that could not be scored are in the report's `errors`.
     """
-    places = [cases] if isinstance(cases, str | os.PathLike) else list(cases)
+    paths = [cases] if isinstance(cases, str | os.PathLike) else list(cases)
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
         score_files(
             load_scorecard(scorecard).plan,
-            [os.fspath(place) for place in places],
+            [os.fspath(path) for path in paths],
             out=report,
             outputs=outputs,
             concern=None,
@@ -172,24 +171,24 @@ def score(
             parameters=parameters or {},
         )
         with open(report, encoding="utf-8") as file:
-            found: dict[str, object] = json.load(file)
-    return found
+            report_data: dict[str, object] = json.load(file)
+    return report_data
 
 
 def evaluate(expression: str, context: JsonMapping | None = None) -> Any:
-    """The value of an expression of rule files (`and or not`, exact scores), as a native Python value.
+    """Evaluate an expression of rule files (`and or not`, exact scores); return a native Python value.
 
     Names of the context need no declaration; an absent value is None. Raises ExpressionError for an expression with
     mistakes, EvaluationError where it has no value.
     """
-    found = prepare(build(expression, Environment(open=True)).program)(dict(context or {}))
-    if isinstance(found, Optional):
-        found = found.value if found.present else None
-    return to_host(found)
+    value = prepare(build(expression, Environment(open=True)).program)(dict(context or {}))
+    if isinstance(value, Optional):
+        value = value.value if value.present else None
+    return to_host(value)
 
 
 def plan_of(source: Source, profile: str | None = None, scorecard: str | None = None) -> Plan:
-    """The plan that is given, or that a project compiles to."""
+    """Return the given plan, or compile a project. Raises UsageError for a profile or scorecard with a plan."""
     if isinstance(source, Plan):
         if profile is not None or scorecard is not None:
             raise UsageError("a plan has its profile and its scorecard; compile the project for others")
@@ -200,7 +199,7 @@ def plan_of(source: Source, profile: str | None = None, scorecard: str | None = 
 
 
 def frame(records: list[Row]) -> Any:
-    """A data frame of dicts with the same keys: of pandas, else of polars; the dicts themselves without either."""
+    """Return dicts with the same keys as a pandas data frame, else one of polars; unchanged without either."""
     for library in ("pandas", "polars"):
         try:
             return import_module(library).DataFrame(records)

@@ -1,10 +1,9 @@
-"""What linting printed and what compiling made last time, kept as long as nothing it depends on has changed.
+"""The cache of lint output and compiled plans, valid as long as no dependency has changed.
 
-An entry holds the dependencies that a `DependencyTracker` noted while its content was made: the content of every file
-that was read, the names in every folder that was listed, and whether each path that was asked about was there. Its key
-holds the options, the working folder and every program that takes part: what another version wrote is not found.
-Entries are in the user's own cache folder and never in a project, which could bring an entry along that calls its own
-mistakes clean.
+An entry holds the dependencies that a `DependencyTracker` recorded: the content of every file read, the names in every
+folder listed, and the state of every path probed. Its key covers the options, the working folder and all programs
+involved, so that entries of other versions are not used. Entries are in the user's cache folder and never in a project,
+which could bring an entry along that hides its own mistakes.
 """
 
 from __future__ import annotations
@@ -24,37 +23,37 @@ if TYPE_CHECKING:
     from rulewright.dependencies import Dependency
 
 FORMAT = 3
-MOST_ENTRIES = {"lint": 500, "plans": 50}
-LARGEST_ENTRY = 16_000_000
-PARTS = {"about", "environment", "key", "states"}
+MAX_ENTRIES = {"lint": 500, "plans": 50}
+MAX_ENTRY_BYTES = 16_000_000
+HEAD_KEYS = {"about", "environment", "key", "states"}
 
 
 class CacheEntry:
-    """The place of one content: the same words, options and programs find the same entry."""
+    """One cache entry: the same command, options and programs give the same key."""
 
     def __init__(self, kind: str, question: Sequence[object]) -> None:
-        """The entry for `question`, any JSON value that says all that was asked for; `kind` says what is kept."""
+        """The entry for `question`, any JSON value that identifies the request; `kind` is the kind of content."""
         self.kind = kind
         self.folder = cache_folder(kind)
         self.key = digest(json.dumps([FORMAT, kind, os.getcwd(), sys.version, programs(), question]).encode())
         self.path = os.path.join(self.folder, self.key)
 
-    def known(self) -> tuple[object, bytes] | None:
-        """What was kept, if everything it depends on is as it was: any JSON value about the content, and the content.
+    def load(self) -> tuple[object, bytes] | None:
+        """Return a JSON value about the content, and the content, or None if a dependency has changed.
 
-        Both are as an entry of ours holds them. Whoever reads them looks at their form again.
+        The caller must validate their form.
         """
-        found = self._read() if _is_ours(self.folder) else None
+        entry = self._read() if _is_ours(self.folder) else None
         try:
-            if found is None or any(_variable(name) != value for name, value in found[0]["environment"].items()):
+            if entry is None or any(_variable(name) != value for name, value in entry[0]["environment"].items()):
                 return None
-            is_same = all(state_of(how, path) == state for how, path, state in found[0]["states"])
-            return (found[0]["about"], found[1]) if is_same else None
-        except (KeyError, TypeError, ValueError, AttributeError):  # a head of another form
+            is_same = all(state_of(how, path) == state for how, path, state in entry[0]["states"])
+            return (entry[0]["about"], entry[1]) if is_same else None
+        except (KeyError, TypeError, ValueError, AttributeError):  # a malformed head
             return None
 
-    def keep(self, about: object, content: bytes, states: dict[Dependency, str], variables: Iterable[str]) -> None:
-        """Write the content down; a cache that can't be written to is left alone."""
+    def store(self, about: object, content: bytes, states: dict[Dependency, str], variables: Iterable[str]) -> None:
+        """Store the content; errors of writing are ignored."""
         if not {CHANGING, "other"}.isdisjoint(states.values()):
             return
         head = {
@@ -63,65 +62,65 @@ class CacheEntry:
             "states": [[how, path, state] for (how, path), state in sorted(states.items())],
             "environment": {name: _variable(name) for name in sorted(variables)},
         }
-        written = json.dumps(head).encode() + b"\n" + content
+        payload = json.dumps(head).encode() + b"\n" + content
         try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
-            if _is_ours(self.folder) and len(written) <= LARGEST_ENTRY:
-                _write(self.path, digest(written).encode() + b"\n" + written)
-                _remove_oldest(self.folder, MOST_ENTRIES[self.kind])
+            if _is_ours(self.folder) and len(payload) <= MAX_ENTRY_BYTES:
+                _write(self.path, digest(payload).encode() + b"\n" + payload)
+                _remove_oldest(self.folder, MAX_ENTRIES[self.kind])
         except OSError:
             return
 
     def _read(self) -> tuple[dict[str, Any], bytes] | None:
-        """The head and the content as they were written by us; anything else is none."""
+        """Read the head and the content of a valid entry, or None."""
         try:
             with open(self.path, "rb") as file:
-                checksum, _, written = file.read(LARGEST_ENTRY + 1000).partition(b"\n")
-            if checksum != digest(written).encode():
+                checksum, _, payload = file.read(MAX_ENTRY_BYTES + 1000).partition(b"\n")
+            if checksum != digest(payload).encode():
                 return None
-            first, _, content = written.partition(b"\n")
+            first, _, content = payload.partition(b"\n")
             head = json.loads(first)
         except (OSError, ValueError, RecursionError):
             return None
-        is_own = isinstance(head, dict) and head.keys() == PARTS and head["key"] == self.key
+        is_own = isinstance(head, dict) and head.keys() == HEAD_KEYS and head["key"] == self.key
         return (head, content) if is_own else None
 
 
 def cache_folder(kind: str) -> str:
-    """`$XDG_CACHE_HOME/rulewright/KIND`, by default below `~/.cache`."""
+    """Return `$XDG_CACHE_HOME/rulewright/KIND`, by default below `~/.cache`."""
     home = os.environ.get("XDG_CACHE_HOME", "")
     return os.path.join(home if os.path.isabs(home) else os.path.expanduser("~/.cache"), "rulewright", kind)
 
 
 def programs() -> str:
-    """A digest of the code that takes part: our files by size and time, the libraries by their versions."""
-    own = os.path.dirname(os.path.abspath(__file__))
-    found: list[object] = [*_files(own)]
-    for place in dict.fromkeys(sys.path):
-        names = sorted(os.listdir(place or ".")) if os.path.isdir(place or ".") else []
-        found += [name for name in names if name.endswith((".dist-info", ".egg-info"))]
+    """Return a digest of the programs involved: our files by size and time, libraries by version."""
+    package_folder = os.path.dirname(os.path.abspath(__file__))
+    parts: list[object] = [*_files(package_folder)]
+    for search_path in dict.fromkeys(sys.path):
+        names = sorted(os.listdir(search_path or ".")) if os.path.isdir(search_path or ".") else []
+        parts += [name for name in names if name.endswith((".dist-info", ".egg-info"))]
         for package in ("rulewright_runtime", "rulewright_grammar"):
-            found += _files(os.path.join(place, package)) if package in names else ()
-    return digest(json.dumps(found).encode())
+            parts += _files(os.path.join(search_path, package)) if package in names else ()
+    return digest(json.dumps(parts).encode())
 
 
 def _files(folder: str) -> list[tuple[str, int, int]]:
-    found = []
+    file_states = []
     for path, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != "__pycache__"]
         for file in (os.path.join(path, name) for name in names):
-            found.append((file, os.path.getsize(file), os.stat(file).st_mtime_ns))
-    return sorted(found)
+            file_states.append((file, os.path.getsize(file), os.stat(file).st_mtime_ns))
+    return sorted(file_states)
 
 
 def _variable(name: str) -> str | None:
-    """A digest of a variable's value: secrets stay where they are."""
+    """A digest of a variable's value, so that no secret is stored."""
     value = os.environ.get(name)
     return None if value is None else digest(os.fsencode(value))
 
 
 def _is_ours(folder: str) -> bool:
-    """Whether only we can have written what is in the folder."""
+    """Whether only this user can write to the folder."""
     try:
         status = os.stat(folder)
     except OSError:
@@ -131,7 +130,7 @@ def _is_ours(folder: str) -> bool:
 
 
 def _write(path: str, data: bytes) -> None:
-    """All of it or nothing: another run sees the old entry or the new one."""
+    """Write a file atomically: another run sees the old entry or the new one."""
     scratch = f"{path}.{os.getpid()}"
     handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
@@ -143,7 +142,7 @@ def _write(path: str, data: bytes) -> None:
         raise
 
 
-def _remove_oldest(folder: str, most: int) -> None:
+def _remove_oldest(folder: str, limit: int) -> None:
     paths = sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getmtime)
-    for path in paths[: -most // 2] if len(paths) > most else ():
+    for path in paths[: -limit // 2] if len(paths) > limit else ():
         os.unlink(path)

@@ -1,7 +1,7 @@
-"""What kind of mistake each finding is about: its category decides whether it is shown by default.
+"""The categories of findings, which decide whether they are shown by default.
 
-A code that stands in no row is about correctness. `pedantic` findings are right and rarely worth a change, so they are
-shown only where somebody selects them. Codes in `PREVIEW` are new and may still change; `--preview` shows them.
+A code in no row is `correctness`. `pedantic` findings are correct and rarely worth a change, so they are shown only
+when selected. Codes in `PREVIEW` are new and may still change; `--preview` shows them.
 """
 
 from __future__ import annotations
@@ -75,39 +75,39 @@ ROWS: Final[dict[str, str]] = {
 }
 CATEGORIES: Final = tuple(LEVELS)
 PREVIEW: Final = frozenset({"words-differ-in-case"})
-SINCE: Final[dict[str, str]] = {}  # the version that a code came with, where that is not the first one
+SINCE: Final[dict[str, str]] = {}  # the version that added a code, where it is not the first one
 FIRST: Final = "0.1.0"
 _CATEGORY_OF: Final = {code: category for category, codes in ROWS.items() for code in codes.split()}
 
 
 def category_of(code: str) -> str:
-    """The category of a code."""
+    """Return the category of a code."""
     return _CATEGORY_OF.get(code, CORRECTNESS)
 
 
 def level_of(code: str) -> Severity:
-    """How grave findings of a code's category are; a single finding may be graver or milder."""
+    """Return the severity of a code's category; a single finding may have another one."""
     return LEVELS[category_of(code)]
 
 
 def since(code: str) -> str:
-    """The version of the package that first had the code."""
+    """Return the version of the package that added the code."""
     return SINCE.get(code, FIRST)
 
 
 def category_line(code: str) -> str:
-    """A sentence for each of its category, the version it came with, and whether it is still new."""
+    """Return sentences with a code's category, the version that added it, and whether it is a preview."""
     category = category_of(code)
     new = " Preview: `--preview` shows it." if code in PREVIEW else ""
     return f"Category: {category} ({MEANINGS[category]}). Since: {since(code)}.{new}"
 
 
 def is_default(code: str, *, preview: bool = False) -> bool:
-    """Whether findings of a code are shown where nothing was selected."""
+    """Whether findings of a code are shown without a selection."""
     return category_of(code) != PEDANTIC and (preview or code not in PREVIEW)
 
 
 def fits_any(code: str, patterns: Iterable[str]) -> bool:
-    """Whether a code fits one of the patterns; a category stands for all of its codes."""
+    """Whether a code matches one of the patterns; a category matches all of its codes."""
     category = category_of(code)
     return any(pattern == category or fnmatchcase(code, pattern) for pattern in patterns)

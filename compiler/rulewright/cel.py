@@ -40,7 +40,7 @@ from rulewright_runtime.values import Optional, TypeValue, UInt, Value, from_hos
 
 __all__ = ["EXPECTED_ERRORS", "Optional", "TypeValue", "UInt", "check", "evaluate", "evaluate_policy"]
 
-MAX_VALUES: Final = 2_000_000  # in a result, counted as often as they are read
+MAX_VALUES: Final = 2_000_000  # in a result; shared values count each time
 EXPECTED_ERRORS: Final = (RulewrightError, RuntimeFailure)
 
 
@@ -68,8 +68,8 @@ def evaluate(
     Raises ExpressionError for an expression that does not parse or check, EvaluationError for one without a value.
     """
     declared = _types(types)
-    given = dict(bindings or {})
-    environment = _environment({**dict.fromkeys(given, DYN), **declared}, functions, container)
+    values = dict(bindings or {})
+    environment = _environment({**dict.fromkeys(values, DYN), **declared}, functions, container)
     parsed = parse(expr, Dialect.STRICT, macros=macros)
     if check_only:
         return str(check_types(parsed, expr, environment).type)
@@ -81,7 +81,7 @@ def evaluate(
         run = prepare(program)
     except PlanError:
         raise ExpressionError(expr, [mistake(expr, parsed, TOO_DEEP, whole=True)]) from None
-    return _native(run({name: from_host(value) for name, value in given.items()}))
+    return _native(run({name: from_host(value) for name, value in values.items()}))
 
 
 def check(
@@ -90,7 +90,7 @@ def check(
     functions: Mapping[str, Sequence[Mapping[str, Value]]] | None = None,
     container: str = "",
 ) -> str:
-    """The type of `expr`, as text.
+    """Return the type of `expr` as text.
 
     `types` maps names to types such as `"map(string, list(int))"`. `functions` maps names to overloads, each
     `{"params": ["T", "int"], "result": "list(T)", "receiver": False}`; capital letters are type parameters.
@@ -105,28 +105,28 @@ def check(
 
 
 def evaluate_policy(policy: str, config: str | None = None, input: Mapping[str, object] | None = None) -> Value:
-    """The output of a CEL policy for `input`; `Optional` none when no row matches.
+    """Return the output of a CEL policy for `input`, or `Optional` none when no row matches.
 
     `policy` and `config` are YAML texts: the policy holds `rule` (`variables`, `match` or `aggregate`), the
     configuration declares the variables the policy may read. Raises DocumentError for a policy that does not compile,
     EvaluationError for one without a value.
     """
     table = compile_policy(policy, config)
-    value = prepare(table.program)({name: from_host(given) for name, given in (input or {}).items()})
+    value = prepare(table.program)({name: from_host(item) for name, item in (input or {}).items()})
     return _native(value.value if not table.total and value.present else value)
 
 
 def _native(value: object) -> Value:
-    """The value as Python knows it; EvaluationError for one whose shared parts would be written out without end."""
+    """Return a value as native Python; raises EvaluationError where its shared parts would expand beyond MAX_VALUES."""
     count, pending = 0, [value]
     while pending:
-        here = pending.pop()
-        if isinstance(here, (list, tuple)):
-            pending += here
-        elif isinstance(here, Mapping):
-            pending += here.values()
-        elif isinstance(here, Optional):
-            pending.append(here.value)
+        current = pending.pop()
+        if isinstance(current, (list, tuple)):
+            pending += current
+        elif isinstance(current, Mapping):
+            pending += current.values()
+        elif isinstance(current, Optional):
+            pending.append(current.value)
         count += 1
         if count > MAX_VALUES:
             raise EvaluationError(f"the result holds more than {MAX_VALUES} values", "limit")
@@ -148,17 +148,17 @@ def _environment(
 def _types(types: Mapping[str, str] | None) -> dict[str, Type]:
     try:
         return {name: parse_type(text) for name, text in (types or {}).items()}
-    except ValueError as why:
-        raise UsageError(str(why)) from None
+    except ValueError as failure:
+        raise UsageError(str(failure)) from None
 
 
 def _functions(functions: Mapping[str, Sequence[Mapping[str, Value]]] | None) -> Functions:
     return {name: tuple(_overload(name, o) for o in overloads) for name, overloads in (functions or {}).items()}
 
 
-def _overload(name: str, written: Mapping[str, Value]) -> Overload:
+def _overload(name: str, declaration: Mapping[str, Value]) -> Overload:
     try:
-        arguments = tuple(parse_type(p) for p in written.get("params", ()))
-        return overload(arguments, parse_type(written["result"]), bool(written.get("receiver", False)))
-    except (AttributeError, KeyError, TypeError, ValueError) as why:
-        raise UsageError(f"the declaration of the function `{name}` can't be read: {why}") from None
+        arguments = tuple(parse_type(p) for p in declaration.get("params", ()))
+        return overload(arguments, parse_type(declaration["result"]), bool(declaration.get("receiver", False)))
+    except (AttributeError, KeyError, TypeError, ValueError) as failure:
+        raise UsageError(f"the declaration of the function `{name}` can't be read: {failure}") from None

@@ -1,4 +1,4 @@
-"""The command line: finds the command, imports only that one, and turns what it raises into a line and an exit code."""
+"""The command line: imports and runs one command, and turns its exceptions into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from rulewright_runtime import __version__
 from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain, say
 
-TYPE_CHECKING = False  # `typing`, `argparse` and what the errors import take longer than a cached lint may take
+TYPE_CHECKING = False  # importing `typing`, `argparse` and the errors would take longer than a cached lint may take
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from rulewright.arguments.parser import Parser
 
     class Command(Protocol):
-        """What a module of `rulewright.commands` offers. `RULE_BROKEN` may be the exit code for what the runtime
-        refuses. The module of `rulewright.arguments` that bears the name of the command's group declares its arguments:
+        """The interface of a module of `rulewright.commands`. `RULE_BROKEN` may be its exit code for errors of the
+        runtime. The module of `rulewright.arguments` named like the command's group declares its arguments, so that
         help imports nothing else."""
 
         def run(self, args: argparse.Namespace) -> int:
-            """Do it; the value is the process's exit code."""
+            """Run the command; return the exit code."""
 
         def run_words(self, words: Sequence[str], parse: Callable[[], argparse.Namespace]) -> int:
-            """The same, by the command that `PARSES_ITSELF`."""
+            """Run the command that `PARSES_ITSELF`; return the exit code."""
 
 
 GROUPS = (
@@ -94,7 +94,7 @@ GROUPS = (
 COMMANDS = tuple(command for _, commands in GROUPS for command in commands)
 ALIASES = {"safe:score": "score"}
 COLOURS = ("auto", "always", "never")
-PARSES_ITSELF = "lint"  # where it has to: `run_words(words, parse)` shows again what was found last time
+PARSES_ITSELF = "lint"  # it may print cached output without parsing: `run_words(words, parse)`
 REFUSED = 3  # as in `exit_codes`
 
 
@@ -114,7 +114,7 @@ def _overview() -> str:
 
 
 def parser_of(name: str) -> Parser:
-    """The parser of a command."""
+    """Return the parser of a command."""
     from rulewright.arguments import parser  # a cached lint parses nothing
 
     group = next(title for title, commands in GROUPS if name in dict(commands))
@@ -123,21 +123,21 @@ def parser_of(name: str) -> Parser:
 
 
 def _write_the_same_everywhere() -> None:
-    """A file or a pipe gets UTF-8 whatever the locale; a terminal shows a mark for a character it lacks."""
+    """Write UTF-8 to files and pipes in any locale; a terminal shows a replacement for unsupported characters."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding=None if sys.stdout.isatty() else "utf-8", errors="replace")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the value is the exit code. See `exit_codes`.
+    """Run one command and return its exit code. See `exit_codes`.
 
-    Without `argv` the process is ours: it runs the command of its own arguments and ends.
+    Without `argv` it runs the process's own arguments and tunes garbage collection for a process that ends then.
     """
     if argv is not None:
         return _run(list(argv))
     gc.set_threshold(200_000, 20, 20)  # starting up and loading make many objects and little garbage
     status = _run(sys.argv[1:])
-    gc.freeze()  # what is left goes with the process: nobody needs to look for garbage in it
+    gc.freeze()  # the process ends: no need to collect garbage
     return status
 
 
@@ -145,38 +145,38 @@ def _run(words: list[str]) -> int:
     _write_the_same_everywhere()
     with SafeStreams() as streams:
         try:
-            streams.output.colour, words = _colour(words)
+            streams.output.colour, words = _colour_choice(words)
             streams.errors.colour = streams.output.colour
             status = _command(words)
-        except _Ended as ended:
+        except _Exit as ended:
             raise SystemExit(streams.status(ended.status)) from None
         return streams.status(status)
 
 
-class _Ended(BaseException):
-    """The parser of arguments has said what it has to say."""
+class _Exit(BaseException):
+    """The argument parser has printed its message and wants to exit with `status`."""
 
     def __init__(self, status: int) -> None:
         self.status = status
 
 
-def _colour(words: list[str]) -> tuple[str, list[str]]:
-    """What `--color` says, before or behind the command, and the other words."""
+def _colour_choice(words: list[str]) -> tuple[str, list[str]]:
+    """Return the value of `--color`, before or after the command, and the remaining words."""
     choice = "auto"
-    others: list[str] = []
+    remaining_words: list[str] = []
     remaining = iter(words)
     for word in remaining:
         name, equals, value = word.partition("=")
         if word == "--":
-            return choice, [*others, word, *remaining]
+            return choice, [*remaining_words, word, *remaining]
         if name != "--color":
-            others.append(word)
+            remaining_words.append(word)
             continue
         choice = value if equals else next(remaining, "")
         if choice not in COLOURS:
             complain(f"error: unknown value `{choice}` for `--color`; expected `auto`, `always` or `never`")
-            raise _Ended(REFUSED)
-    return choice, others
+            raise _Exit(REFUSED)
+    return choice, remaining_words
 
 
 def _command(words: list[str]) -> int:
@@ -194,10 +194,10 @@ def _command(words: list[str]) -> int:
         return REFUSED
     try:
         return _run_command(name, words[1:])
-    except SystemExit as ended:  # of a callable or a plug-in, whose status is not ours
+    except SystemExit as ended:  # raised by a callable or plug-in; its status is not ours
         complain(f"error: code that was called ended the process (status {ended.code})")
         return REFUSED
-    except BrokenPipeError:  # the reader of our output has gone, as `| head` does
+    except BrokenPipeError:  # the reader of our output has exited, as `| head` does
         return READER_GONE
     except Exception as error:
         from rulewright.command_failures import failed
@@ -211,13 +211,13 @@ def _command(words: list[str]) -> int:
 
 
 def _run_command(name: str, words: list[str]) -> int:
-    """Parse the words, then import what runs them."""
+    """Parse the words, then import and run the command."""
 
     def parse() -> argparse.Namespace:
         try:
             return parser_of(name).parse_args(words)
         except SystemExit as ended:  # wrong arguments, or `--help`
-            raise _Ended(ended.code if isinstance(ended.code, int) else REFUSED) from None
+            raise _Exit(ended.code if isinstance(ended.code, int) else REFUSED) from None
 
     if name == PARSES_ITSELF:
         return _load(name).run_words(words, parse)

@@ -1,4 +1,4 @@
-"""What the command line says when a command can't be found or fails. A command that succeeds imports none of this."""
+"""Messages for unknown and failed commands. A command that succeeds does not import this module."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from collections.abc import Callable, Iterable
 
 from rulewright.arguments.parser import Parser
 from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
-from rulewright.manual import instead
+from rulewright.manual import advice_of
 from rulewright.render.human import render, width_for
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.terminal import complain
 
 
 def unknown_command(name: str, commands: Iterable[str]) -> None:
-    """Say that there is no such command, and which of the `commands` may be meant."""
+    """Report an unknown command, and suggest one of the `commands`."""
     near = difflib.get_close_matches(name, commands, 1)
     hint = f"did you mean `{near[0]}`?" if near else "`rulewright --help` lists the commands"
     complain(f"error: unknown command `{name}`", f"help: {hint}")
 
 
 def failed(error: Exception, parser: Callable[[], Parser]) -> bool:
-    """Say what went wrong; whether it is what the user gave, not a mistake of ours.
+    """Report an exception; return whether the user's input caused it rather than a bug.
 
-    A wrong use is told by the command's `parser`, which raises `SystemExit`.
+    Bad usage is reported by the command's `parser`, which raises `SystemExit`.
     """
     if isinstance(error, OSError) and isinstance(error.filename, str):
         error = UsageError(f"can't use `{error.filename}`: {(error.strerror or str(error)).lower()}")
@@ -41,7 +41,7 @@ def failed(error: Exception, parser: Callable[[], Parser]) -> bool:
 
 def _report(error: Exception) -> None:
     if isinstance(error, DocumentError):
-        print(render(error.diagnostics, width=width_for(sys.stderr), default_help=instead), file=sys.stderr, end="")
+        print(render(error.diagnostics, width=width_for(sys.stderr), default_help=advice_of), file=sys.stderr, end="")
     elif isinstance(error, ExpressionError):
         for mistake in error.errors:
             complain(f"error: {mistake.line}:{mistake.column}: {mistake.message}")

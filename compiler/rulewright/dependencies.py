@@ -1,7 +1,7 @@
-"""What a run depends on: every file it read, every folder it listed and every path it asked about.
+"""The dependencies of a run: the files it read, the folders it listed and the paths it probed.
 
-The loader and the layout of projects look at files through this module. While a `DependencyTracker` is active, each
-look is noted together with what was there, so that a later run knows whether anything has changed.
+The loader and the layout of projects access files through this module. An active `DependencyTracker` records each
+access with the state of the path, so that a later run can tell whether anything has changed.
 """
 
 from __future__ import annotations
@@ -12,62 +12,62 @@ import stat
 
 from rulewright_runtime.digests import blake2b
 
-TYPE_CHECKING = False  # a cached answer is given without importing `typing`
+TYPE_CHECKING = False  # cached output is printed without importing `typing`
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Dependency = tuple[str, str]  # what was done with a path (`read`, `listed` or `probed`), and the path
+    Dependency = tuple[str, str]  # the access (`read`, `listed` or `probed`), and the path
 
 READ, LISTED, PROBED = "read", "listed", "probed"
-CHANGING = "changing"  # a state that equals no state
+CHANGING = "changing"  # a state that differs from every state
 BLOCK = 65_536
 
 
 class DependencyTracker:
-    """Notes every look while it is active: `states` says of each dependency what was there."""
+    """Records every access while it is active: `states` maps each dependency to its state."""
 
     def __init__(self) -> None:
-        """Nothing noted yet."""
+        """Start without dependencies."""
         self.states: dict[Dependency, str] = {}
 
     def __enter__(self) -> DependencyTracker:
-        """Note from now on."""
+        """Start recording."""
         _active.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop noting."""
+        """Stop recording."""
         _active.remove(self)
 
-    def note(self, how: str, path: str, state: str) -> None:
-        """One look; a path that looked otherwise before is one to rely on no more."""
-        self.states[how, path] = state if self.states.get((how, path), state) == state else CHANGING
+    def note(self, access: str, path: str, state: str) -> None:
+        """Record one access; a path whose state has changed meanwhile becomes unusable for the cache."""
+        self.states[access, path] = state if self.states.get((access, path), state) == state else CHANGING
 
     def has_changed(self) -> bool:
-        """Whether something is no longer as it was noted."""
-        return any(state_of(how, path) != state for (how, path), state in self.states.items())
+        """Whether a dependency differs from its recorded state."""
+        return any(state_of(access, path) != state for (access, path), state in self.states.items())
 
 
 _active: list[DependencyTracker] = []
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether something is at the path."""
+    """Whether the path exists."""
     return _probe(path) != "absent"
 
 
 def is_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a regular file is at the path."""
+    """Whether the path is a regular file."""
     return _probe(path) == "file"
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder is at the path."""
+    """Whether the path is a folder."""
     return _probe(path) == "folder"
 
 
 def names_in(folder: str | os.PathLike[str]) -> list[tuple[str, bool]]:
-    """The names in a folder, sorted, and whether each is a folder itself and no link to one. Raises OSError."""
+    """Return the sorted names in a folder, each with whether it is a folder and not a link. Raises OSError."""
     with os.scandir(folder) as entries:
         names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
     note(LISTED, folder, lambda: digest(json.dumps(names).encode()))
@@ -75,19 +75,19 @@ def names_in(folder: str | os.PathLike[str]) -> list[tuple[str, bool]]:
 
 
 def note_content(path: str | os.PathLike[str], content: bytes | None) -> None:
-    """Note that a file was read; `content` None says that it could not be."""
+    """Record that a file was read; None is the content of an unreadable file."""
     note(READ, path, lambda: state_of(READ, os.fspath(path)) if content is None else digest(content))
 
 
-def note(how: str, path: str | os.PathLike[str], state: Callable[[], str]) -> None:
-    """Tell the active trackers of a look; without one, `state` is not called."""
+def note(access: str, path: str | os.PathLike[str], state: Callable[[], str]) -> None:
+    """Record an access in the active trackers; without one, `state` is not called."""
     for tracker in _active:
-        tracker.note(how, os.fspath(path), state())
+        tracker.note(access, os.fspath(path), state())
 
 
-def state_of(how: str, path: str) -> str:
-    """What is at a path now, in the words in which a tracker notes it."""
-    return {READ: _content_state, LISTED: _listing_state, PROBED: _kind}[how](path)
+def state_of(access: str, path: str) -> str:
+    """Return the present state of a path, in the tracker's format."""
+    return {READ: _content_state, LISTED: _listing_state, PROBED: _kind}[access](path)
 
 
 def _probe(path: str | os.PathLike[str]) -> str:
@@ -114,7 +114,7 @@ def _listing_state(path: str) -> str:
 
 
 def _content_state(path: str) -> str:
-    """A digest of a file's content. Never waits, as opening a pipe would."""
+    """A digest of a file's content. Never blocks, as opening a pipe would."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError):
@@ -122,10 +122,10 @@ def _content_state(path: str) -> str:
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return "other"
-        found = blake2b()
+        hash_ = blake2b()
         while block := os.read(handle, BLOCK):
-            found.update(block)
-        return found.hexdigest()
+            hash_.update(block)
+        return hash_.hexdigest()
     except OSError:
         return CHANGING
     finally:
@@ -133,5 +133,5 @@ def _content_state(path: str) -> str:
 
 
 def digest(data: bytes) -> str:
-    """The digest that stands for some bytes."""
+    """Return the digest of some bytes."""
     return blake2b(data).hexdigest()

@@ -1,4 +1,4 @@
-"""What is wrong with a document: a finished value with a code, a message and exact places."""
+"""Diagnostics: the findings in documents, with code, severity, message and exact spans."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 
 class Severity(enum.StrEnum):
-    """How much a diagnostic matters; an error stops `compile` and `scan`."""
+    """The severity of a diagnostic; an error stops `compile` and `scan`."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -18,7 +18,7 @@ class Severity(enum.StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for the gravest."""
+        """The rank of the severity, 0 for errors."""
         return _RANKS[self]
 
 
@@ -27,7 +27,7 @@ _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A place in a file: lines and columns count from 1, columns in code points; the end is exclusive."""
+    """A range in a file: lines and columns count from 1, columns in code points; the end is exclusive."""
 
     path: str
     line: int
@@ -38,7 +38,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A second place that explains the first, for instance where a contradicting key stands."""
+    """A further span with an explanation, for instance of a contradicting key."""
 
     span: Span
     message: str
@@ -54,7 +54,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A change that mends the mistake; `safe` when it can't change what the document means otherwise."""
+    """A change that fixes the mistake; `safe` when it does not change any other meaning of the document."""
 
     message: str
     edits: tuple[Edit, ...]
@@ -64,7 +64,7 @@ class Fix:
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding. `code` is the rule's name with dashes; `message` starts in lower case and fits one line; `about` is
-    the code of another rule that it speaks of."""
+    the code of another rule that it refers to."""
 
     code: str
     severity: Severity
@@ -77,34 +77,34 @@ class Diagnostic:
 
     @property
     def sort_key(self) -> tuple[Span, int, str, str]:
-        """Orders findings by place, then gravity, then code: the same input gives the same bytes."""
+        """The sort key by span, severity, code and message, so that the same input gives the same bytes."""
         return (self.span, self.severity.rank, self.code, self.message)
 
 
-JOINERS: Final = "\u200c\u200d"  # they show nothing, and hold characters together: families, scripts of India
-QUOTES: Final = ("'", '"', "j")  # the styles of a scalar that stands in quotes; the last is a JSON string
+JOINERS: Final = "\u200c\u200d"  # invisible, and needed inside emoji sequences and Indic scripts
+QUOTES: Final = ("'", '"', "j")  # the styles of quoted scalars; the last is a JSON string
 
 
 class Located(Protocol):
-    """Anything that knows its place: a node, a document's field."""
+    """Anything with a span: a node, a document's field."""
 
     @property
     def span(self) -> Span:
-        """Where it stands."""
+        """Its span."""
         ...
 
 
 class Quoted(Located, Protocol):
-    """A scalar: its text as its author wrote it, and in which style."""
+    """A scalar with its source text and style."""
 
     @property
     def raw(self) -> str:
-        """The text, quotes included."""
+        """The source text, including quotes."""
         ...
 
     @property
     def style(self) -> str:
-        """How it is quoted."""
+        """The style of its quotes."""
         ...
 
 
@@ -118,11 +118,11 @@ def finding(
     help: str | None = None,
     fix: Fix | None = None,
 ) -> Diagnostic:
-    """A diagnostic at a span, or at anything that has one; a rule leaves `code` empty, the engine writes its name.
+    """Create a diagnostic at a span, or at anything with one; a rule leaves `code` empty, and the engine fills it in.
 
-    An author's words in a message may hold line breaks; they become blanks, so that a message stays on its line.
+    Line breaks in an author's words become blanks, so that a message is one line.
     """
-    pairs = tuple(Note(_span(where), _on_one_line(text)) for where, text in notes)
+    pairs = tuple(Note(_span(located), _on_one_line(text)) for located, text in notes)
     return Diagnostic(code, severity, _on_one_line(message), _span(place), pairs, help and _on_one_line(help), fix)
 
 
@@ -132,13 +132,13 @@ advice = partial(finding, Severity.ADVICE)
 
 
 def respell(text: Quoted, word: str, *, safe: bool) -> Fix:
-    """The fix that writes another word in place of a text, in the quotes that the text stands in."""
+    """Return the fix that replaces a text by another word and keeps its quotes."""
     quote = text.raw[0] if text.style in QUOTES else ""
     return replace(text, f"{quote}{word}{quote}", f"write `{word}`", safe=safe)
 
 
 def replace(place: Span | Located, text: str, message: str, *, safe: bool) -> Fix:
-    """The fix that writes `text` in place of what stands at `place`."""
+    """Return the fix that replaces the source text at `place` by `text`."""
     return Fix(message, (Edit(_span(place), text),), safe)
 
 
@@ -149,7 +149,7 @@ def _on_one_line(text: str) -> str:
 
 
 def is_within(span: Span, other: Span) -> bool:
-    """Whether a place lies in another one of the same file."""
+    """Whether a span is inside another one of the same file."""
     start, end = (span.line, span.column), (span.end_line, span.end_column)
     return span.path == other.path and (other.line, other.column) <= start and end <= (other.end_line, other.end_column)
 

@@ -1,7 +1,6 @@
-"""The exceptions of the compiler side.
+"""The exceptions of the compiler.
 
-What an author wrote wrongly is a `Diagnostic`, collected and sorted; these are raised where a caller asked for one
-answer and there is none.
+An author's mistake is a `Diagnostic`, collected and sorted; these exceptions are raised where a call has no result.
 
     RulewrightError
     |-- ExpressionError      an expression does not parse or check; `.errors` holds every mistake with line and column
@@ -23,21 +22,21 @@ if TYPE_CHECKING:
 
 
 class RulewrightError(Exception):
-    """The root of everything the compiler raises on purpose."""
+    """The base class of the compiler's exceptions."""
 
 
 class Reason(Enum):
-    """What is wrong in an expression, for callers that act on it; most mistakes need no more than their words."""
+    """The kind of a mistake in an expression, for callers that depend on it; most mistakes need only a message."""
 
     OTHER = auto()
     UNKNOWN_NAME = auto()
     UNKNOWN_FUNCTION = auto()  # or an unknown method
-    UNKNOWN_VALUE = auto()  # no member of an enum
+    UNKNOWN_VALUE = auto()  # not a member of an enum
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionMistake:
-    """One mistake in an expression: `message`, and where; lines and columns count from 1, columns in code points."""
+    """One mistake in an expression, with its position; lines and columns count from 1, columns in code points."""
 
     message: str
     start: int  # offset in code points into the expression's text
@@ -52,17 +51,17 @@ class ExpressionError(RulewrightError):
     """An expression that does not parse or check."""
 
     def __init__(self, text: str, errors: Sequence[ExpressionMistake]) -> None:
-        """Keep the author's `text` and every mistake found in it, in source order."""
+        """Keep the expression's `text` and its mistakes, in source order."""
         self.text = text
         self.errors = tuple(errors)
         super().__init__("; ".join(f"{e.line}:{e.column}: {e.message}" for e in self.errors))
 
 
 class DocumentError(RulewrightError):
-    """Documents that hold errors."""
+    """Documents with errors."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        """Keep every diagnostic, sorted as given."""
+        """Keep the diagnostics in the given order."""
         self.diagnostics = tuple(diagnostics)
         super().__init__("; ".join(f"{d.span.path}:{d.span.line}: {d.message}" for d in self.diagnostics[:5]))
 

@@ -1,4 +1,4 @@
-"""The exit codes of every command: one table, from which each `--help` and the reference page are written."""
+"""The exit codes of every command: one table, the source of each `--help` and of the reference page."""
 
 from __future__ import annotations
 
@@ -111,12 +111,12 @@ EXIT_CODES: dict[str, dict[int, str]] = {
 
 
 def epilog(command: str) -> str:
-    """The exit codes of a command as the last lines of its help."""
+    """Return the exit codes of a command as the last lines of its help."""
     return "exit codes:\n" + "\n".join(f"  {code}  {meaning}" for code, meaning in EXIT_CODES[command].items())
 
 
 def table() -> str:
-    """The exit codes of all commands as a Markdown table; the reference page holds it."""
+    """Return the exit codes of all commands as the Markdown table of the reference page."""
     lines = ["| command | 0 | 1 | 2 | 3 |", "| --- | --- | --- | --- | --- |"]
     for command, codes in EXIT_CODES.items():
         cells = (codes.get(code, "") for code in (MET, FAILED, UNDECIDED, REFUSED))

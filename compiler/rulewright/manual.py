@@ -1,6 +1,6 @@
-"""The manual: one page for every code a finding can have.
+"""The manual: one page for every code of a finding.
 
-Rules carry their pages as docstrings; every other module that finds mistakes has a table `PAGES` of its own.
+The page of a rule is its docstring; every other module that reports mistakes has a table `PAGES`.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ PACKAGE = Path(__file__).parent
 
 @cache
 def pages() -> dict[str, str]:
-    """Every manual page by its code, sorted."""
-    found = {code_of(rule): rule.__doc__ or "" for rule in every_rule()}
-    for name in finders():
-        found.update(import_module(name).PAGES)
-    return {code: cleandoc(found[code]) for code in sorted(found)}
+    """Return every manual page by its code, sorted."""
+    texts = {code_of(rule): rule.__doc__ or "" for rule in every_rule()}
+    for name in modules_with_pages():
+        texts.update(import_module(name).PAGES)
+    return {code: cleandoc(texts[code]) for code in sorted(texts)}
 
 
 def every_rule() -> tuple[Rule[object], ...]:
-    """All rules, each once."""
+    """Return all rules without duplicates."""
     names = sorted(path.stem for path in (PACKAGE / "rules").glob("of_*.py"))
     modules = [import_module(f"{PACKAGE.name}.rules.{name}") for name in names]
     lists = [value for module in modules for value in vars(module).values() if isinstance(value, tuple)]
     return tuple(dict.fromkeys(rule for rules in lists for rule in rules))
 
 
-def finders() -> Iterator[str]:
-    """The modules that have a table of pages, told by their text: importing all of them would take far longer."""
+def modules_with_pages() -> Iterator[str]:
+    """The modules with a table of pages, found by their source text: importing all would take far longer."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if b"\nPAGES: " in path.read_bytes():
             yield ".".join((PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts))
 
 
-def instead(code: str) -> str | None:
-    """What to do about a finding of this code: the end of its page. Looks only where it may come from without loading
-    more: at the rules, and at the modules that are loaded already."""
-    page = rule_page(code) or next((table[code] for table in _tables_at_hand() if code in table), "")
+def advice_of(code: str) -> str | None:
+    """Return the advice for findings of a code, the end of its page, or None. Searches only the rules and the modules
+    that are loaded already."""
+    page = rule_page(code) or next((table[code] for table in _loaded_tables() if code in table), "")
     return " ".join(page.partition("Instead: ")[2].split()).removesuffix(".") or None
 
 
-def _tables_at_hand() -> list[dict[str, str]]:
+def _loaded_tables() -> list[dict[str, str]]:
     names = sorted(name for name in sys.modules if name.startswith(f"{PACKAGE.name}."))
     return [getattr(sys.modules[name], "PAGES", {}) for name in names]
 
 
 def explain(code: str) -> str | None:
-    """The manual page of a code, or None when there is no such code."""
+    """Return the manual page of a code, or None for an unknown code."""
     return pages().get(code)

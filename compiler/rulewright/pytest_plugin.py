@@ -1,6 +1,6 @@
-"""Checks in pytest: the fixture `rulewright_check`, and the examples of check files as test items.
+"""The pytest plugin: the fixture `rulewright_check`, and the examples of check files as test items.
 
-Nothing of the compiler is imported before a test asks for it, so that pytest starts as fast as without.
+The compiler is imported only when a test needs it, so that pytest starts as fast as without the plugin.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """A check file that was named on the command line, or lies in a folder that the settings name."""
+    """Collect a check file named on the command line, or in a folder named in the settings."""
     if file_path.suffix not in SUFFIXES:
         return None
     config = parent.config
-    named = {Path(config.invocation_params.dir, word.partition("::")[0]).resolve() for word in config.args}
+    command_line_paths = {Path(config.invocation_params.dir, word.partition("::")[0]).resolve() for word in config.args}
     folders = [Path(config.rootpath, folder).resolve() for folder in config.getini(CHECKS)]
-    if file_path.resolve() in named or any(folder in file_path.resolve().parents for folder in folders):
+    if file_path.resolve() in command_line_paths or any(folder in file_path.resolve().parents for folder in folders):
         file: CheckFile = CheckFile.from_parent(parent, path=file_path)
         return file
     return None
 
 
 def _testing() -> Any:
-    """The module that compiles and runs checks; it is imported for a test that uses it."""
+    """Import the module that compiles and runs checks."""
     return import_module("rulewright.testing")
 
 
 @pytest.fixture
 def rulewright_check(request: pytest.FixtureRequest) -> Callable[..., VerdictResult]:
-    """`rulewright_check(chat, "check-id")` holds a chat against a check of the project.
+    """`rulewright_check(chat, "check-id")` tests a chat with a check of the project.
 
     `chat` is a record such as `{"messages": [...]}`, a `Transcript`, or the path of a file with one. The test fails
-    unless the verdict is PASS, or what `expect` says; the verdict is given back. `project` is another project's path.
+    unless the verdict is PASS, or `expect`; the verdict is returned. `project` is the path of another project.
     """
     config = request.config
 
@@ -63,15 +63,15 @@ def rulewright_check(request: pytest.FixtureRequest) -> Callable[..., VerdictRes
     ) -> VerdictResult:
         testing = _testing()
         written = config.getini(PROJECT)
-        place = Path(project) if project is not None else config.rootpath / written if written else config.rootpath
+        location = Path(project) if project is not None else config.rootpath / written if written else config.rootpath
         try:
-            found: VerdictResult = testing.bench_at(place).hold(
+            result: VerdictResult = testing.load_bench(location).hold(
                 chat, check_id, expect, judge or config.getoption(JUDGE)
             )
-            return found
-        except testing.CheckError as wrong:
-            said = str(wrong)
-        pytest.fail(said, pytrace=False)
+            return result
+        except testing.CheckError as failure:
+            message = str(failure)
+        pytest.fail(message, pytrace=False)
 
     return check
 
@@ -80,15 +80,15 @@ class CheckFile(pytest.File):
     """A check file: a test for each of its examples."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """The examples; a file that is no check, or a check without examples, has none."""
+        """Yield the examples; none for a file that is not a check or has no examples."""
         testing = _testing()
         try:
-            bench = testing.bench_at(self.path.parent)
-            found = bench.examples_in(self.path)
+            bench = testing.load_bench(self.path.parent)
+            examples = bench.examples_in(self.path)
         except testing.CheckError as wrong:
             raise self.CollectError(str(wrong)) from None
         names: dict[str, int] = {}
-        for example in found:
+        for example in examples:
             count = names[example.name] = names.get(example.name, 0) + 1
             name = example.name if count == 1 else f"{example.name} ({count})"
             yield ExampleItem.from_parent(self, name=f"{name}: {example.verdict}", bench=bench, example=example)
@@ -98,19 +98,19 @@ class ExampleItem(pytest.Item):
     """One example of a check."""
 
     def __init__(self, *, bench: TestBench, example: Example, **more: Any) -> None:
-        """Keep what is tested."""
+        """Keep the bench and the example."""
         super().__init__(**more)
         self.bench, self.example = bench, example
 
     def runtest(self) -> None:
-        """Fail where the check says something else than the example expects."""
+        """Fail where the check's verdict is not the one that the example expects."""
         try:
             self.bench.run(self.example, self.config.getoption(JUDGE))
         except _testing().NoJudgeError as none:
             pytest.skip(str(none))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What the linter would say."""
+        """Return the message of a failed check as the linter formats it."""
         return (
             str(excinfo.value)
             if isinstance(excinfo.value, _testing().CheckError)
@@ -118,5 +118,5 @@ class ExampleItem(pytest.Item):
         )
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the example stands."""
+        """Return the location of the example."""
         return self.path, self.example.node.span.line - 1, f"{self.example.check.id}: {self.name}"

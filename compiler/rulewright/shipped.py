@@ -1,4 +1,4 @@
-"""Where the data lie that travel with the product: the shipped checks, the benchmark round them, the rules' pages."""
+"""The paths of the shipped data: checks, benchmark, and pages of rules."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ CONFIGS = Path("benchmark", "configs")
 
 
 def shipped_root() -> Path:
-    """The folder that holds `checks/` and `benchmark/`: the checkout this code runs from, else the installed copy.
+    """Return the folder with `checks/` and `benchmark/`: the checkout of this code, else the installed copy.
 
-    Raises `UsageError` where an installation has lost its data.
+    Raises `UsageError` for an installation without its data.
     """
     checkout = Path(__file__).resolve().parents[2]
     installed = Path(sysconfig.get_path("purelib"), "rulewright_shipped")
@@ -26,7 +26,7 @@ def shipped_root() -> Path:
 
 
 def rule_page(code: str) -> Path | None:
-    """The page of a diagnostic with its bad and good examples, or None where this installation has none."""
+    """Return the page of a code with its bad and good examples, or None where this installation lacks it."""
     try:
         page = shipped_root() / "docs" / "rules" / f"{code}.md"
     except UsageError:

@@ -1,6 +1,6 @@
-"""Checks as tests: a project made ready once, a chat held against one check, an example against its own.
+"""Checks as tests: compiles a project once, and tests chats and examples against its checks.
 
-A failure reads like the linter's: the check's place, what it says, and the evidence.
+A failure is formatted like a lint finding: the check's location, its verdict, and the evidence.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from rulewright_runtime.verdicts import VerdictResult
 
 
 class CheckError(AssertionError):
-    """A check that says something else than expected, or that can't be asked; the text is ready to be shown."""
+    """A check with another verdict than expected, or that can't run; the message is ready to print."""
 
 
 class NoJudgeError(CheckError):
-    """A check that needs a judge, and there is none."""
+    """A check that needs a judge, without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class TestBench:
     """A project and its plan."""
 
-    __test__ = False  # pytest collects what is called so
+    __test__ = False  # the name would make pytest collect it
 
     project: Project
     plan: Plan
 
     def hold(self, chat: Any, name: str, expect: str, judge: Any = None) -> VerdictResult:
-        """What the check called `name` says of a chat. Raises CheckError where that is not what is expected."""
+        """Return the verdict of the check `name` on a chat. Raises CheckError where it is not the expected one."""
         check = self.project.check(name)
         if check is None or name not in {each.id for each in self.plan.checks}:
             if check is not None:
@@ -57,59 +57,59 @@ class TestBench:
             hint = did_you_mean(name, [each.id for each in self.project.checks]) or f"it is not in {self.project.root}"
             raise CheckError(f"unknown check `{name}`; {hint}")
         try:
-            found = verdict_of(name, self.plan, _transcript(chat), opened(judge))
-        except RuntimeFailure as why:
-            raise CheckError(str(why)) from None
-        if found.verdict != expect:
-            raise CheckError(_shown([_differs(check, found, expect)]))
-        return found
+            result = verdict_of(name, self.plan, _transcript(chat), resolve_judge(judge))
+        except RuntimeFailure as failure:
+            raise CheckError(str(failure)) from None
+        if result.verdict != expect:
+            raise CheckError(_render([_mismatch(check, result, expect)]))
+        return result
 
     def examples_in(self, path: Path) -> list[Example]:
-        """The examples of the check in a file; empty for a file that is none of the project's checks."""
-        own = [each for each in self.project.checks if Path(each.path).resolve() == path.resolve()]
-        return [example for check in own for example in examples_of(check)]
+        """Return the examples of the check in a file; empty for a file that is not a check of the project."""
+        checks = [each for each in self.project.checks if Path(each.path).resolve() == path.resolve()]
+        return [example for check in checks for example in examples_of(check)]
 
     def run(self, example: Example, judge: Any = None) -> None:
-        """Raises CheckError where the check gets its example wrong, NoJudgeError where nobody answers what it asks."""
+        """Run an example. Raises CheckError where its check gives another verdict, NoJudgeError without a judge."""
         name = example.check.id
         if judge is None and example.judge is None and name in needs_judge(self.plan):
             raise NoJudgeError(f"`{name}` asks a judge: give one with `--rulewright-judge`, or replies under `judge`")
         if name not in {each.id for each in self.plan.checks}:
             raise CheckError(f"the profile leaves out `{name}`")
         try:
-            wrong = missed(example, verdict_on(example, self.plan, opened(judge)))
-        except RuntimeFailure as why:
-            raise CheckError(str(why)) from None
-        if wrong is not None:
-            raise CheckError(_shown([wrong]))
+            miss = missed(example, verdict_on(example, self.plan, resolve_judge(judge)))
+        except RuntimeFailure as failure:
+            raise CheckError(str(failure)) from None
+        if miss is not None:
+            raise CheckError(_render([miss]))
 
 
 @cache
-def bench_at(place: Path) -> TestBench:
-    """The project at a path, of a folder the nearest one upwards. Raises CheckError where there is none, and for one
-    with mistakes."""
-    file = place if place.is_file() else project_file_above(place)
-    if file is None and not looks_like_a_project(place):
-        raise CheckError(f"there is no project at `{place}` nor above it")
+def load_bench(location: Path) -> TestBench:
+    """Load the project of a file, or the nearest one at or above a folder. Raises CheckError without a project, and for
+    one with mistakes."""
+    file = location if location.is_file() else project_file_above(location)
+    if file is None and not looks_like_a_project(location):
+        raise CheckError(f"there is no project at `{location}` nor above it")
     try:
-        project = load_project(file or place)
+        project = load_project(file or location)
         return TestBench(project, compile_project(project))
-    except DocumentError as wrong:
-        raise CheckError(_shown(wrong.diagnostics)) from None
-    except (RulewrightError, RuntimeFailure) as wrong:
-        raise CheckError(str(wrong)) from None
+    except DocumentError as failure:
+        raise CheckError(_render(failure.diagnostics)) from None
+    except (RulewrightError, RuntimeFailure) as failure:
+        raise CheckError(str(failure)) from None
 
 
 @cache
 def _named_judge(specification: str) -> object:
-    """The judge that an option names; one for all tests, since a model's ledger is opened once."""
+    """The judge that an option names; shared by all tests, so that a model's ledger is opened once."""
     if specification.startswith((REPLAY, PLUGIN)):
         return open_judge(specification)
     return WaitingJudge(open_live_judge(specification))
 
 
-def opened(judge: Any) -> Any:
-    """A judge that was given as an object, or by its name."""
+def resolve_judge(judge: Any) -> Any:
+    """Return a judge that is given as an object or by its name."""
     return _named_judge(judge) if isinstance(judge, str) else judge
 
 
@@ -118,22 +118,22 @@ def _transcript(chat: Any) -> Transcript:
         return chat
     if isinstance(chat, dict):
         return from_record(chat)
-    found = list(Reader().read([chat]))
-    if len(found) != 1:
-        raise InputError(f"holds {len(found)} conversations; expected one", str(chat))
-    if isinstance(found[0], InputError):
-        raise found[0]
-    return found[0]
+    transcripts = list(Reader().read([chat]))
+    if len(transcripts) != 1:
+        raise InputError(f"holds {len(transcripts)} conversations; expected one", str(chat))
+    if isinstance(transcripts[0], InputError):
+        raise transcripts[0]
+    return transcripts[0]
 
 
-def _differs(check: CheckDocument, found: VerdictResult, expect: str) -> Diagnostic:
-    evidence = "; ".join(f"turn {span.turn}, {span.role}: `{span.quote}`" for span in found.evidence)
-    undecided = found.extra.get("undecided")
-    why = f"because `{found.rationale_code}`" + (f": {undecided}" if undecided else "")
-    message = f"the verdict is {found.verdict}, expected {expect}, {why}"
+def _mismatch(check: CheckDocument, result: VerdictResult, expect: str) -> Diagnostic:
+    evidence = "; ".join(f"turn {span.turn}, {span.role}: `{span.quote}`" for span in result.evidence)
+    undecided = result.extra.get("undecided")
+    why = f"because `{result.rationale_code}`" + (f": {undecided}" if undecided else "")
+    message = f"the verdict is {result.verdict}, expected {expect}, {why}"
     place = next(iter(check.verdict_conditions), None) or check.prompt or check.node
     return error(place, message, code=check.id, help=evidence or None)
 
 
-def _shown(found: Sequence[Diagnostic]) -> str:
-    return render(found).rstrip("\n")
+def _render(diagnostics: Sequence[Diagnostic]) -> str:
+    return render(diagnostics).rstrip("\n")

@@ -1,4 +1,4 @@
-"""A workflow with what surrounds it: project file, agents and contracts."""
+"""A workflow with its project file, agents and contracts."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, load_file, load_text
 from rulewright.lower.workflow import WorkflowResources, limits_of
 
-USUAL_AGENTS: Final = "agents"
-USUAL_CONTRACTS: Final = "contracts.yaml"
+DEFAULT_AGENTS: Final = "agents"
+DEFAULT_CONTRACTS: Final = "contracts.yaml"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workflow:
-    """A workflow and its surroundings. `diagnostics` are the findings of loading and structure, of the agents and the
-    contracts too, not those of rules and lowering: `check` gives all. `project` is None for a lone file; `root` is the
-    folder that the project's paths start from."""
+    """A workflow with its resources. `diagnostics` are the findings of loading and structure, including agents and
+    contracts, but not those of rules and lowering: `check` returns all. `project` is None for a single file; `root` is
+    the folder that the project's paths are relative to."""
 
     document: WorkflowDocument
     resources: WorkflowResources
@@ -41,25 +41,25 @@ class Workflow:
 
     @property
     def path(self) -> str:
-        """The workflow's file as it was given."""
+        """The path of the workflow's file, as given."""
         return self.document.path
 
     @property
     def agents(self) -> Registry:
-        """The agents the tasks may name."""
+        """The agents that tasks may name."""
         return self.resources.agents
 
     @property
     def settings(self) -> Mapping | None:
         """The project file's part `workflow`: adapters, engine, notifications, overlays."""
-        found = None if self.project is None else self.project.get("workflow")
-        return found if isinstance(found, Mapping) else None
+        settings = None if self.project is None else self.project.get("workflow")
+        return settings if isinstance(settings, Mapping) else None
 
-    def place(self, name: str, usual: str) -> Path:
-        """Where the project file says that `folder` or `state` lie, else `usual` below the root."""
+    def place(self, name: str, default: str) -> Path:
+        """Return the project file's path for `folder` or `state`, else `default` below the root."""
         written = self.project.workflow.get(name) if self.project else None
         if written is None or self.project is None:
-            return self.root / usual
+            return self.root / default
         return resolve(written, Path(self.project.path), self.root)
 
 
@@ -70,37 +70,36 @@ def load_workflow(
     environment: Environment[str, str] | None = None,
     off: Collection[str] = (),
 ) -> Workflow:
-    """The workflow at `path`, else the one that the project of `folder` runs by default (`workflow.file`).
+    """Load the workflow at `path`, else the one that the project of `folder` runs by default (`workflow.file`).
 
-    The project file is the nearest one above the workflow. `off` are overlays that are off whatever the files say.
-    Raises `UsageError` where there is no workflow and `DocumentError` where the file holds none; other mistakes are
-    found by `check`.
+    The project file is the nearest one above the workflow. `off` are overlays to disable regardless of the files.
+    Raises `UsageError` without a workflow and `DocumentError` for a file that is not one; `check` finds other mistakes.
     """
-    given = Path(path) if path is not None else None
-    if given is not None and not dependencies.is_file(given):
-        raise UsageError(f"workflow file not found: {given}")
+    requested = Path(path) if path is not None else None
+    if requested is not None and not dependencies.is_file(requested):
+        raise UsageError(f"workflow file not found: {requested}")
     reader = WorkflowReader(os.environ if environment is None else environment)
-    project_path = project_file_above(given.parent if given else Path(folder))
+    project_path = project_file_above(requested.parent if requested else Path(folder))
     project = None if project_path is None else reader.project(project_path)
-    root = Path(given.parent if given else folder) if project is None else project.top
-    file = given if given is not None else _default_file(Path(folder), project, root)
+    root = Path(requested.parent if requested else folder) if project is None else project.top
+    file = requested if requested is not None else _default_file(Path(folder), project, root)
     loaded = reader.load(file, "workflow")
     if not isinstance(loaded.root, Mapping):
-        raise DocumentError(sorted(reader.found, key=lambda found: found.sort_key))
+        raise DocumentError(sorted(reader.findings, key=lambda found: found.sort_key))
     return reader.workflow(loaded.root, file.stem, project, root, off)
 
 
 def workflow_of_text(text: str | bytes, path: str = "workflow.yaml") -> Workflow:
-    """The workflow in a text that stands alone. Raises `DocumentError` where it holds none."""
+    """Read a workflow from a text without a project. Raises `DocumentError` where it is not a workflow."""
     return workflow_of(load_text(text, path))
 
 
 def workflow_of(loaded: Loaded, project: ProjectFile | None = None, root: Path | None = None) -> Workflow:
-    """The workflow of a file that is already loaded. Raises `DocumentError` where it holds none."""
+    """Read the workflow of a loaded file. Raises `DocumentError` where it is not a workflow."""
     reader = WorkflowReader(os.environ)
     reader.take(loaded, "workflow")
     if not isinstance(loaded.root, Mapping):
-        raise DocumentError(sorted(reader.found, key=lambda found: found.sort_key))
+        raise DocumentError(sorted(reader.findings, key=lambda found: found.sort_key))
     path = Path(loaded.source.path)
     return reader.workflow(loaded.root, path.stem, project, path.parent if root is None else root)
 
@@ -112,9 +111,9 @@ def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path
         if not dependencies.is_file(file):
             raise UsageError(f"`workflow.file` of `{project.path}` leads to `{file}`, which does not exist")
         return file
-    for usual in USUAL_WORKFLOWS:
-        if dependencies.is_file(root / usual):
-            return root / usual
+    for name in USUAL_WORKFLOWS:
+        if dependencies.is_file(root / name):
+            return root / name
     raise UsageError(
         f"name a workflow: the project of `{folder}` has no `workflow.file`, and there is no workflow.yaml"
     )
@@ -122,22 +121,22 @@ def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path
 
 @dataclass(slots=True)
 class WorkflowReader:
-    """Reads the files around a workflow and keeps what it found."""
+    """Reads a workflow's files and collects findings."""
 
     environment: Environment[str, str]
     loaded: list[Loaded] = field(default_factory=list)
-    found: list[Diagnostic] = field(default_factory=list)
+    findings: list[Diagnostic] = field(default_factory=list)
 
     def load(self, path: Path, kind: str) -> Loaded:
         return self.take(load_file(path, shown_as=str(path)), kind)
 
     def take(self, loaded: Loaded, kind: str) -> Loaded:
         self.loaded.append(loaded)
-        self.found.extend(loaded.diagnostics)
+        self.findings.extend(loaded.diagnostics)
         if loaded.root is not None:
-            self.found.extend(validate(kind, loaded.root))
+            self.findings.extend(validate(kind, loaded.root))
         elif not loaded.diagnostics:
-            self.found.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
+            self.findings.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
         return loaded
 
     def project(self, path: Path) -> ProjectFile | None:
@@ -154,7 +153,7 @@ class WorkflowReader:
         agents = registry(
             self.agents(project, root),
             read_agents(document.get("agents")),
-            self.found,
+            self.findings,
             usual=value(settings, "agents", "use_defaults") is not False,
         )
         contracts = self.contracts(document, project, root)
@@ -164,28 +163,28 @@ class WorkflowReader:
             project=project,
             root=root,
             loaded=tuple(self.loaded),
-            diagnostics=tuple(sorted(self.found, key=lambda found: found.sort_key)),
+            diagnostics=tuple(sorted(self.findings, key=lambda found: found.sort_key)),
         )
 
     def agents(self, project: ProjectFile | None, root: Path) -> Iterable[AgentDocument]:
-        """The agent files of the project, or of the folder `agents` beside a lone workflow."""
-        place = self.path(project, root, "agents")
-        folder = root / USUAL_AGENTS if place is None else place
+        """Read the project's agent files, or those in the folder `agents` next to a single workflow."""
+        folder_path = self.path(project, root, "agents")
+        folder = root / DEFAULT_AGENTS if folder_path is None else folder_path
         if not dependencies.is_folder(folder):
-            if place is not None and project is not None:
+            if folder_path is not None and project is not None:
                 self.missing(project, ("agents", "directory"), folder)
             return []
         roots = [(path, self.load(path, "agent").root) for path in documents_in(folder)]
         return [read_agent(node, path.stem) for path, node in roots if isinstance(node, Mapping)]
 
     def contracts(self, document: WorkflowDocument, project: ProjectFile | None, root: Path) -> ContractRegistry:
-        """The contract types of the project's registry, and the workflow's own over them."""
-        place = self.path(project, root, "contracts")
-        file = root / USUAL_CONTRACTS if place is None else place
+        """Read the contract types of the project's registry, overridden by the workflow's own."""
+        file_path = self.path(project, root, "contracts")
+        file = root / DEFAULT_CONTRACTS if file_path is None else file_path
         types = None
         if dependencies.is_file(file):
             types = descend(self.load(file, "contracts").root, "contracts")
-        elif place is not None and project is not None:
+        elif file_path is not None and project is not None:
             self.missing(project, ("contracts",), file)
         settings = None if project is None else project.get("workflow")
         relaxed = value(settings, "allow_missing_contracts") is True
@@ -197,4 +196,4 @@ class WorkflowReader:
 
     def missing(self, project: ProjectFile, steps: tuple[str, ...], path: Path) -> None:
         message = f"`workflow.{'.'.join(steps)}` leads to `{path}`, which does not exist"
-        self.found.append(error(project.place("workflow", *steps), message, code="missing-path"))
+        self.findings.append(error(project.place("workflow", *steps), message, code="missing-path"))

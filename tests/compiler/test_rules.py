@@ -23,7 +23,7 @@ from rulewright.linting.lint_settings import EVERYTHING, RuleSelection
 from rulewright.linting.report import Report
 from rulewright.linting.run import lint, lint_text
 from rulewright.load.load_errors import MAX_BYTES
-from rulewright.manual import PACKAGE, every_rule, explain, instead, pages
+from rulewright.manual import PACKAGE, advice_of, every_rule, explain, pages
 from rulewright.render import human
 from rulewright.rules import code_of as rule_code
 
@@ -236,7 +236,7 @@ def test_the_page_in_the_docs_is_what_the_tests_show(code: str) -> None:
 
 @pytest.mark.parametrize("code", sorted(pages()))
 def test_every_page_ends_with_what_to_do(code: str) -> None:
-    said = instead(code)
+    said = advice_of(code)
     assert said
     assert said[0].islower() or said[0] == "`"
     assert " ".join(str(explain(code)).split()).endswith(f"Instead: {said}.")

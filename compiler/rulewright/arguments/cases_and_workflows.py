@@ -32,7 +32,9 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--show-config", action="store_true", help="print every setting with its source, and stop")
     parser.add_argument("--verbose", action="store_true", help="add spans of what was found, and near misses")
     parser.add_argument("--semantic", metavar="NAME", help="matches by meaning: minilm, a model's folder, word vectors")
-    parser.add_argument("--semantics", metavar="NAME", help="seed (default), or reference: what is missing is empty")
+    parser.add_argument(
+        "--semantics", metavar="NAME", help="seed (default), or reference, where missing inputs are empty"
+    )
     parser.add_argument(
         "--judge", metavar="JUDGE", help="ask a judge as well: replay:FILE or a model; its verdicts are hints"
     )
@@ -96,7 +98,7 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def hil_arguments(parser: argparse.ArgumentParser) -> None:
-    """Decide what waits for a person.
+    """Decide the items that wait for a person.
 
         rulewright hil list                       list open items; --all includes decided ones
         rulewright hil show ITEM                  show one item with its history

@@ -1,4 +1,4 @@
-"""A parser of arguments whose complaints look like ours, and which knows the command's exit codes."""
+"""The argument parser of commands, with our error format and each command's exit codes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from textwrap import dedent, fill
 from rulewright.exit_codes import REFUSED, epilog
 from rulewright_runtime.terminal import one_line
 
-TYPE_CHECKING = False  # `typing` takes as long to import as a parser takes to be made
+TYPE_CHECKING = False  # importing `typing` takes as long as building a parser
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that ends wrong usage with the exit code for it."""
+    """An argument parser that exits with the code for bad usage."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and where to look; ends the process."""
+        """Print the error and where to find help; exit the process."""
         self.exit(REFUSED, f"error: {one_line(message)}\nhelp: `{self.prog} --help` lists the arguments\n")
 
     def format_help(self) -> str:
-        """The help, its paragraphs as wide as argparse makes the rest."""
-        from shutil import get_terminal_size  # it takes longer to import than a parser takes to be made
+        """Return the help, with the epilog's paragraphs wrapped to the width that argparse uses."""
+        from shutil import get_terminal_size  # importing it takes longer than building a parser
 
         width = get_terminal_size().columns - 2
         self.description, self.epilog = wrapped(self.description or "", width), wrapped(self.epilog or "", width)
@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def wrapped(text: str, width: int) -> str:
-    """`text` with its paragraphs filled to a width; those that hold indented lines stay as they are."""
+    """Return `text` with its paragraphs wrapped to a width, except those with indented lines."""
     return "\n\n".join(
         paragraph if "\n " in paragraph else fill(paragraph, width, break_long_words=False, break_on_hyphens=False)
         for paragraph in text.split("\n\n")
@@ -39,7 +39,7 @@ def wrapped(text: str, width: int) -> str:
 
 
 def parser_of(name: str, declare: Callable[[argparse.ArgumentParser], None]) -> Parser:
-    """The parser of one command, whose help is the docstring of what declares its arguments, and its exit codes."""
+    """Return a command's parser; its help is the docstring of `declare` and the command's exit codes."""
     summary, _, rest = (declare.__doc__ or "").partition("\n")
     parser = Parser(
         prog=f"rulewright {name}",

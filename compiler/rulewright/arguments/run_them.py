@@ -44,10 +44,12 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
         "--compare",
         nargs=2,
         metavar=("A", "B"),
-        help="two profiles side by side: what each leaves out and saves; writes comparison.json",
+        help="compare two profiles: what each omits and saves; writes comparison.json",
     )
     parser.add_argument(
-        "--show-fusion", action="store_true", help="show what the plan does once for all, and why; reads no transcripts"
+        "--show-fusion",
+        action="store_true",
+        help="show what the plan does in a single pass, and why; reads no transcripts",
     )
     parser.add_argument(
         "--judge", metavar="JUDGE", help="the judge that the scan will ask (default: the project's `judge.source`)"
@@ -81,7 +83,7 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
     The format, version, hash and size of the plan are checked before anything runs. Everything else works as in
     `scan`.
     """
-    parser.add_argument("plan", metavar="PLAN", help="what `rulewright compile` wrote")
+    parser.add_argument("plan", metavar="PLAN", help="a plan of `rulewright compile`")
     parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPTS", help="transcript files or folders")
     add_run_options(parser)
 
@@ -89,7 +91,7 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
 def questions_arguments(parser: argparse.ArgumentParser) -> None:
     """Write the questions of a scan to a file, to be answered elsewhere: by people, another program, or a batch.
 
-    FILE receives a line of JSON for each planned vote: `custom_id`, the place, `prompt`, `temperature`, `max_tokens`
+    FILE receives a line of JSON for each planned vote: `custom_id`, its source, `prompt`, `temperature`, `max_tokens`
     and `schema`. --batch writes the same as a batch of chat completions. Read the answers with `scan --judge
     replay:ANSWERS`: the output of the batch, or lines of `{"custom_id": ..., "reply": ...}`. A question without a
     usable answer is not a vote, and never a pass.

@@ -1,4 +1,4 @@
-"""The options that several commands share, and the types of what is given with them."""
+"""Options shared by several commands, and the types of their values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 import sys
 from decimal import Decimal, InvalidOperation
 
-TYPE_CHECKING = False  # `typing` takes as long to import as all that is declared here
+TYPE_CHECKING = False  # importing `typing` takes as long as all declarations here
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -15,7 +15,7 @@ LEDGER = ".rulewright/ledger.sqlite3"
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """The type of an option that is a whole number, and not a smaller one than `least`."""
+    """Return the type of an option that is a whole number of at least `least`."""
 
     def whole_number(text: str) -> int:
         number = int(text)
@@ -34,7 +34,7 @@ def _seconds(text: str) -> float:
 
 
 def dollars(text: str) -> Decimal:
-    """The type of an option that is an amount of dollars."""
+    """Parse an amount of dollars. Raises ArgumentTypeError."""
     try:
         amount = Decimal(text.removeprefix("$"))
     except InvalidOperation:
@@ -44,11 +44,11 @@ def dollars(text: str) -> Decimal:
     return amount
 
 
-def _columns(given: str) -> dict[str, str]:
-    """The fields and the columns that hold them."""
-    from rulewright_runtime.transcripts.readers.tables import FIELDS  # all readers, only where columns are named
+def _columns(text: str) -> dict[str, str]:
+    """Parse pairs of field and column, `FIELD=NAME,...`."""
+    from rulewright_runtime.transcripts.readers.tables import FIELDS  # imports all readers, only when columns are given
 
-    pairs = [pair.partition("=") for pair in given.split(",")]
+    pairs = [pair.partition("=") for pair in text.split(",")]
     for field, equals, name in pairs:
         if not equals or not name or field not in FIELDS:
             raise argparse.ArgumentTypeError(f"`{field}={name}` is not a mapping; the fields are {', '.join(FIELDS)}")
@@ -67,7 +67,7 @@ def add_project_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what every run takes."""
+    """Declare the options of every run."""
     parser.add_argument(
         "--out",
         metavar="RUN",
@@ -102,7 +102,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reading_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what every command takes that reads chats."""
+    """Declare the options of every command that reads chats."""
     parser.add_argument("--max-line", type=at_least(1), metavar="BYTES", help="refuse longer input lines (1 MiB)")
     parser.add_argument(
         "--columns",
@@ -113,7 +113,7 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_sources(parser: argparse.ArgumentParser, note: str = "") -> None:
-    """Declare where the conversations and recorded replies of a finished run are."""
+    """Declare the paths of a finished run's conversations and recorded replies."""
     for option, what, help in (
         ("--transcripts", "PATH", "moved conversations"),
         ("--replies", "FILE", "recorded replies that the run used"),
@@ -131,7 +131,7 @@ def add_fail_on(parser: argparse.ArgumentParser) -> None:
 
 
 def add_live_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what a judge that is a model takes."""
+    """Declare the options of a model as judge."""
     group = parser.add_argument_group("a model as judge")
     group.add_argument("--concurrency", type=at_least(1), metavar="N", help="calls in flight (8)")
     group.add_argument("--requests-per-minute", type=at_least(1), metavar="N", help="limit of calls started per minute")
@@ -151,13 +151,13 @@ def add_live_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_spending_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Declare what may be spent on tokens."""
+    """Declare the limits of spending on tokens."""
     parser.add_argument("--max-tokens", type=at_least(0), metavar="N", help="stop before more tokens are spent")
     parser.add_argument("--max-usd", type=dollars, metavar="X", help="stop before more dollars are spent")
 
 
 def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder that a scan wrote") -> None:
-    """Declare the run, and under which policy it is scored again."""
+    """Declare the run, and the policy for rescoring it."""
     parser.add_argument("run", metavar="RUN", help=help)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scorecard")
     parser.add_argument("--scorecard", metavar="NAME", help="another scorecard of the project")
@@ -169,6 +169,6 @@ def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder 
 
 
 def again() -> str:
-    """The command that continues this one."""
+    """Return the command line that resumes this run."""
     words = ["rulewright", *(word for word in sys.argv[1:] if word != "--overwrite")]
     return shlex.join(words if "--resume" in words else [*words, "--resume"])

@@ -1,4 +1,4 @@
-"""The arguments of the commands to start with: each function's docstring is the help of its command."""
+"""The arguments of the commands for starting: each function's docstring is the help of its command."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def convert_arguments(parser: argparse.ArgumentParser) -> None:
 def completion_arguments(parser: argparse.ArgumentParser) -> None:
     """Print a script that completes commands and options in a shell.
 
-    It is made of the commands' own parsers. For bash, write `eval "$(rulewright completion bash)"` in `~/.bashrc`;
+    It is generated from the commands' parsers. For bash, write `eval "$(rulewright completion bash)"` in `~/.bashrc`;
     for zsh the same with `zsh` in `~/.zshrc`, after `compinit`; for fish, write what it prints to
     `~/.config/fish/completions/rulewright.fish`.
     """

@@ -1,10 +1,10 @@
-"""The arguments of the commands that help to write rules: each function's docstring is the help of its command."""
+"""The arguments of the commands for writing rules: each function's docstring is the help of its command."""
 
 from __future__ import annotations
 
 import argparse
 
-# As in `categories`, which takes longer to import.
+# The same as in `categories`, which takes longer to import.
 CATEGORIES = ("correctness", "suspicious", "completeness", "style", "pedantic")
 FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")
 
@@ -29,7 +29,7 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--extend-select", action="append", default=[], metavar="CODES", help="report these as well")
     parser.add_argument("--ignore", action="append", default=[], metavar="CODES", help="do not report these")
     parser.add_argument("--category", action="append", default=[], choices=CATEGORIES, help="report only this category")
-    parser.add_argument("--preview", action="store_true", help="rules that are still new as well")
+    parser.add_argument("--preview", action="store_true", help="also report rules that are in preview")
     parser.add_argument(
         "--fail-level",
         choices=("error", "warning", "advice"),
@@ -53,11 +53,11 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def lsp_arguments(parser: argparse.ArgumentParser) -> None:
-    """Tell an editor what is wrong while its author types: a language server over standard input and output.
+    """Run a language server for editors over standard input and output.
 
     Editors start it themselves; docs/guides/editors.md shows their settings. It needs the extra `lsp`.
     """
-    parser.add_argument("--stdio", action="store_true", help="the only way there is; for editors that insist on it")
+    parser.add_argument("--stdio", action="store_true", help="the only transport; for editors that require the option")
 
 
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,8 +73,8 @@ def eval_arguments(parser: argparse.ArgumentParser) -> None:
     """Evaluate one expression on a JSON or YAML context.
 
     The roots of the context need no declaration: an unknown path is an absent value, and an unknown word with an
-    upper-case letter on the right of a comparison is a constant. `--as` decides an absent value as that kind of place
-    would: permitting and exempting places answer no, guarding places answer yes.
+    upper-case letter on the right of a comparison is a constant. `--as` decides an absent value as a condition of that
+    kind: permitting and exempting conditions give no, guarding ones give yes.
     """
     parser.add_argument("expression", help="the expression, for instance 'review.decision == GO'")
     parser.add_argument("--context", metavar="FILE", help="a JSON or YAML file of values; - reads JSON from stdin")
@@ -83,7 +83,7 @@ def eval_arguments(parser: argparse.ArgumentParser) -> None:
         "--as",
         dest="place",
         choices=("permitting", "guarding", "exempting"),
-        help="decide it as a condition of such a place",
+        help="decide an absent value as a condition of this kind",
     )
     parser.add_argument("--format", choices=("human", "json"), default="human")
 

@@ -126,10 +126,10 @@ def _labels(gold: Gold) -> JsonObject:
     return {
         "items": len(gold.labels),
         "annotators": gold.people,
-        "alpha": krippendorffs_alpha([list(said.values()) for said in gold.units.values()]),
+        "alpha": krippendorffs_alpha([list(by_annotator.values()) for by_annotator in gold.units.values()]),
         "tied": [id_of(item) for item in gold.tied],
         "of_models": sum(map(len, gold.synthetic.values())),
-        "models": sorted({name for said in gold.synthetic.values() for name in said}),
+        "models": sorted({name for by_annotator in gold.synthetic.values() for name in by_annotator}),
         "models_agree": _share_agreeing(gold),
     }
 

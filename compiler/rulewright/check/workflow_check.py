@@ -32,7 +32,7 @@ def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]
     reader = WorkflowReader(os.environ)
     loaded = reader.load(path, "workflow")
     if not isinstance(loaded.root, Mapping):
-        return reader.found, (loaded,)
+        return reader.findings, (loaded,)
     workflow = reader.workflow(loaded.root, path.stem, project.file, project.root)
     return list(check(workflow)), workflow.loaded
 

@@ -44,5 +44,5 @@ def compile_and_keep(args: argparse.Namespace, entry: CacheEntry | None) -> tupl
         project, plan = compile_chosen(args)
     variables = variables_in({each.source.path: each.source.text for each in project.loaded})
     if entry is not None and variables is not None and not plan.plugins:
-        entry.keep(project.judge_source, encode(plan), tracker.states, variables)
+        entry.store(project.judge_source, encode(plan), tracker.states, variables)
     return project, plan

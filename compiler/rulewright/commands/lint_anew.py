@@ -21,7 +21,7 @@ from rulewright.linting.report import Report
 from rulewright.linting.run import Fixed
 from rulewright.linting.watching import watch
 from rulewright.load import load_file
-from rulewright.manual import explain, instead
+from rulewright.manual import advice_of, explain
 from rulewright.render import render, summary
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import complain, safe_stream, say, visible, wants_colour, width_for
@@ -167,7 +167,7 @@ def _shown(report: Report, args: argparse.Namespace) -> str:
         report.diagnostics,
         report.sources,
         page_of=explain,
-        default_help=instead,
+        default_help=advice_of,
         colour=colour,
         width=width,
     )

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _known(entry: CacheEntry) -> tuple[Plan, str | None] | None:
     """The plan of an unchanged project, and the judge that its project file names. It is read as a stranger's plan."""
-    found = entry.known()
+    found = entry.load()
     if found is None or not isinstance(judge := found[0], str | None):
         return None
     try:

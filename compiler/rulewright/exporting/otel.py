@@ -42,8 +42,8 @@ def events(run: FinishedRun) -> Iterator[bytes]:
     """Iterate over lines, each a request with events of applied checks. Raises UsageError for a damaged run."""
     # A run records no times: its events get the time at which it finished.
     at = str((run.folder / SUMMARY).stat().st_mtime_ns)
-    found = (_event(record, at) for record in verdict_records(run) if record["eligible"])
-    while batch := list(islice(found, _EVENTS_PER_REQUEST)):
+    log_records = (_event(record, at) for record in verdict_records(run) if record["eligible"])
+    while batch := list(islice(log_records, _EVENTS_PER_REQUEST)):
         yield msgspec.json.encode(_request(batch)) + b"\n"
 
 

@@ -33,12 +33,12 @@ class LintOutput:
 
     def keep(self, entry: CacheEntry, states: dict[Dependency, str], variables: Iterable[str]) -> None:
         """Write it down for the same question."""
-        entry.keep(self.status, self.text.encode("utf-8", AS_IT_IS), states, variables)
+        entry.store(self.status, self.text.encode("utf-8", AS_IT_IS), states, variables)
 
 
 def known_output(entry: CacheEntry) -> LintOutput | None:
     """What the same question gave last time, where nothing it depends on has changed."""
-    found = entry.known()
+    found = entry.load()
     if found is None or type(found[0]) is not int or found[0] not in (0, 1):
         return None
     try:

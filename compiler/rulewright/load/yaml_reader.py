@@ -231,10 +231,10 @@ class _YamlReader:
         return Scalar(text, node.start, node.end, "", self.source)
 
     def help_for_key(self, node: Node, text: str) -> str | None:
-        """Quotes for a key that is no text; a point for the comma that makes one of a fraction."""
-        whole = _WHOLE.search(self.source.text, max(node.start - 20, 0), node.start)
-        if whole is not None and text.isdecimal():
-            return f"write `{whole[1]}.{text}`: a comma parts the entries"
+        """Return the help for a key that is not text: quotes, or a point where a comma splits a decimal number."""
+        integer_part = _WHOLE.search(self.source.text, max(node.start - 20, 0), node.start)
+        if integer_part is not None and text.isdecimal():
+            return f"write `{integer_part[1]}.{text}`: a comma parts the entries"
         return f'write `"{shorten(text)}":`' if type(node) is Scalar else None
 
     def resolve(self, text: str, start: int, end: int) -> Plain:

@@ -76,8 +76,8 @@ def _glued_dash(source: Source, lines: list[_Line]) -> Diagnostic | None:
         if bullet and (_ITEM.match(above.text) or above.text.rstrip().endswith(":")):
             start = source.starts[line.number - 1] + len(bullet[1])
             help = f"write `- {shorten(bullet[3].strip())}`"
-            place = source.span(start, start + len(bullet[2].rstrip()))
-            return mistake("yaml-syntax", place, "an item of a list begins with `- `", help=help)
+            span = source.span(start, start + len(bullet[2].rstrip()))
+            return mistake("yaml-syntax", span, "an item of a list begins with `- `", help=help)
         glued = _GLUED.match(line.text)
         if glued and (above.text.startswith(f"{glued[1]}- ") or above.text.rstrip().endswith(":")):
             start = source.starts[line.number - 1] + len(glued[1])
@@ -87,20 +87,20 @@ def _glued_dash(source: Source, lines: list[_Line]) -> Diagnostic | None:
 
 
 def _no_block(source: Source, lines: list[_Line], line: int) -> Diagnostic | None:
-    """The key above a text of several lines with a colon in it: the sign that makes a block of the text is missing."""
-    here = next((each for each in lines if each.number == line), None)
+    """Report a multi-line text with a colon whose key lacks the block indicator `|`."""
+    current = next((each for each in lines if each.number == line), None)
     before = [each for each in lines if each.number < line]
-    if here is None or _ITEM.match(here.text):
+    if current is None or _ITEM.match(current.text):
         return None
-    indent = here.indent if here is not None else 0
+    indent = current.indent if current is not None else 0
     header = next((each for each in reversed(before) if each.indent < indent or _KEY.match(each.text)), None)
     between = [each for each in before if header is not None and each.number > header.number]
-    found = _KEY.match(header.text) if header is not None and _is_header(header) else None
-    if found is None or header is None or not between or any(_ENTRY.match(each.text) for each in between):
+    match = _KEY.match(header.text) if header is not None and _is_header(header) else None
+    if match is None or header is None or not between or any(_ENTRY.match(each.text) for each in between):
         return None
-    start = source.starts[header.number - 1] + found.start(2)
-    place = source.span(start, start + len(found[2]))
-    return mistake("yaml-syntax", place, "this text needs a block", help=f"write `{found[2]}: |` above it")
+    start = source.starts[header.number - 1] + match.start(2)
+    span = source.span(start, start + len(match[2]))
+    return mistake("yaml-syntax", span, "this text needs a block", help=f"write `{match[2]}: |` above it")
 
 
 def _odd_line(source: Source, lines: list[_Line], line: int) -> Diagnostic | None:

@@ -203,8 +203,8 @@ class _CaseScorecardLowering:
         names = [name for name, _, _ in self.document.inputs]
         if metric.judge_of.value not in names:
             message = f"unknown input `{metric.judge_of.value}`"
-            known = f"declared are {', '.join(f'`{name}`' for name in names)}"
-            self.findings.append(error(metric.judge_of, message, code="unknown-input", help=known))
+            help_text = f"declared are {', '.join(f'`{name}`' for name in names)}"
+            self.findings.append(error(metric.judge_of, message, code="unknown-input", help=help_text))
         worse = [label for label, _ in self.document.exits if label != self.document.accepted]
         if metric.judge_counts and metric.judge_unclear not in worse:
             place = place_of(metric.node, "judge", "unclear" if metric.judge_unclear else "count")

@@ -115,13 +115,13 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
 
 
 def _infinite(node: Node | None) -> Iterator[Scalar]:
-    """The numbers below a node that are infinite or NaN: a comparison with one holds, or fails, whatever is said."""
+    """Yield the infinite and NaN numbers in a node: the result of a comparison with one never depends on the chat."""
     if isinstance(node, Scalar):
         if isinstance(node.value, float) and not isfinite(node.value):
             yield node
     elif node is not None:
-        below = [entry.value for entry in node.index.values()] if isinstance(node, MappingNode) else node.items
-        for inner in below:
+        children = [entry.value for entry in node.index.values()] if isinstance(node, MappingNode) else node.items
+        for inner in children:
             yield from _infinite(inner)
 
 

@@ -25,7 +25,7 @@ Path = tuple[str, ...]
 Kind = Literal["forbidden", "disclosure", "crisis"]
 RESOURCE: Final = "resource"
 PAGES: Final[dict[str, str]] = {
-    "rule-nobody-has": """A check asks for a rule that no jurisdiction's rule set holds.
+    "rule-nobody-has": """A check names a rule that no jurisdiction's rule set has.
 
     Why it matters: the check would apply nowhere, and nothing would be looked at.
     Instead: correct `rule_path`, or add the rule to a rule set.
@@ -53,21 +53,21 @@ def lower_rules(
     if not any(lowering.has_rules.values()):
         place = check.place("routing", "rule_path" if check.routing.rule_path else "rule")
         message = f"no rule set holds `{'.'.join(path)}`"
-        near = did_you_mean(".".join(path), _paths_held(project))
+        near = did_you_mean(".".join(path), _rule_paths(project))
         findings.append(error(place, message, code="rule-nobody-has", help=near))
         return None
     return JurisdictionRule(kind=kind, rules=rules), lowering.lexicons
 
 
-def _paths_held(project: Project) -> set[str]:
+def _rule_paths(project: Project) -> set[str]:
     """The paths of every rule and group of rules in any rule set."""
     origins = {path for paths in project.rule_origins.values() for path in paths}
     return {".".join(path[:depth]) for path in origins for depth in range(1, len(path) + 1)}
 
 
 def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
-    """The scenarios whose jurisdiction has no rule set; one whose ancestry is broken is told of there."""
-    is_broken = any(found.code in ("extends-cycle", "extends-nothing") for found in project.diagnostics)
+    """Report scenarios without a rule set of their jurisdiction; broken ancestry is reported in the rule set."""
+    is_broken = any(diagnostic.code in ("extends-cycle", "extends-nothing") for diagnostic in project.diagnostics)
     broken = {PurePath(each.source.path).stem for each in project.loaded} if is_broken else set[str]()
     for scenario in project.scenarios.values():
         name = scenario.jurisdiction

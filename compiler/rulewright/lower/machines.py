@@ -160,5 +160,5 @@ def _cue_mistakes(cue: Cue, lexicons: Mapping[str, LexiconDocument]) -> Iterator
         yield error(cue.span, message, code="unknown-cue")
 
 
-def _unknown(name: str, place: Span, known: Iterable[str], label: str, *, code: str) -> Diagnostic:
-    return error(place, f"{label} `{name}`", code=code, help=did_you_mean(name, known))
+def _unknown(name: str, place: Span, names: Iterable[str], label: str, *, code: str) -> Diagnostic:
+    return error(place, f"{label} `{name}`", code=code, help=did_you_mean(name, names))

@@ -72,7 +72,7 @@ STATUSES: Final = ("valid", "invalid", "needs_adjudication")  # of a row, as rep
 PAGES: Final[dict[str, str]] = {
     "bad-parameter": """A parameter whose default is not a value of its type, or lies outside its bounds.
 
-    Why it matters: a run that sets nothing would start from a value that nobody may set.
+    Why it matters: a run without settings would start from a value that is not allowed.
     Instead: write a default of the declared type, within `min` and `max`.
     """,
     "bad-weight": """Weights with which no weighted mean exists.

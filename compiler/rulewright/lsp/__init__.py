@@ -1,1 +1,1 @@
-"""The language server: what lint, the schemas and the checker of expressions know, told to editors while one types."""
+"""The language server: lint findings, schema help and expression help for editors."""

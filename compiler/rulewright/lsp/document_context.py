@@ -21,7 +21,7 @@ from rulewright.documents.project_file import read_project_file
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.errors import RulewrightError
 from rulewright.load import Mapping, Node, load_file
-from rulewright.workflow import USUAL_AGENTS, USUAL_CONTRACTS, Workflow, load_workflow
+from rulewright.workflow import DEFAULT_AGENTS, DEFAULT_CONTRACTS, Workflow, load_workflow
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -85,7 +85,7 @@ class DocumentContext:
     def _agents(self, project: Project) -> Path:
         written = None if project.file is None else project.file.workflow.get("agents")
         if written is None or project.path is None:
-            return project.root / USUAL_AGENTS
+            return project.root / DEFAULT_AGENTS
         return resolve(written, project.path, project.root)
 
     def workflow(self, kind: str | None) -> Workflow | None:
@@ -134,7 +134,7 @@ def _may_hold(project_path: Path, path: Path) -> bool:
     folder = project_path if file is None else project_path.parent
     root = folder if document is None or document.root is None else Path(os.path.normpath(folder / document.root))
     paths = [each.path for each in places(root, document, file).values()]
-    paths += [root / name for name in (*USUAL_WORKFLOWS, USUAL_AGENTS, USUAL_CONTRACTS)]
+    paths += [root / name for name in (*USUAL_WORKFLOWS, DEFAULT_AGENTS, DEFAULT_CONTRACTS)]
     if document is not None and file is not None:
         markers = document.markers.values() if isinstance(document.markers, dict) else ()
         paths += [resolve(written, file, root) for written in (*document.workflow.values(), *markers)]

@@ -238,17 +238,17 @@ def _neighbours(run: str, number: int, loaded: LoadedRun) -> list[tuple[str, str
     links = [(run, "The run")]
     links += [(f"{run}/t/{number - 1}", "Before")] if number > 1 else []
     links += [(f"{run}/t/{number + 1}", "Next")] if number < len(loaded.index) else []
-    return links + [(f"{run}/t/{place}", "Next that waits") for place in _next_waiting(number, loaded)]
+    return links + [(f"{run}/t/{target}", "Next that waits") for target in _next_waiting(number, loaded)]
 
 
 def _next_waiting(number: int, loaded: LoadedRun) -> Iterator[str]:
-    """Where the next transcript stands that waits for a person, the gravest first; nothing where no other one does."""
+    """The path of the next transcript that waits for a person, the gravest first; nothing without another one."""
     waiting: dict[int, str] = {}
     for each in loaded.report["waiting"]["shown"]:
         waiting.setdefault(each["number"], each["check_id"])
     numbers = list(waiting)
-    behind = numbers.index(number) + 1 if number in waiting else 0
-    for other in (*numbers[behind:], *numbers[:behind]):
+    start = numbers.index(number) + 1 if number in waiting else 0
+    for other in (*numbers[start:], *numbers[:start]):
         if other != number:
             yield f"{other}#{loaded.chats.anchor(other, waiting[other])}"
             return

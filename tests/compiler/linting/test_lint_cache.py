@@ -198,7 +198,7 @@ def test_what_changes_while_it_is_read_is_not_kept(project: Path, capsys: pytest
         dependencies.note_content("checks/X1.yaml", b"after")
     entry = CacheEntry("lint", ["question"])
     LintOutput(0, "").keep(entry, tracker.states, [])
-    assert entry.known() is None
+    assert entry.load() is None
 
 
 def corrupted(data: bytes) -> list[bytes]:
@@ -236,16 +236,16 @@ def test_an_entry_that_is_no_entry_is_not_believed(project: Path, own_cache_fold
     assert known_output(entry) is not None
     other = CacheEntry("lint", ["another question"])
     Path(other.path).write_bytes(whole)
-    assert other.known() is None
+    assert other.load() is None
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="who may write to a folder is told by its mode")
 def test_a_folder_that_others_may_write_to_is_not_believed(project: Path, own_cache_folder: Path) -> None:
     entry = CacheEntry("lint", ["question"])
     LintOutput(0, "clean\n").keep(entry, {}, [])
-    assert entry.known() is not None
+    assert entry.load() is not None
     own_cache_folder.chmod(0o777)
-    assert entry.known() is None
+    assert entry.load() is None
 
 
 def test_a_cache_that_cannot_be_written_is_no_cache(
@@ -257,7 +257,7 @@ def test_a_cache_that_cannot_be_written_is_no_cache(
 
 
 def test_the_oldest_entries_make_room(project: Path, own_cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MOST_ENTRIES", {"lint": 4})
+    monkeypatch.setattr(cache, "MAX_ENTRIES", {"lint": 4})
     for number in range(5):
         LintOutput(0, "").keep(CacheEntry("lint", [number]), {}, [])
     assert len(list(own_cache_folder.iterdir())) == 2
@@ -321,7 +321,7 @@ def test_a_pipe_is_nothing_to_rely_on(project: Path) -> None:
         dependencies.exists("pipe")
     entry = CacheEntry("lint", ["question"])
     LintOutput(0, "").keep(entry, tracker.states, [])
-    assert entry.known() is None
+    assert entry.load() is None
 
 
 def test_an_unchanged_project_is_answered_without_importing_the_linter(project: Path) -> None:
