@@ -93,8 +93,8 @@ def _command(words: list[str]) -> int:
         print(USAGE, end="")
         return 0 if words else REFUSED
     try:
-        given = _parse(words)
-        status: int = import_module(f"rulewright_runtime.commands.{words[0]}").run_command(given)
+        options = _parse(words)
+        status: int = import_module(f"rulewright_runtime.commands.{words[0]}").run_command(options)
         return status
     except SystemExit as ended:  # raised by a plug-in; its status is not used
         complain(f"error: code that was called ended the process (status {ended.code})")
@@ -117,33 +117,33 @@ def _parse(words: list[str]) -> dict[str, object]:
     if command not in VALUED:
         raise WrongUsageError(f"unknown command `{command}`; expected `run`, `play` or `score` (see --help)")
     valued = VALUED[command]
-    found: JsonObject = {"files": [], "parameters": {}, "resume": False, "overwrite": False}
+    options: JsonObject = {"files": [], "parameters": {}, "resume": False, "overwrite": False}
     rest = iter(words[1:])
     for word in rest:
         name, equals, inline = word.partition("=")
         if (word == "--resume" and command != "score") or (word == "--overwrite" and command == "run"):
-            found[word.removeprefix("--")] = True
+            options[word.removeprefix("--")] = True
         elif (name == "--set" and command != "play") or name in valued:
             value = inline if equals else next(rest, None)
             if value is None:
                 raise WrongUsageError(f"`{name}` needs a value")
             if name == "--set":
                 key, _, text = value.partition("=")
-                found["parameters"][key] = text
+                options["parameters"][key] = text
             else:
-                found[valued[name]] = value
+                options[valued[name]] = value
         elif word.startswith("-"):
             raise WrongUsageError(f"unknown option `{word}` (see --help)")
         else:
-            found["files"].append(word)
+            options["files"].append(word)
     if command == "play":
-        if len(found["files"]) != 1 or not {"model", "out"} <= found.keys():
+        if len(options["files"]) != 1 or not {"model", "out"} <= options.keys():
             raise WrongUsageError("`play` needs one run plan, `--model NAME:REST` and `--out RUN` (see --help)")
-    elif command == "run" and (len(found["files"]) < 2 or "out" not in found):
+    elif command == "run" and (len(options["files"]) < 2 or "out" not in options):
         raise WrongUsageError("a run needs a plan, transcripts and `--out RUN` (see --help)")
-    elif len(found["files"]) < 2:
+    elif len(options["files"]) < 2:
         raise WrongUsageError("scoring needs a plan and files of cases (see --help)")
-    return found
+    return options
 
 
 if __name__ == "__main__":

@@ -120,13 +120,13 @@ def fit(text: str, columns: int) -> str:
     text = one_line(text)
     if width(text) <= columns:
         return text
-    kept, size = [], 0
+    chars, size = [], 0
     for char in text:
         size += _width_of(char)
         if size > columns - 1:
             break
-        kept.append(char)
-    return "".join(kept) + "…" if columns > 0 else ""
+        chars.append(char)
+    return "".join(chars) + "…" if columns > 0 else ""
 
 
 def wrapped(text: str, columns: int, head: str = "") -> list[str]:

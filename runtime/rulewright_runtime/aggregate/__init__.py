@@ -1,1 +1,1 @@
-"""Aggregation: from the verdicts of a transcript to gates, scores and an outcome."""
+"""Aggregation: turns the verdicts of a transcript into gates, scores and an outcome."""

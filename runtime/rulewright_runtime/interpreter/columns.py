@@ -78,8 +78,8 @@ def prepare_columns(program: Program, numpy: bool | None = None) -> Callable[[Co
         length = max(lengths, default=0)
         if not axes or answers is None or not columns.keys() >= set(paths):
             return Answers(bytes(length), (), {row: _answer(evaluate, columns, row) for row in range(length)})
-        wanted = hasattr(next(iter(columns.values())), "dtype") if numpy is None else numpy
-        code = _code_with_numpy if wanted else _code
+        use_numpy = hasattr(next(iter(columns.values())), "dtype") if numpy is None else numpy
+        code = _code_with_numpy if use_numpy else _code
         codes, odd = code(axes, [columns[path] for path in paths], len(answers))
         return Answers(codes, answers, {row: _answer(evaluate, columns, row) for row in odd})
 

@@ -43,18 +43,18 @@ class Number(msgspec.Struct, frozen=True):
 
 
 class Test(msgspec.Struct, frozen=True):
-    """True if `asks(value)` equals `wanted`, for a value of the type `kind`. For a text, `asks` tests membership in
+    """True if `asks(value)` equals `expected`, for a value of the type `kind`. For a text, `asks` tests membership in
     `texts`; values of other types are left to the general closure."""
 
     keys: Keys
     kind: type
-    wanted: bool
+    expected: bool
     asks: Callable[[Value], bool]
     texts: frozenset[str] = frozenset()
 
     def negated(self) -> Test:
         """The opposite condition."""
-        return replace(self, wanted=not self.wanted)
+        return replace(self, expected=not self.expected)
 
 
 Condition: TypeAlias = Number | Test
@@ -159,12 +159,12 @@ def _items(layout: Layout, node: Node) -> Test | None:
         return None
     if element.kind is not str or element.keys != (FIRST_SLOT + node.value[0],):
         return None
-    asks = element.texts.isdisjoint if element.wanted is (node.op == "exists") else element.texts.issuperset
+    asks = element.texts.isdisjoint if element.expected is (node.op == "exists") else element.texts.issuperset
     return Test(keys, list, node.op == "all", asks)
 
 
-def _among(keys: Keys, texts: frozenset[str], wanted: bool) -> Test:
-    return Test(keys, str, wanted, texts.__contains__, texts)
+def _among(keys: Keys, texts: frozenset[str], expected: bool) -> Test:
+    return Test(keys, str, expected, texts.__contains__, texts)
 
 
 def _text_of(node: Node) -> str | None:

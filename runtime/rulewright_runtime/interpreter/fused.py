@@ -108,7 +108,7 @@ def _search(layout: Layout, node: Node, general: Closure, built: Sequence[Closur
         return None
     slot = FIRST_SLOT + node.value[0]
     fields = [each for each in simple if isinstance(each, Test) and each.texts and each.keys[:-1] == (slot,)]
-    text = min(fields, key=lambda each: (not each.wanted, len(each.texts)), default=None)
+    text = min(fields, key=lambda each: (not each.expected, len(each.texts)), default=None)
     rest = _chain([each for each in simple if each is not text], None, hit, not hit, built[body])
     return _search_loop(built[over], slot, text, rest, hit, general)
 
@@ -117,7 +117,7 @@ def _search_loop(
     over: Closure, slot: int, text: Test | None, rest: Closure | None, hit: bool, general: Closure
 ) -> Closure:
     """An element decides if its text test passes and `rest` returns `hit`."""
-    key, wanted, among = (text.keys[1], text.wanted, text.texts) if text else (None, True, ())
+    key, expected, among = (text.keys[1], text.expected, text.texts) if text else (None, True, ())
 
     def decide(frame: Value) -> Value:
         try:
@@ -125,7 +125,7 @@ def _search_loop(
             if items.__class__ is list and len(items) <= frame[1]:
                 frame[1] -= len(items)
                 for item in items:
-                    if key is None or (item[key] in among) is wanted:
+                    if key is None or (item[key] in among) is expected:
                         frame[slot] = item
                         if rest is None or rest(frame) is hit:
                             return hit
@@ -192,13 +192,13 @@ def _single_test(tests: Sequence[Test], rest: Closure | None, yes: object, no: o
     """One test of a text, a bool or a list."""
     (test,) = tests
     first, second, third = _three(test.keys)
-    kind, asks, wanted = test.kind, test.asks, test.wanted
+    kind, asks, expected = test.kind, test.asks, test.expected
 
     def ask(a: Value) -> Value:
         try:
             v = a[first] if second is None else a[first][second] if third is None else a[first][second][third]
             if v.__class__ is kind:
-                if asks(v) is not wanted:
+                if asks(v) is not expected:
                     return no
                 return yes if rest is None else rest(a)
         except _ABSENT:

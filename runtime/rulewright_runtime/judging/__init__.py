@@ -1,1 +1,1 @@
-"""Judging: prompts, replies, quotes and votes of checks that a judge decides, live or recorded."""
+"""Judging: the prompts, replies, quotes and votes of checks that a live or recorded judge decides."""

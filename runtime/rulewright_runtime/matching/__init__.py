@@ -1,1 +1,1 @@
-"""Matching: where lexicons, patterns and quotes occur in a text, and what makes no difference there."""
+"""Matching: finds lexicons, patterns and phrases in a text, ignoring the differences of folding."""

@@ -43,8 +43,8 @@ def parse(text: str) -> Person | None:
         return None
     *words, name = match.groups()
     own = frozenset(word.casefold() for word in words if word)
-    known = next((each for each in _SETS if own & each), frozenset[str]())
-    return Person(name, own | known)
+    pronoun_set = next((each for each in _SETS if own & each), frozenset[str]())
+    return Person(name, own | pronoun_set)
 
 
 def uses(person: Person, text: str) -> Iterator[Use]:

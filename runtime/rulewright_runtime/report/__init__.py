@@ -1,1 +1,1 @@
-"""Reports: what a run found, as JSON data, as Markdown and as a table for people."""
+"""Reports: the results of a run as JSON data, as Markdown and as text for a terminal."""

@@ -157,12 +157,12 @@ def _blindspots(summary: JsonMapping, columns: int, most: int) -> Iterator[str]:
 
 
 def _open(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Iterator[str]:
-    lacking = summary["incomplete"]
-    if lacking["count"]:
-        yield paint("open", f"{plural(lacking['count'], 'incomplete transcript')}: nothing passes there")
-        for row in lacking["transcripts"][:most]:
+    incomplete = summary["incomplete"]
+    if incomplete["count"]:
+        yield paint("open", f"{plural(incomplete['count'], 'incomplete transcript')}: nothing passes there")
+        for row in incomplete["transcripts"][:most]:
             yield fit("  " + left(row["transcript_id"], 40) + " " + gaps(row["missing"]), columns)
-        yield from _more(lacking["count"], most, "transcript")
+        yield from _more(incomplete["count"], most, "transcript")
     waiting = summary["adjudication"]
     if waiting["count"]:
         yield paint("open", f"{plural(waiting['count'], 'verdict')} for a person to look at")
@@ -173,8 +173,8 @@ def _open(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Itera
     if summary["refused"]["count"]:
         yield paint("bad", f"{plural(summary['refused']['count'], 'input')} refused")
         for item in summary["refused"]["inputs"][:most]:
-            place = f"{item['path']}:{item['line']}" if item["line"] else item["path"]
-            yield fit(f"  {place}: {item['reason']}", columns)
+            location = f"{item['path']}:{item['line']}" if item["line"] else item["path"]
+            yield fit(f"  {location}: {item['reason']}", columns)
         yield from _more(summary["refused"]["count"], most, "input")
 
 

@@ -161,8 +161,8 @@ def _ask(worker: subprocess.Popen[bytes], message: bytes) -> bytes | None:
 
 
 def _refused(error: InputError) -> Answer:
-    place = (error.path, error.reason, error.line)
-    return Answer((Row(name(error), digest(error), "", error.path, error.line, place),))
+    refusal = (error.path, error.reason, error.line)
+    return Answer((Row(name(error), digest(error), "", error.path, error.line, refusal),))
 
 
 def judged(
@@ -222,18 +222,18 @@ def remaining(
 
 def _tasks(pieces: Iterable[tuple[Piece, int] | InputError]) -> Iterator[PieceTask | InputError]:
     """Group the pieces into tasks of about the same size."""
-    gathered: list[Piece] = []
+    batch: list[Piece] = []
     size = done = 0
     for item in pieces:
         ends = isinstance(item, InputError) or item[1] > 0
-        if gathered and (ends or size >= TASK_BYTES or len(gathered) >= TASK_FILES):
-            yield PieceTask(tuple(gathered), done)
-            gathered, size, done = [], 0, 0
+        if batch and (ends or size >= TASK_BYTES or len(batch) >= TASK_FILES):
+            yield PieceTask(tuple(batch), done)
+            batch, size, done = [], 0, 0
         if isinstance(item, InputError):
             yield item
             continue
         done = done or item[1]
-        gathered.append(item[0])
+        batch.append(item[0])
         size += item[0].size
-    if gathered:
-        yield PieceTask(tuple(gathered), done)
+    if batch:
+        yield PieceTask(tuple(batch), done)

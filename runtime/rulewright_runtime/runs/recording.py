@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 class RecordingJudge:
     """Forwards requests to another judge and records its replies and errors. A recorded request is not sent again."""
 
-    def __init__(self, judge: Judge, known: str | None = None, calls: int | None = None) -> None:
-        """`known` is the file of recorded replies; `calls` limits the number of requests, including recorded ones.
+    def __init__(self, judge: Judge, recorded: str | None = None, calls: int | None = None) -> None:
+        """`recorded` is the file of recorded replies; `calls` limits the number of requests, including recorded ones.
         Raises PlanError if the file is damaged, OSError if it can't be read."""
         self._path, self._size = "", 0
         self._known: dict[str, dict[str, Any]] = {}
         self._stream: IO[bytes] | None = None
         self._room = 0
         self._identity = identity(judge)
-        if known is not None:
-            self._read(known)
+        if recorded is not None:
+            self._read(recorded)
         self._judge = judge if calls is None else LimitedJudge(judge, calls - len(self._known))
 
     def _read(self, path: str) -> None:

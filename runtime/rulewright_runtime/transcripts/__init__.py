@@ -1,1 +1,1 @@
-"""Transcripts: how conversations are read, what they lack, and which turns a check is about."""
+"""Transcripts: reading conversations, detecting missing parts, and selecting the turns that a check judges."""

@@ -136,7 +136,7 @@ def _cut_expanded(stream: BinaryIO, path: str, limit: int) -> Iterator[Piece | I
     start = end = 0
     number = first = 1
 
-    def gathered() -> Iterator[Piece]:
+    def flush() -> Iterator[Piece]:
         nonlocal start, lines
         if lines:
             yield Piece(path, start, end, first, end - start, data=b"".join(lines))
@@ -147,7 +147,7 @@ def _cut_expanded(stream: BinaryIO, path: str, limit: int) -> Iterator[Piece | I
             if not lines:
                 first = number
             if len(line) > limit and not line.endswith(b"\n"):
-                yield from gathered()
+                yield from flush()
                 size = rest_of_line(stream, line, limit)
                 yield too_long(size, limit, printable(path), number)
                 start = end = end + size
@@ -155,13 +155,13 @@ def _cut_expanded(stream: BinaryIO, path: str, limit: int) -> Iterator[Piece | I
                 lines.append(line)
                 end += len(line)
                 if end - start >= PIECE:
-                    yield from gathered()
+                    yield from flush()
             number += 1
     except OSError as error:
-        yield from gathered()
+        yield from flush()
         yield unreadable(error, printable(path))
         return
-    yield from gathered()
+    yield from flush()
 
 
 def read_bytes(piece: Piece) -> BinaryIO | None:

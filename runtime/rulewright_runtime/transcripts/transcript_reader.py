@@ -90,7 +90,7 @@ class Reader:
     def read(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Transcript | InputError]:
         """Yield every conversation, or the reason why it is refused, in the order of `paths` and of their lines.
 
-        A folder stands for the chat files below it, found by suffix and sorted by path; `*.json` files of an unknown
+        A folder means the chat files below it, found by suffix and sorted by path; `*.json` files of an unknown
         format are skipped if the folder has other chat files. Links are followed, to each folder once.
         """
         for path in paths:
@@ -197,7 +197,7 @@ class Reader:
         says that the lines belong to a batch of several conversations."""
         broken: list[InputError] = []
         turns: list[tuple[int, Turn]] = []
-        records = _Batch(path, known=of_batch)
+        records = _Batch(path, is_batch=of_batch)
         for number, line in lines:
             loose = well_formed(line) or loose_line(line, path, number)
             if isinstance(loose, InputError):
@@ -284,10 +284,10 @@ def from_record(record: Mapping[str, object]) -> Transcript:
 class _Batch:
     """The records of a batch file. One is buffered until it is known whether the file has several."""
 
-    def __init__(self, path: str, *, known: bool) -> None:
-        self.started = known
+    def __init__(self, path: str, *, is_batch: bool) -> None:
+        self.started = is_batch
         self._path = path
-        self._several = known
+        self._several = is_batch
         self._buffered: tuple[Loose | Batched, int] | None = None
 
     def hold(self, record: Loose | Batched, number: int, *, several: bool) -> None:

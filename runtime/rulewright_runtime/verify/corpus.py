@@ -79,15 +79,17 @@ class _Reading:
             for sentence in sentences(turn.content):
                 named = [part for part in self.corpus.programmes if self._hits(part.names, sentence)]
                 refers_back = not named and self._hits(self.corpus.refers_back, sentence)
-                known = before if refers_back else named
-                for outcome, answer, about, because in self._judge(sentence, turn.content, known):
+                mentioned = before if refers_back else named
+                for outcome, answer, about, because in self._judge(sentence, turn.content, mentioned):
                     yield ClaimResult(outcome, answer, turn.turn, sentence, about, because)
                 before = named or before
 
-    def _judge(self, sentence: str, message: str, known: list[Programme]) -> Iterator[tuple[Outcome, str, str, str]]:
-        yield from self._names(sentence, known)
+    def _judge(
+        self, sentence: str, message: str, mentioned: list[Programme]
+    ) -> Iterator[tuple[Outcome, str, str, str]]:
+        yield from self._names(sentence, mentioned)
         is_claim = self._hits(self.corpus.claims, sentence)
-        for programme in known:
+        for programme in mentioned:
             yield self._jurisdiction(programme, sentence)
             if is_claim:
                 yield from self._facts(programme, sentence)
@@ -97,13 +99,13 @@ class _Reading:
                 phrase = self._first_hit(self.corpus.hedges if hedged else self.corpus.promises, sentence)
                 yield "eligibility_overclaim", "holds" if hedged else "fails", programme.id, f"`{phrase}`"
 
-    def _names(self, sentence: str, known: list[Programme]) -> Iterator[tuple[Outcome, str, str, str]]:
+    def _names(self, sentence: str, mentioned: list[Programme]) -> Iterator[tuple[Outcome, str, str, str]]:
         """Check text that looks like a programme's name: it is in the corpus, made up, or unknown."""
         if self.corpus.named is None:
             return
         for match in compile_regex(self.corpus.named).finditer(sentence):
             name = match.group(0)
-            if any(self._hits(programme.names, name) for programme in known):
+            if any(self._hits(programme.names, name) for programme in mentioned):
                 yield "hallucinated", "holds", name, "the corpus has it"
             elif self.corpus.closed:
                 yield "hallucinated", "fails", name, "it is not in the corpus, whose list is closed"

@@ -134,14 +134,14 @@ class EvaluationContext:
             self._roles[role] = indices
         return indices
 
-    def spoken(self, indices: Iterable[int]) -> list[int]:
+    def with_text(self, indices: Iterable[int]) -> list[int]:
         """The turns at `indices` that say something. A turn without visible text is searched for forbidden phrases and
         otherwise ignored."""
         return [index for index in indices if index not in self.complete.silent]
 
     def replies(self) -> list[int]:
         """The indices of the assistant's turns that say something."""
-        return self.spoken(self.said_by("assistant"))
+        return self.with_text(self.said_by("assistant"))
 
     def answers(self, index: int, most: int = 1) -> list[int | None]:
         """The indices of the next replies to the user's turn at `index`, at most `most`; None for one that is missing,
@@ -218,5 +218,5 @@ class EvaluationContext:
         """Whether the assistant says nothing in all of the windows."""
         if self._plan.empty_reply == "reply":
             return not windows
-        spoken = frozenset(self.replies())
-        return all(spoken.isdisjoint(window.indices) for window in windows)
+        replies = frozenset(self.replies())
+        return all(replies.isdisjoint(window.indices) for window in windows)

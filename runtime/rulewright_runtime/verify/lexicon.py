@@ -27,7 +27,7 @@ def verify(check: Check, verifier: LexiconVerifier, context: EvaluationContext) 
     indices = _searched_turns(check, verifier, context, lexicon.role)
     hits = context.hits_at(verifier.lexicon, indices)
     first = next(hits, None)
-    if first is None and verifier.nothing == "UNCLEAR" and not context.spoken(indices):
+    if first is None and verifier.nothing == "UNCLEAR" and not context.with_text(indices):
         return missing_content("nothing_to_judge")
     if first is None:
         return without_hit(verifier)

@@ -109,10 +109,10 @@ class _Walk:
 
     def take(self, index: int) -> None:
         """Make every transition that the turn at `index` causes."""
-        made: set[int] = set()
-        while (candidate := self._possible(index, made)) is not None:
+        taken: set[int] = set()
+        while (candidate := self._possible(index, taken)) is not None:
             number, transition, span = candidate
-            made.add(number)
+            taken.add(number)
             turn = self.context.turns[index]
             session = self._sessions[index][0]
             step = TraceStep(self.state, transition.to, turn.turn, session, turn.role, span.text, span.pattern)
@@ -126,10 +126,10 @@ class _Walk:
             self.undecided = self.undecided or str(gap)
         return gap is not None
 
-    def _possible(self, index: int, made: set[int]) -> tuple[int, Transition, MatchSpan] | None:
+    def _possible(self, index: int, taken: set[int]) -> tuple[int, Transition, MatchSpan] | None:
         role = self.context.turns[index].role
         for number, transition in enumerate(self.machine.transitions):
-            if number in made or self.state not in transition.before:
+            if number in taken or self.state not in transition.before:
                 continue
             lexicon = self.context.lexicon(transition.cue)
             if lexicon is None or not lexicon.patterns:
