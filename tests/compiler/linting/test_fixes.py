@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,15 @@ def test_a_word_for_a_truth_value_is_fixed_to_the_value_once(written: str, meant
     assert found.code == "wrong-type"
     fixed = fixed_texts([found], report.sources)[0]
     assert fixed == ({"X1.yaml": CHECK.replace("yes", meant)} if meant else {})
+
+
+def test_of_two_fixes_of_one_place_the_first_is_applied() -> None:
+    report = lint_text(CHECK.replace("hard_fail: yes", "hard_fail: on"), "X1.yaml")
+    (found,) = (each for each in report.diagnostics if each.span.line == 6)
+    assert found.fix is not None
+    other = replace(found, fix=replace(found.fix, edits=tuple(replace(each, text="x") for each in found.fix.edits)))
+    assert fixed_texts([found, other], report.sources) == fixed_texts([found], report.sources)
+    assert fixed_texts([other, found], report.sources)[1] == 1
 
 
 LONE = sorted(path for path in FOLDER.glob("*/good*") if path.suffix in (".json", ".yaml"))
