@@ -21,8 +21,8 @@ from rulewright_runtime.workflow.machine import (
     MachineState,
     MachineTransition,
     events_of,
-    leaving,
     select,
+    transitions_on,
 )
 
 MOST_STATES: Final = 50_000
@@ -146,7 +146,7 @@ class Explorer:
     def transitions(self, place: str, event: Event) -> tuple[MachineTransition, ...]:
         key = (place, event)
         if key not in self.leaving:
-            self.leaving[key] = tuple(leaving(self.machine, place, event))
+            self.leaving[key] = tuple(transitions_on(self.machine, place, event))
         return self.leaving[key]
 
     def count(self, used: tuple[int, ...], taken: MachineTransition) -> tuple[int, ...]:

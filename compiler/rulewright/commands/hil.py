@@ -78,9 +78,9 @@ def _decide(store: Store, args: argparse.Namespace) -> int:
 
 
 def _onwards(store: Store, item: QueueItem, file: str | None) -> str:
-    """What carries the decision out: the run that is at work, or the command that goes on with this one."""
+    """What carries the decision out: the active run, or the command that continues this one."""
     if store.is_run_active():
-        return "the run that is at work goes on with it"
+        return "the active run continues with it"
     named = f" {shlex.quote(file)}" if file else ""
     return f"go on with `rulewright workflow run{named} --resume {item.run_id}`"
 

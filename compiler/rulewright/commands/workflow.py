@@ -366,7 +366,7 @@ def _cancel(args: argparse.Namespace) -> int:
     workflow = load_workflow(args.file)
     with open_store(workflow, settings_of(workflow)) as store, store.run_lock() as ours:
         if not ours:
-            raise UsageError(f"a run is at work on `{store.path}`: stop it first")
+            raise UsageError(f"a run is using `{store.path}`: stop it first")
         withdrawn = store.items(args.run_id, waiting=True)
         store.cancel(args.run_id, args.reason, here("command").user, utc_now())
     say(f"{args.run_id} is CANCELLED")

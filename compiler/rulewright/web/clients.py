@@ -36,7 +36,7 @@ def sender(connection: socket.socket, is_run_active: Callable[[], bool] = lambda
     if peer.uid != os.getuid():
         raise QueueError("a decision is taken by the user of the system who serves this page")
     if not peer.pids and is_run_active():
-        raise QueueError("a run is at work, and the sender can't be traced: use `rulewright hil resolve`")
+        raise QueueError("a run is active, and the sender can't be traced: use `rulewright hil resolve`")
     lines = [ancestry(pid) for pid in peer.pids]
     processes = tuple(dict.fromkeys(process for line in lines for process in line))
     return msgspec.structs.replace(page_origin, terminal="", processes=processes)

@@ -37,8 +37,8 @@ class Breaker:
         if self._failures < THRESHOLD:
             return
         async with self._probe:
-            while self._failures >= THRESHOLD and (left := self._open_until - anyio.current_time()) > 0:
-                await anyio.sleep(left)
+            while self._failures >= THRESHOLD and (remaining := self._open_until - anyio.current_time()) > 0:
+                await anyio.sleep(remaining)
             self._open_until = anyio.current_time() + self._cooling  # this call is the probe; the next one waits
         self._check()
 

@@ -91,7 +91,7 @@ class Ledger:
         """Open or create the file, readable only by its owner. Raises LedgerError."""
         self.path = os.fspath(path)
         self._clock = clock
-        self.owner = f"{_host()}/{os.getpid()}/{_started(os.getpid())}/{uuid.uuid4().hex[:8]}"
+        self.owner = f"{_host()}/{os.getpid()}/{_start_time(os.getpid())}/{uuid.uuid4().hex[:8]}"
         try:
             os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -297,7 +297,7 @@ def _host() -> str:
         return uuid.UUID(int=uuid.getnode()).hex
 
 
-def _started(process: int) -> str:
+def _start_time(process: int) -> str:
     """Return the start time of a process in the kernel's ticks; process ids are reused. Empty when unknown."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as stream:
@@ -312,4 +312,4 @@ def _is_alive(owner: str) -> bool:
     host, process, started, _ = (owner.split("/") + [""] * 4)[:4]
     if host != _host() or not started or not process.isdecimal():
         return True
-    return _started(int(process)) == started
+    return _start_time(int(process)) == started

@@ -26,8 +26,8 @@ class Rate:
 
     async def wait(self, tokens: int) -> None:
         """Wait until a request of at most `tokens` may be sent; one above the limit waits for a full bucket."""
-        while (left := self._held_until - anyio.current_time()) > 0:
-            await anyio.sleep(left)
+        while (remaining := self._held_until - anyio.current_time()) > 0:
+            await anyio.sleep(remaining)
         if self._requests is not None:
             await self._requests.acquire()
         if self._tokens is not None:

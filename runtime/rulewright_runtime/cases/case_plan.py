@@ -202,4 +202,4 @@ def _check_references(plan: CaseScorecardPlan) -> None:
             raise PlanError(f"the plan reads `{path}`, which is not a path of a case or an output")
     for name, declared in references:
         if name not in declared:
-            raise PlanError(f"the plan names `{name}`, which it does not hold")
+            raise PlanError(f"the plan refers to `{name}`, which it does not define")

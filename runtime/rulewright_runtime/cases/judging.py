@@ -41,7 +41,7 @@ class CaseJudge:
         return answers
 
     def _ask(self, test_id: str, metric: str, question: Question, subject: Any) -> JsonObject:
-        prompt = f"{question.prompt.rstrip()}\n\n{_fenced(subject)}"
+        prompt = f"{question.prompt.rstrip()}\n\n{_fence(subject)}"
         problem = "no reply"
         for attempt, budget in enumerate(BUDGETS):
             try:
@@ -76,7 +76,7 @@ class QuestionCollector:
         raise UnansweredError("nobody is asked yet")
 
 
-def _fenced(subject: Any) -> str:
+def _fence(subject: Any) -> str:
     """Return the subject as fenced text; a fence within it is defused."""
     lines = [subject] if isinstance(subject, str) else [f"- {text}" for text in subject]
     body = "\n".join(lines).replace(_FENCE, "~ ~ ~")

@@ -291,7 +291,7 @@ class JsonScanner:
         while True:
             end = _end_of_value(self._data, self._at)
             if end == self._at:
-                end = _balanced(self._data, self._at) if broken else None
+                end = _balanced_end(self._data, self._at) if broken else None
             if end is not None:
                 start, self._at = self._at, end
                 return self._data[start:end]
@@ -348,7 +348,7 @@ def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record |
             try:
                 yield Record(scanner.value(broken=True).rstrip(), f"{path}[{count}]", 0, offset)
             except msgspec.DecodeError:
-                yield from _unclosed(file, scanner.rest, f"{path}[{count}]", offset, count)
+                yield from _unclosed_end(file, scanner.rest, f"{path}[{count}]", offset, count)
                 return
             count += 1
         scanner.take(b"]")
@@ -356,7 +356,7 @@ def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record |
             yield InputError("something follows the end of the array", file)
 
 
-def _unclosed(file: str, rest: bytes, path: str, start: int, count: int) -> Iterator[Record | InputError]:
+def _unclosed_end(file: str, rest: bytes, path: str, start: int, count: int) -> Iterator[Record | InputError]:
     """Yield the last element of an array that is never closed, if it is complete, and an error."""
     if len(rest) > MAX_RECORD:
         yield InputError(f"{path}: is longer than {MAX_RECORD} bytes", file)
@@ -381,7 +381,7 @@ def _end_of_value(data: bytes, at: int) -> int | None:
     return None  # it reaches the end of the chunk, where a number might continue
 
 
-def _balanced(data: bytes, at: int) -> int | None:
+def _balanced_end(data: bytes, at: int) -> int | None:
     """Return the end of the malformed element at `at`: after its last bracket, or before the next comma or bracket.
     None when the chunk ends before."""
     depth = 0

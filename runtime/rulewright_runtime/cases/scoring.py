@@ -60,7 +60,7 @@ class CaseScorer:
         for requirement in plan.requires:
             if not boolean(requirement.that, Polarity.PERMITTING)(self.parameters):
                 raise PlanError(requirement.otherwise)
-        self._texts = [(text.name, _joined(text.value) or prepare(text.value)) for text in plan.texts]
+        self._texts = [(text.name, _prepare_join(text.value) or prepare(text.value)) for text in plan.texts]
         self._metrics = [_PreparedMetric(metric, self.parameters) for metric in plan.metrics]
         slow = [metric.share for metric in plan.metrics if _searched_text(metric.share.found) is None]
         read = mentioned(text.value for text in plan.texts) | mentioned(share.found for share in slow)
@@ -204,7 +204,7 @@ class _PreparedMetric:
         return found, missing, len(phrases)
 
 
-def _joined(program: Program) -> Evaluator | None:
+def _prepare_join(program: Program) -> Evaluator | None:
     """Return a faster form of `names.join(' ')` and `(names + [name]).join(' ')` over inputs; None for any other
     program."""
     *parts, last = program.nodes
@@ -263,7 +263,7 @@ def _number(text: str) -> Score:
     try:
         return parse_score(text)
     except EvaluationError:
-        raise PlanError(f"the scorecard holds `{text}` where a number must stand") from None
+        raise PlanError(f"expected a number in the scorecard, found `{text}`") from None
 
 
 _PLAIN: Final = str.maketrans(

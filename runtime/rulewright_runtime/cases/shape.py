@@ -106,7 +106,9 @@ class CaseShape:
         failures = [(key, Json) for key in FAILURES]
         self._output = output.struct("Output", strict=strict, extra=[*NAMES, *failures])
         extra = [*NAMES, *failures, ("test_case", msgspec.Raw), *((key, self._output | None) for key in OUTPUTS)]
-        extra += [(key, object) for key in (*output.leaves, *output.children)]  # an output beside its `test_id`
+        extra += [
+            (key, object) for key in (*output.leaves, *output.children)
+        ]  # an output whose keys are next to `test_id`
         record = case.struct("Envelope", strict=strict, extra=extra, optional=True)
         self._envelope: Decoder[Json] = Decoder(record, defaulted=lambda _: 0)
         self._keys = dict([*case.keys(), *output.keys(("engine_output",)), *output.keys(("output",))])
@@ -153,7 +155,7 @@ class CaseShape:
         duplicates = [key for key in self._case_keys if len(holders) > 1 and getattr(envelope, key) is not UNSET]
         if not duplicates:
             return None
-        return Mistake(f"`{duplicates[0]}` stands beside `test_case`, which holds the case", (duplicates[0],))
+        return Mistake(f"`{duplicates[0]}` is outside of `test_case`, which holds the case", (duplicates[0],))
 
     def _outputs_in(self, holder: object) -> list[str]:
         """Return the keys of a record that hold an output; of an output's own keys only the first."""

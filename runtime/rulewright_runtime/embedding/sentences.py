@@ -63,7 +63,7 @@ class SentenceModel:
         if (config.model_type, config.hidden_act) != ("bert", "gelu"):
             raise InputError("is not a BERT model with the activation `gelu`", os.path.join(folder, "config.json"))
         if not _read(folder, os.path.join("1_Pooling", "config.json"), _Pooling, _Pooling()).pooling_mode_mean_tokens:
-            raise InputError("takes something else than the mean of its tokens", folder)
+            raise InputError("does not use mean pooling", folder)
         self._tokenizer = _tokenizer(folder, config.max_position_embeddings)
         self._weights = _weights(os.path.join(folder, "model.safetensors"))
         self._cache: dict[str, list[float]] = {}
@@ -196,5 +196,5 @@ def _weights(path: str) -> dict[str, Numbers]:
         raise InputError("is not a file of safetensors", path) from None
     for name, tensor in tensors.items():
         if name.endswith((".weight", ".bias")) and tensor.dtype != np.float32:
-            raise InputError(f"the tensor `{name}` is not one of 32-bit numbers", path)
+            raise InputError(f"the tensor `{name}` is not float32", path)
     return tensors

@@ -159,7 +159,7 @@ def to_bytes(value: object) -> bytes:
         try:
             return str(value).encode()
         except UnicodeEncodeError:
-            raise EvaluationError("a text that is not Unicode has no bytes", "invalid_argument") from None
+            raise EvaluationError("a text with unpaired surrogates has no UTF-8 bytes", "invalid_argument") from None
     raise no_overload("bytes", value)
 
 

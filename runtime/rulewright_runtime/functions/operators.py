@@ -157,7 +157,7 @@ def greater_equal(left: object, right: object) -> bool:
     return less_equal(right, left)
 
 
-def contained(value: object, container: object) -> bool:
+def is_in(value: object, container: object) -> bool:
     """`value in container`: an element of a list, or a key of a map."""
     if isinstance(container, (list, tuple)):
         return any(equal(value, item) for item in container)
@@ -216,7 +216,7 @@ TABLE: Final[Table] = {
     "_<=_": (less_equal, 2, 2),
     "_>_": (greater, 2, 2),
     "_>=_": (greater_equal, 2, 2),
-    "@in": (contained, 2, 2),
+    "@in": (is_in, 2, 2),
     "_[_]": (index, 2, 2),
     "size": (size, 1, 1),
 }

@@ -62,7 +62,7 @@ def mean(values: Value) -> Optional:
     return _result(_total(map(exact_pair, numbers)) / len(numbers), numbers)
 
 
-def _weighted(values: list[object], weights: list[Value]) -> Optional:
+def _weighted_mean(values: list[object], weights: list[Value]) -> Optional:
     if any(weight < 0 for weight in weights):
         raise EvaluationError("a weight below 0", "invalid_argument")
     whole = _total(map(exact_pair, weights))
@@ -77,7 +77,7 @@ def weighted_mean(values: object, weights: object) -> Optional:
     numbers, parts = _numbers("wmean", values), _numbers("wmean", weights)
     if len(numbers) != len(parts):
         raise EvaluationError("wmean needs as many weights as values", "invalid_argument")
-    return _weighted(numbers, parts)
+    return _weighted_mean(numbers, parts)
 
 
 def weighted_mean_present(values: object, weights: object) -> Optional:
@@ -91,7 +91,7 @@ def weighted_mean_present(values: object, weights: object) -> Optional:
         if weight is not None and number is not None:
             numbers.append(number)
             parts.append(weight)
-    return _weighted(_numbers("wmean_present", numbers), _numbers("wmean_present", parts))
+    return _weighted_mean(_numbers("wmean_present", numbers), _numbers("wmean_present", parts))
 
 
 def _present(value: object) -> object:
@@ -100,7 +100,7 @@ def _present(value: object) -> object:
     return value
 
 
-def _ordered(function: str, values: object) -> list[object]:
+def _without_nan(function: str, values: object) -> list[object]:
     numbers = _numbers(function, values)
     if any(number != number for number in numbers):
         raise EvaluationError(f"`{function}` of NaN", "not_a_score")
@@ -109,7 +109,7 @@ def _ordered(function: str, values: object) -> list[object]:
 
 def minimum(values: Value) -> Optional:
     """Return the least number; `optional.none()` for an empty list."""
-    numbers = _ordered("min", values)
+    numbers = _without_nan("min", values)
     best = numbers[0] if numbers else None
     for number in numbers:
         best = number if less(number, best) else best
@@ -118,7 +118,7 @@ def minimum(values: Value) -> Optional:
 
 def maximum(values: Value) -> Optional:
     """Return the greatest number; `optional.none()` for an empty list."""
-    numbers = _ordered("max", values)
+    numbers = _without_nan("max", values)
     best = numbers[0] if numbers else None
     for number in numbers:
         best = number if less(best, number) else best

@@ -84,7 +84,7 @@ def _search(compiled: Value, text: str) -> Value:
     try:
         return compiled.search(text)
     except UnicodeEncodeError:
-        raise EvaluationError("a text that is not Unicode can't be matched", "invalid_argument") from None
+        raise EvaluationError("a text with unpaired surrogates can't be matched", "invalid_argument") from None
 
 
 def matches(text: Value, source: Value) -> bool:
@@ -94,7 +94,7 @@ def matches(text: Value, source: Value) -> bool:
     try:
         return compiled.search(text.encode()) is not None  # bytes: no offsets to convert to characters
     except UnicodeEncodeError:
-        raise EvaluationError("a text that is not Unicode can't be matched", "invalid_argument") from None
+        raise EvaluationError("a text with unpaired surrogates can't be matched", "invalid_argument") from None
 
 
 def char_at(text: Value, index: Value) -> str:

@@ -155,7 +155,7 @@ def find_spans(source: str, text: str) -> Iterator[Span]:
     try:
         yield from (match.span() for match in compile_pattern(source).finditer(text))
     except UnicodeEncodeError:
-        raise EvaluationError("a text that is not Unicode can't be matched", "invalid_argument") from None
+        raise EvaluationError("a text with unpaired surrogates can't be matched", "invalid_argument") from None
 
 
 def urls(text: Value) -> list[str]:

@@ -49,7 +49,7 @@ class TurnRequest(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A reply of the model, with its token counts if known.
+    """A reply of the model, with its token counts if names.
 
     `finish` says why the reply is incomplete: `length`, `refusal` or `filter`; None for a complete one. `served_model`
     is the model's name in the response, `parameters` are those of the call.
@@ -158,7 +158,7 @@ class ProductAdapter:
         return Reply(reply)
 
 
-def _scripted(path: str) -> Adapter:
+def _open_scripted(path: str) -> Adapter:
     try:
         script = strict_json.decode(read_expanded(path), type=_Script)
     except (OSError, EOFError, zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -172,13 +172,13 @@ class _Script(msgspec.Struct):
     model: str = "scripted"
 
 
-ADAPTERS: Final[dict[str, Callable[[str], Adapter]]] = {"product-http": ProductAdapter, "scripted": _scripted}
+ADAPTERS: Final[dict[str, Callable[[str], Adapter]]] = {"product-http": ProductAdapter, "scripted": _open_scripted}
 
 
 def open_adapter(specification: str) -> Adapter:
     """Open the model that a command line names. Raises AdapterError for an unknown adapter."""
     name, colon, rest = specification.partition(":")
     if not colon or name not in ADAPTERS:
-        known = ", ".join(f"`{each}:...`" for each in sorted(ADAPTERS))
-        raise AdapterError(f"unknown model `{specification}`; expected one of {known}")
+        names = ", ".join(f"`{each}:...`" for each in sorted(ADAPTERS))
+        raise AdapterError(f"unknown model `{specification}`; expected one of {names}")
     return ADAPTERS[name](rest)

@@ -203,7 +203,7 @@ def forget_conversation(out: str | os.PathLike[str], transcript_id: str) -> list
             about = strict_json.decode(stream.read(), type=JsonObject)
             model, rows = about["model"], dict(about["by_scenario"])
         except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
-            raise _damaged(summary, str(error)) from None
+            raise _damage_error(summary, str(error)) from None
     remaining = {name: row for name, row in rows.items() if transcript_id_of(model, name) != transcript_id}
     _write_summary(summary, about, remaining)
     return [*removed, summary]
@@ -231,7 +231,7 @@ def _conversation(script: Script, players: _Players, folder: _Folder, redaction:
     if os.path.exists(path):
         finished = _summary_row(_lines(path))
         if finished["error"] is None and finished["turns"] != len(script.turns):
-            raise _damaged(path, f"it answers {finished['turns']} of {len(script.turns)} turns")
+            raise _damage_error(path, f"it answers {finished['turns']} of {len(script.turns)} turns")
         if finished["error"] is None:
             return finished
         os.replace(path, part)
@@ -263,10 +263,10 @@ def _lines(path: str) -> list[TranscriptLine]:
     except FileNotFoundError:
         return []
     except msgspec.MsgspecError as error:
-        raise _damaged(path, str(error)) from None
+        raise _damage_error(path, str(error)) from None
 
 
-def _damaged(path: str, why: str) -> PlanError:
+def _damage_error(path: str, why: str) -> PlanError:
     return PlanError(f"`{path}` is damaged ({why}); remove it to have the scenario played again")
 
 

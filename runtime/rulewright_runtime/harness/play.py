@@ -71,7 +71,7 @@ def play(
         number = session.number if several else None
         for index, turn in enumerate(session.turns):
             line = _user_line(script, session, turn, so_far, recorded, user, attempts)
-            so_far.append(_redacted(line, redaction) if user is not None else line)
+            so_far.append(_redact(line, redaction) if user is not None else line)
             yield so_far[-1]
             if so_far[-1].error is not None:
                 return
@@ -81,7 +81,7 @@ def play(
             )
             answer = recorded.get((turn.number, "assistant"))
             answer = answer or _reply_line(partial(adapter.reply, request), blank, attempts)
-            so_far.append(_redacted(answer, redaction))
+            so_far.append(_redact(answer, redaction))
             yield so_far[-1]
             if so_far[-1].error is not None:
                 return
@@ -114,7 +114,7 @@ def _user_line(
     return recorded.get((turn.number, "user")) or _reply_line(ask, blank, attempts)
 
 
-def _redacted(line: TranscriptLine, redaction: Redaction) -> TranscriptLine:
+def _redact(line: TranscriptLine, redaction: Redaction) -> TranscriptLine:
     return replace(line, content=redaction.text(line.content), error=redaction.data(line.error))
 
 
@@ -135,7 +135,7 @@ def _reply_line(ask: Callable[[], Reply], blank: TranscriptLine, attempts: int) 
         try:
             reply = ask()
             if not isinstance(reply, Reply) or not says_something(reply.content):
-                raise EmptyReplyError("the reply says nothing")
+                raise EmptyReplyError("the reply has no visible text")
         except (BudgetError, OutageError):
             raise  # no other turn would be answered either: the run stops and can be resumed
         except Exception as failure:

@@ -56,7 +56,7 @@ class SimulatedUser:
         """
         reply = self.speaker.send(self.message_call(script, session, number, intent, so_far))
         if reply.finish is not None:
-            raise AdapterError(f"the simulated user's message is not whole: it ended with `{reply.finish}`")
+            raise AdapterError(f"the simulated user's message is incomplete: it ended with `{reply.finish}`")
         return reply
 
     def message_call(

@@ -50,7 +50,7 @@ class CallableModel:
             raise _failure(error) from error
         except (Exception, SystemExit) as error:
             raise _failure(error) from error
-        return self._checked(ModelAnswer(value, self.identity.model, raw=value) if isinstance(value, str) else value)
+        return self._validate(ModelAnswer(value, self.identity.model, raw=value) if isinstance(value, str) else value)
 
     async def _in_thread(self, call: ModelCall) -> Any:
         """Run the callable in its own daemon thread, which does not keep the process alive if it never ends."""
@@ -75,7 +75,7 @@ class CallableModel:
         Thread(target=work, daemon=True).start()
         return await done
 
-    def _checked(self, value: object) -> ModelAnswer:
+    def _validate(self, value: object) -> ModelAnswer:
         """Return the value if it is a `ModelAnswer` that can be stored. Raises CallFailure for any other value."""
         if not isinstance(value, ModelAnswer):
             message = f"`{self.identity.model}` gave {type(value).__name__}; expected a text or a `ModelAnswer`"

@@ -160,8 +160,8 @@ class CommandModel:
     def _explain(self) -> None:
         if not self._has_answered:
             complain(
-                f"note: `{self._argv[0]}` has written nothing for {PATIENCE:g} s; a command answers every line as it"
-                " comes, does not wait for the end of its input, and flushes its output"
+                f"note: `{self._argv[0]}` has written nothing for {PATIENCE:g} s; a command must answer each line at"
+                " once, without waiting for the end of its input, and flush its output"
             )
 
     async def _end(self, command: _Command | None) -> None:

@@ -60,7 +60,7 @@ class HttpModel:
         body = self._wire.body(self._model, call, self.capabilities)
         try:
             async with self._client.stream("POST", self._url, json=body) as response:
-                data = await _limited(response)
+                data = await _read_body(response)
         except httpx2.TimeoutException as error:
             raise CallFailure(f"the endpoint did not answer in time ({type(error).__name__})", "timeout") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
@@ -111,7 +111,7 @@ def _base(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
-async def _limited(response: httpx2.Response) -> bytes:
+async def _read_body(response: httpx2.Response) -> bytes:
     """Return the decompressed body. Raises CallFailure above `MAX_BODY` bytes: a small response may expand to a large
     one.
 
@@ -133,7 +133,7 @@ async def _limited(response: httpx2.Response) -> bytes:
     if decompressor is not None and not decompressor.eof:
         raise CallFailure("the compressed response ends early", "network")
     if decompressor is not None and decompressor.unused_data:
-        raise CallFailure("the compressed response goes on behind its end", "malformed")
+        raise CallFailure("the compressed response has data after its end", "malformed")
     return bytes(data)
 
 

@@ -90,8 +90,8 @@ class ChatCompletions:
             content = ""
         if not isinstance(content, str):
             raise CallFailure("the response's message has no text under `content`", "malformed", raw=raw)
-        usage = _mapping(data.get("usage"))
-        cached = _mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
+        usage = _as_mapping(data.get("usage"))
+        cached = _as_mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
         counts = Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
         return ModelAnswer(content, _text(data.get("model")), finish, counts, raw)
 
@@ -136,7 +136,7 @@ class Messages:
         finish = _MESSAGES_FINISH.get(str(data.get("stop_reason")), "other")
         if not all(isinstance(text, str) for text in texts) or (not texts and finish == "stop"):
             raise CallFailure("the response's content has no text", "malformed", raw=raw)
-        usage = _mapping(data.get("usage"))
+        usage = _as_mapping(data.get("usage"))
         cached = usage.get("cache_read_input_tokens")
         counts = Usage(_count(usage.get("input_tokens")), _count(usage.get("output_tokens")), _count(cached))
         return ModelAnswer("".join(map(str, texts)), _text(data.get("model")), finish, counts, raw)
@@ -214,7 +214,7 @@ def _message(error: object) -> str:
     return " ".join(text.split()) if isinstance(text, str) else ""
 
 
-def _mapping(value: object) -> JsonObject:
+def _as_mapping(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 

@@ -21,7 +21,7 @@ from rulewright_runtime.workflow.collectors.metric_judge import judge_prompt, pa
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measure_or_zero
 from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.gate import GateReport, judge_evidence
-from rulewright_runtime.workflow.machine import Activity, Event, used
+from rulewright_runtime.workflow.machine import Activity, Event, iterations_used
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.security import detect_injections
 from rulewright_runtime.workflow.task_context import NO_USAGE, MeasuredMetric, TaskRecord, Usage
@@ -97,7 +97,7 @@ def _accept_work(task: TaskPlan, record: TaskRecord, run_context: RunContext, re
     problems = [*outside_root(task.outputs, run_context.root), *breaches(task.outputs, run_context.root)]
     if problems:
         raise AgentError(f"outputs: {'; '.join(problems)}")
-    record = record.after(f"{agent}/work", reply.usage)
+    record = record.after_call(f"{agent}/work", reply.usage)
     text = reply.text[:MAX_SHOWN]
     record = replace(record, iteration=record.iteration + 1, feedback=(), locked={}, is_locked=False, reply=text)
     outputs = tuple(contents(run_context.root, task.outputs))
@@ -128,8 +128,8 @@ def _score(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activ
         record.context, metrics=tuple(metrics), confidence=None if confidence is None else str(confidence), advisory=""
     )
     for call in judged.calls:
-        record = record.after(call, NO_USAGE)
-    record = replace(record.spending(judged.usage), context=context)
+        record = record.after_call(call, NO_USAGE)
+    record = replace(record.with_usage(judged.usage), context=context)
     entry: JsonObject = {"confidence_score": None if confidence is None else float(confidence)}
     entry["metrics"] = {metric.type: metric.value for metric in metrics}
     failures = tuple(
@@ -254,7 +254,7 @@ def _challenge(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> A
         return ActivityOutcome("escalated", _remember(record, "escalate", {"reason": problem}), reason=problem)
     agent = challenger(task, record)
     reply = run_context.ask(task, record, agent, "challenge")
-    record = record.after(f"{agent}/challenge", reply.usage)
+    record = record.after_call(f"{agent}/challenge", reply.usage)
     context = replace(
         record.context,
         challenger_approved=reply.approved,
@@ -285,12 +285,12 @@ def inconsistency(task: TaskPlan, record: TaskRecord) -> str:
     remembered = sum(entry["step"] == "challenge" for entry in record.history)
     if context.challenges != remembered:
         return f"{context.challenges} challenges were counted, and {remembered} are remembered"
-    if remembered >= used(task.machine, record.state, "paired_workflow"):
+    if remembered >= iterations_used(task.machine, record.state, "paired_workflow"):
         return f"{remembered} challenges are remembered before iteration {remembered} has ended"
     return ""
 
 
-def _roles_restored(task: TaskPlan, record: TaskRecord) -> TaskRecord:
+def _restore_roles(task: TaskPlan, record: TaskRecord) -> TaskRecord:
     """Return the record with the pair's initial roles and as many challenges as its history holds."""
     assert task.pair is not None
     remembered = sum(entry["step"] == "challenge" for entry in record.history)
@@ -308,7 +308,7 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
     assert task.review is not None
     agent = task.review.reviewer_agent
     reply = run_context.ask(task, record, agent, "review")
-    record = record.after(f"{agent}/review", reply.usage)
+    record = record.after_call(f"{agent}/review", reply.usage)
     decision: object = reply.decision
     context = replace(
         record.context,
@@ -366,7 +366,7 @@ def _human(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activ
     record = replace(record, item=None, context=replace(record.context, resolved=resolved))
     record = _remember(record, "human", entry)
     if resolved and item.trigger == "overlay_escalation" and task.pair is not None and inconsistency(task, record):
-        record = _roles_restored(task, record)
+        record = _restore_roles(task, record)
     if resolved:
         return ActivityOutcome("resolved", record)
     return ActivityOutcome("rejected", record, reason=f"rejected by {item.resolved_by}: {item.resolution_notes}")
@@ -424,7 +424,10 @@ def definition(task: TaskPlan) -> JsonObject:
 def overlay_state(task: TaskPlan, record: TaskRecord) -> JsonObject:
     """Return the state of a task's overlays: context, iterations used, passed overlays, and the pair's session."""
     loops = {
-        loop.name: {"used": used(task.machine, record.state, loop.name), "max_iterations": loop.max_iterations}
+        loop.name: {
+            "used": iterations_used(task.machine, record.state, loop.name),
+            "max_iterations": loop.max_iterations,
+        }
         for loop in task.machine.loops
     }
     state: JsonObject = {

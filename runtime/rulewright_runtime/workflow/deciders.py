@@ -39,7 +39,7 @@ class RunProcess(NamedTuple):
 
 def check_name(by: str, agents: Collection[str]) -> None:
     """Raise QueueError for the name of an agent, in any spelling that looks like it."""
-    if _folded(by) in set(map(_folded, agents)):
+    if _fold(by) in set(map(_fold, agents)):
         raise QueueError(f"`{by}` is the name of an agent, and a decision is taken by a person: name one with `--by`")
 
 
@@ -68,17 +68,17 @@ def check_origin(origin: Origin, processes: Iterable[RunProcess], *, run_active:
     if run is None or not run_active:
         return
     if not _same_namespace(run, origin):
-        raise QueueError("a run is at work, and this process can't be traced: it is in another PID namespace")
+        raise QueueError("a run is active, and this process can't be traced: it is in another PID namespace")
     parents = {(process.pid, process.started) for process in origin.processes[1:]}
     if (run.process.pid, run.process.started) in parents:
-        raise QueueError("a decision is taken by a person, and this process was started by the run that is at work")
+        raise QueueError("a decision is taken by a person, and this process was started by the active run")
 
 
 def _same_namespace(process: RunProcess, origin: Origin) -> bool:
     return process.namespace == origin.machine.namespace
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     """Fold case, whitespace, accents and invisible characters, so that look-alikes of a name are equal."""
     text = unicodedata.normalize("NFKD", name)
     return " ".join("".join(c for c in text if unicodedata.category(c) not in _INVISIBLE).casefold().split())
@@ -136,8 +136,8 @@ class SigningKey:
 def check_signature(decision: SignedDecision, signers: Mapping[str, str]) -> None:
     """Raise QueueError unless the decision is signed by the key of the person named in `by`."""
     if decision.by not in signers:
-        known = ", ".join(f"`{name}`" for name in sorted(signers))
-        raise QueueError(f"`{decision.by}` is not one of `hil.signers`: {known}")
+        names = ", ".join(f"`{name}`" for name in sorted(signers))
+        raise QueueError(f"`{decision.by}` is not one of `hil.signers`: {names}")
     if not decision.signature:
         raise QueueError(f"the decision of `{decision.by}` is not signed: add `--key FILE`")
     if not _ssh_keys().is_signed(signers[decision.by], decision.signature, decision.signed_bytes()):

@@ -88,13 +88,13 @@ def run(
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise EngineError(f"the working folder `{root}` can't be made: {error.strerror}") from None
+        raise EngineError(f"the working folder `{root}` can't be created: {error.strerror}") from None
     if adapter is None:
         adapter = open_adapters(settings, root, lambda pid: store.add_process("command", pid), judge)
         _check_adapters(plan, adapter)
     with store.run_lock() as locked:
         if not locked:
-            raise EngineError(f"another run is at work on `{store.path}`")
+            raise EngineError(f"another run is using `{store.path}`")
         store.add_process("run")
         if resume and changed:
             stored = _resume_changed(plan, store, resume, root, now, publish)
@@ -275,9 +275,9 @@ class _Engine:
                             run_context.stop.wait(max(0.05, run_context.settings.poll_interval_seconds))
                             continue
                         return
-                    for done in wait(active, return_when=FIRST_COMPLETED).done:
-                        del active[done]
-                        done.result()
+                    for future in wait(active, return_when=FIRST_COMPLETED).done:
+                        del active[future]
+                        future.result()
             except BaseException:
                 run_context.stop.set()
                 raise

@@ -99,7 +99,7 @@ def collect(task: TaskPlan, gate: Gate, root: Path) -> tuple[dict[Evidence, Evid
     coverage: Fraction | None = None
     for name in EVIDENCE:
         if name not in gate.looked_at and name not in gate.required:
-            checks[name] = _skipped(name, gate)
+            checks[name] = _skipped_check(name, gate)
             continue
         try:
             reading = _read(name, task, gate, root)
@@ -110,7 +110,7 @@ def collect(task: TaskPlan, gate: Gate, root: Path) -> tuple[dict[Evidence, Evid
             checks[name] = EvidenceCheck("FAIL", f"missing {_LABELS[name]} evidence")
         elif name == "requirement_coverage":
             coverage = reading.exact
-            checks[name] = _covered(reading, gate)
+            checks[name] = _coverage_check(reading, gate)
         else:
             checks[name] = EvidenceCheck("PASS" if reading.clean else "FAIL", reading.details)
     return checks, coverage
@@ -125,13 +125,13 @@ def _stale(gate: Gate, root: Path, since: float) -> Iterator[str]:
                     yield f"stale evidence: `{path}` is older than the task's start"
 
 
-def _skipped(name: Evidence, gate: Gate) -> EvidenceCheck:
+def _skipped_check(name: Evidence, gate: Gate) -> EvidenceCheck:
     if name == "requirement_coverage" and gate.risk_tier != "T0":
         return EvidenceCheck("SKIPPED", "not configured")
     return EvidenceCheck("SKIPPED", f"not required for {gate.risk_tier}")
 
 
-def _covered(reading: ReportReading, gate: Gate) -> EvidenceCheck:
+def _coverage_check(reading: ReportReading, gate: Gate) -> EvidenceCheck:
     threshold = gate.coverage_threshold
     if threshold is None or "requirement_coverage" not in gate.required:
         return EvidenceCheck("PASS", f"{reading.details} (not required)")

@@ -48,7 +48,7 @@ def apply_decision(item: QueueItem, move: Move, by: str, notes: str, now: str) -
         raise QueueError(f"`{item.id}` is WITHDRAWN: {item.resolution_notes}")
     if item.status not in OPEN:
         raise QueueError(
-            f"`{item.id}` is {item.status} already: {item.resolved_by or 'somebody'} decided at {item.resolved_at}"
+            f"`{item.id}` is {item.status} already: {item.resolved_by or 'a person'} decided at {item.resolved_at}"
         )
     if not by.strip():
         raise QueueError("a decision needs the name of the person who takes it")

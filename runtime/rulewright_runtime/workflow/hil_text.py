@@ -26,7 +26,7 @@ def _outputs(versions: Sequence[Version]) -> Iterator[str]:
         yield ""
         yield f"output {change.path}, iteration {change.iteration}"
         if change.text is None:
-            yield "  not shown: too large, or no text"
+            yield "  not shown: too large, or not text"
         else:
             yield from (f"  {line}" for line in change.lines or change.text.splitlines()[:MAX_LINES])
 
@@ -36,7 +36,7 @@ def _lines(item: QueueItem, decisions: Sequence[tuple[SignedDecision, Origin]]) 
     yield f"task {item.task_id} of {item.workflow}, {item.run_id}, asked at {item.created_at}"
     yield f"why: {item.trigger}: {item.reason}"
     if item.acked_by:
-        yield f"looked at by {item.acked_by} since {item.acked_at}"
+        yield f"acknowledged by {item.acked_by} at {item.acked_at}"
     if item.resolved_by:
         yield f"decided by {item.resolved_by} at {item.resolved_at}: {item.resolution_notes or 'no notes'}"
     for decision, origin in decisions:

@@ -183,7 +183,7 @@ def activity(machine: Machine, state: TaskState) -> Activity:
     return machine.place(state.place).activity
 
 
-def used(machine: Machine, state: TaskState, loop: LoopName) -> int:
+def iterations_used(machine: Machine, state: TaskState, loop: LoopName) -> int:
     """Return how many iterations of the loop were used; 0 for a loop that the task does not have."""
     names = [each.name for each in machine.loops]
     return state.used[names.index(loop)] if loop in names else 0
@@ -204,7 +204,7 @@ def step(machine: Machine, state: TaskState, event: Event, context: JsonMapping)
 
     limits = {loop.name: loop.max_iterations for loop in machine.loops}
     counts = dict(zip(limits, state.used, strict=True))
-    transition = select(leaving(machine, here.name, event), holds, lambda loop: counts[loop] < limits[loop])
+    transition = select(transitions_on(machine, here.name, event), holds, lambda loop: counts[loop] < limits[loop])
     if transition is None:
         raise StateError(f"a task that is {here.status} (at `{here.name}`) can't take the event `{event}`")
     after = machine.place(transition.target)
@@ -224,7 +224,7 @@ def events_of(place: MachineState) -> tuple[Event, ...]:
     return (end,) if place.activity in ("wait", "decide") else (end, "failed")
 
 
-def leaving(machine: Machine, place: str, event: Event) -> Iterator[MachineTransition]:
+def transitions_on(machine: Machine, place: str, event: Event) -> Iterator[MachineTransition]:
     """Return the transitions of a place on an event, in the order they are tried."""
     return (each for each in machine.transitions if each.source == place and each.event == event)
 
@@ -243,7 +243,7 @@ def bindings(machine: Machine, state: TaskState, guard: Guard, context: JsonMapp
     """Return the bindings of the guard's expressions: the context, and in a loop its iteration."""
     if guard.loop is None:
         return context
-    return {**context, "loop": {"iteration": used(machine, state, guard.loop)}}
+    return {**context, "loop": {"iteration": iterations_used(machine, state, guard.loop)}}
 
 
 def decide(guard: Guard, names: JsonMapping) -> tuple[bool, tuple[str, ...]]:

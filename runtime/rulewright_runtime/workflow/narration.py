@@ -59,7 +59,7 @@ def _engine_completed(details: Details, _: str) -> str:
 
 
 def _engine_changed(details: Details) -> str:
-    parts = ["the run goes on with a changed workflow"]
+    parts = ["the run continues with a changed workflow"]
     parts += [f"carried over: {', '.join(details['kept'])}"] if details["kept"] else []
     parts += (
         [f"anew: {', '.join(f'{name} ({why})' for name, why in details['anew'].items())}"] if details["anew"] else []
@@ -68,7 +68,7 @@ def _engine_changed(details: Details) -> str:
     return "; ".join(parts)
 
 
-def _started(details: Details, agent: str) -> str:
+def _task_started(details: Details, agent: str) -> str:
     overlays = details["overlays"]
     return f"{agent} starts" + (f"; around the work: {' > '.join(overlays)}" if overlays else "")
 
@@ -83,8 +83,8 @@ def _iteration(details: Details, _: str) -> str:
     score = details.get("confidence_score")
     suffix = shown_decision + (f" at confidence {score:g}" if score is not None else "")
     words = {
-        "exit": f"is left after iteration {number}{suffix}",
-        "continue": f"goes on after iteration {number}{suffix}",
+        "exit": f"ends after iteration {number}{suffix}",
+        "continue": f"continues after iteration {number}{suffix}",
         "max_iterations_exceeded": f"has no iteration left after {number}{suffix}",
     }
     return f"{overlay} {words[outcome]}"
@@ -101,17 +101,17 @@ _SENTENCES: Final[Mapping[str, Callable[[Details, str], str]]] = {
     "engine.completed": _engine_completed,
     "engine.changed": lambda d, _: _engine_changed(d),
     "engine.cancelled": lambda d, _: f"the run is cancelled by {d['by']}" + (f": {d['reason']}" if d["reason"] else ""),
-    "task.started": _started,
+    "task.started": _task_started,
     "task.completed": lambda d, _: f"COMPLETED: {_usage(d)}",
     "task.failed": lambda d, _: f"FAILED: {d['reason']} ({_usage(d)})",
-    "task.retrying": lambda d, agent: f"{agent} is asked again ({d['retry']}): {d['reason']}",
+    "task.retrying": lambda d, agent: f"{agent} is retried ({d['retry']}): {d['reason']}",
     "task.warning": lambda d, _: d["warning"],
     "constitution.resolved": lambda d, _: f"every agent is given the rules of {d['file']} ({d['sha256'][:12]})",
     "context.warning": lambda d, agent: (
         f"{agent} is given about {d['tokens_estimated']} tokens: {d['pct_used']} % of what fits"
     ),
     "security.secret_redacted": lambda d, _: f"{d['count']} secrets are redacted in {d['where']}",
-    "security.injection_detected": lambda d, _: f"{d['where']} gives orders to whoever reads it: {d['text']}",
+    "security.injection_detected": lambda d, _: f"{d['where']} gives orders to the agent that reads it: {d['text']}",
     "context.assembled": lambda d, agent: f"{agent} has worked, iteration {d['iteration']}",
     "overlay.iteration": _iteration,
     "confidence.advisory": _advisory,

@@ -109,10 +109,10 @@ def _stat(name: str) -> tuple[int, Process]:
 def _process_table() -> dict[int, tuple[int, Process]]:
     """Return each process id with its parent's id and process, as `ps` lists them; empty when `ps` fails."""
     try:
-        listed = subprocess.run(_PS, capture_output=True, text=True, timeout=10, check=True, env={"LC_ALL": "C"})
+        listing = subprocess.run(_PS, capture_output=True, text=True, timeout=10, check=True, env={"LC_ALL": "C"})
     except (OSError, subprocess.SubprocessError):
         return {}
-    rows = filter(None, map(_PS_ROW.fullmatch, listed.stdout.splitlines()))
+    rows = filter(None, map(_PS_ROW.fullmatch, listing.stdout.splitlines()))
     return {int(row[1]): (int(row[2]), Process(int(row[1]), row[3], row[4].strip())) for row in rows}
 
 

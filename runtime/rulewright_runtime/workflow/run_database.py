@@ -123,8 +123,8 @@ class Store(Database):
         rows = self.rows("select * from runs where run_id = ?", run_id)
         if not rows:
             latest = self.rows("select run_id from runs order by number desc limit 5")
-            known = ", ".join(f"`{row['run_id']}`" for row in latest)
-            raise StoreError(f"unknown run `{run_id}`" + (f"; the latest are {known}" if known else ""))
+            names = ", ".join(f"`{row['run_id']}`" for row in latest)
+            raise StoreError(f"unknown run `{run_id}`" + (f"; the latest are {names}" if names else ""))
         return msgspec.convert(dict(rows[0]), StoredWorkflow)
 
     def runs(self, workflow: str | None = None) -> list[StoredWorkflow]:

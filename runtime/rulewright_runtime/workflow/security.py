@@ -77,6 +77,6 @@ def detect_injections(security: Security, texts: Iterable[tuple[str, str]]) -> t
             events.append(EventDraft("security.injection_detected", details, "warning"))
     if events and level == "quarantine":
         first = events[0].details
-        message = f"{first['where']} gives orders to whoever reads it: `{first['text']}`"
+        message = f"{first['where']} gives orders to the agent that reads it: `{first['text']}`"
         raise AgentError(message, events=tuple(events))
     return tuple(events)

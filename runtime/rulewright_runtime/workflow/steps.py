@@ -23,7 +23,7 @@ from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import hashes
 from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.hil import QueueItem
-from rulewright_runtime.workflow.machine import MachineStep, StateEffect, activity, status, step, used
+from rulewright_runtime.workflow.machine import MachineStep, StateEffect, activity, iterations_used, status, step
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.run_database import TaskChange
 from rulewright_runtime.workflow.task_context import TaskContext, TaskRecord
@@ -48,7 +48,7 @@ def advance(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Task
         agent = _called_agent(task, record, current)
         if record.retries < run_context.max_retries(agent):
             return _retry(task, record, run_context, agent, failure)
-        record = record.spending(failure.usage)
+        record = record.with_usage(failure.usage)
         outcome = ActivityOutcome("failed", record, failure.events, usage=failure.usage, reason=str(failure))
     return take(task, outcome, run_context)
 
@@ -178,7 +178,7 @@ def _decision(task: TaskPlan, record: TaskRecord, move: MachineStep) -> EventDra
         outcome = "max_iterations_exceeded" if exceeded else "exit"
     details: JsonObject = {
         "overlay_type": loop,
-        "iteration": used(task.machine, record.state, name),
+        "iteration": iterations_used(task.machine, record.state, name),
         "decision": _decision_word(loop, record.context) or outcome,
         "outcome": outcome,
     }
@@ -267,9 +267,9 @@ def _called_agent(task: TaskPlan, record: TaskRecord, current: str) -> str:
 def _retry(task: TaskPlan, record: TaskRecord, run_context: RunContext, agent: str, failure: AgentError) -> TaskRecord:
     """Store the failed call and wait, each time twice as long."""
     reason = str(failure)
-    LOG.warning("task `%s`: agent `%s` failed and is asked again: %s", task.id, agent, reason)
+    LOG.warning("task `%s`: agent `%s` failed and is retried: %s", task.id, agent, reason)
     retry = record.retries + 1
-    record = replace(record.spending(failure.usage), retries=retry, retry_count=record.retry_count + 1)
+    record = replace(record.with_usage(failure.usage), retries=retry, retry_count=record.retry_count + 1)
     retrying = EventDraft("task.retrying", {"retry": retry, "reason": reason}, "warning", agent)
     change = TaskChange(task_id=task.id, record=record, events=(*failure.events, retrying), usage=failure.usage)
     run_context.publish(run_context.store.commit(run_context.run_id, change, run_context.now()))

@@ -139,12 +139,12 @@ class TaskRecord(msgspec.Struct, frozen=True):
     started: bool = False
     started_at: float = 0.0
 
-    def after(self, call: str, usage: Usage) -> TaskRecord:
+    def after_call(self, call: str, usage: Usage) -> TaskRecord:
         """Return the record after an answered call, named `agent/purpose`."""
         calls = {**self.calls, call: self.calls.get(call, 0) + 1}
-        return msgspec.structs.replace(self.spending(usage), calls=calls)
+        return msgspec.structs.replace(self.with_usage(usage), calls=calls)
 
-    def spending(self, usage: Usage) -> TaskRecord:
+    def with_usage(self, usage: Usage) -> TaskRecord:
         """Return the record with more usage added."""
         tokens, cost = self.tokens_used + usage.tokens, self.cost_usd + usage.cost_usd
         return msgspec.structs.replace(self, tokens_used=tokens, cost_usd=cost)

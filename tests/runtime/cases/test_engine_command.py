@@ -132,10 +132,10 @@ def test_a_plan_is_read_back_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"accepted": "Great"}, "names `Great`"),
-        ({"inputs": ()}, "names `must_find`"),
+        ({"accepted": "Great"}, "refers to `Great`"),
+        ({"inputs": ()}, "refers to `must_find`"),
         ({"version": 9}, "version 9"),
-        ({"exits": (("Pass", 0),)}, "names `Fail`"),
+        ({"exits": (("Pass", 0),)}, "refers to `Fail`"),
     ],
 )
 def test_a_plan_that_no_compiler_writes_is_refused(change: dict[str, Any], message: str) -> None:

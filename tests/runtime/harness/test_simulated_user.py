@@ -104,7 +104,7 @@ def test_the_model_under_evaluation_is_not_told_who_plays_the_user(tmp_path: Pat
     ("bad", "why"),
     [
         (lambda: Response(400, b'{"error": {"message": "not this"}}'), "not this"),
-        (lambda: chat("..."), "says nothing"),
+        (lambda: chat("..."), "no visible text"),
         (lambda: chat(None, refusal="I can't play this."), "refusal"),
         (lambda: chat("Half of", finish="length"), "length"),
         (lambda: chat("x", finish="content_filter"), "filter"),

@@ -176,7 +176,9 @@ def test_a_command_that_waits_for_the_end_of_its_input_is_told_what_to_do(
         await model.aclose()
 
     anyio.run(whole)
-    assert "a command answers every line as it comes, does not wait for the end of its input" in capsys.readouterr().err
+    assert (
+        "a command must answer each line at once, without waiting for the end of its input" in capsys.readouterr().err
+    )
 
 
 async def _asynchronous(call: ModelCall) -> str:

@@ -136,7 +136,7 @@ def test_tasks_may_come_and_go(tmp_path: Path) -> None:
     calls = [attempt["operation_id"] for attempt in run.store.attempts("run-1")]
     assert len(calls) == len(set(calls))
     told = "\n".join(narrate(run.store.events("run-1")))
-    assert "the run goes on with a changed workflow; carried over: first, second; removed: third" in told
+    assert "the run continues with a changed workflow; carried over: first, second; removed: third" in told
 
 
 def test_a_completed_run_and_one_of_another_workflow_are_not_gone_on_with(tmp_path: Path) -> None:

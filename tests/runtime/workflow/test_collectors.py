@@ -109,7 +109,7 @@ def test_bandit_scores_what_it_scanned(tmp_path: Path) -> None:
     assert of("security_score", tmp_path, report).value == 0.5
     with pytest.raises(CollectionError, match=r"failed on `c\.py`"):
         of("security_score", tmp_path, {**report, "errors": [{"filename": "c.py", "reason": "syntax error"}]})
-    with pytest.raises(CollectionError, match="looked at no file"):
+    with pytest.raises(CollectionError, match="scanned no file"):
         of("security_score", tmp_path, {**report, "metrics": {"_totals": {}}})
 
 

@@ -142,7 +142,7 @@ def origin(*pids: int, place: Host = HERE) -> Origin:
     [
         (origin(9, 5, 1), [known("command", 5)], False, "process 5 was started by a run"),
         (origin(5, 1), [known("command", 5)], True, "process 5 was started by a run"),
-        (origin(9, 5, 1), [known("run", 5)], True, "started by the run that is at work"),
+        (origin(9, 5, 1), [known("run", 5)], True, "started by the active run"),
         (origin(9, 1, place=Host("boot", "pid:[2]")), [known("run", 5)], True, "another PID namespace"),
     ],
 )

@@ -262,7 +262,7 @@ def test_only_one_engine_works_on_a_database(tmp_path: Path) -> None:
 
     class Second:
         def call(self, brief: Brief, timeout: float) -> AgentReply:
-            with pytest.raises(EngineError, match="another run is at work"):
+            with pytest.raises(EngineError, match="another run is using"):
                 with_agent(run, self)
             return AgentReply()
 
@@ -352,7 +352,7 @@ def test_the_working_folder_is_made(tmp_path: Path) -> None:
     assert run.run().status == "COMPLETED"
     (tmp_path / "file").write_text("", encoding="utf-8")
     run.settings = replace(run.settings, folder=str(tmp_path / "file" / "work"))
-    with pytest.raises(EngineError, match="can't be made"):
+    with pytest.raises(EngineError, match="can't be created"):
         run.run()
 
 

@@ -24,11 +24,11 @@ from rulewright_runtime.workflow.machine import (
     activity,
     decide,
     events_of,
-    leaving,
+    iterations_used,
     start,
     status,
     step,
-    used,
+    transitions_on,
 )  # fmt: skip
 
 
@@ -156,8 +156,8 @@ def test_inside_a_loop_its_iteration_can_be_read() -> None:
 
 
 def test_a_loop_that_does_not_exist_was_never_used() -> None:
-    assert used(MACHINE, TaskState("work", (2,)), "agentic_review") == 2
-    assert used(MACHINE, TaskState("work", (2,)), "confidence_loop") == 0
+    assert iterations_used(MACHINE, TaskState("work", (2,)), "agentic_review") == 2
+    assert iterations_used(MACHINE, TaskState("work", (2,)), "confidence_loop") == 0
 
 
 @pytest.mark.parametrize(("mode", "met"), [("any", False), ("all", True)])
@@ -200,4 +200,4 @@ def test_the_count_never_exceeds_its_bound(words: list[str | None]) -> None:
 
 
 def test_transitions_are_tried_in_the_order_they_are_written() -> None:
-    assert [each.target for each in leaving(MACHINE, "review", "reviewed")] == ["done", "work", "asked"]
+    assert [each.target for each in transitions_on(MACHINE, "review", "reviewed")] == ["done", "work", "asked"]

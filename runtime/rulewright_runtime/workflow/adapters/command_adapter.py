@@ -64,7 +64,7 @@ def run_command(
     All processes that it started end with it. Raises AgentError, and what `on_start` raises, before the command starts.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # files, so that no pipe can fill up
-        with _watched(command, folder, environment, out, err, on_start) as process:
+        with _watchdog_process(command, folder, environment, out, err, on_start) as process:
             try:
                 process.communicate(data, timeout=timeout)
             except subprocess.TimeoutExpired:
@@ -78,7 +78,7 @@ def run_command(
 
 
 @contextmanager
-def _watched(
+def _watchdog_process(
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],

@@ -40,5 +40,5 @@ class JudgedAdapter:
         except Exception as error:
             raise AgentError(f"the judge did not answer: {error}") from None
         if answer is None:
-            raise AgentError("the judge's reply is not whole")
+            raise AgentError("the judge's reply is incomplete")
         return read_reply(answer, "judge")

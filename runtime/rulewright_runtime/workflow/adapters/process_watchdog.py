@@ -57,7 +57,7 @@ class Watchdog:
             before = _die_with_parent if _LINUX else None
             process = subprocess.Popen(self._command, start_new_session=True, preexec_fn=before)
         except OSError as error:
-            return _not_started(self._command, error)
+            return _report_failed_start(self._command, error)
         self._group = process.pid
         code = process.wait()
         return code if code >= 0 else 128 - code
@@ -146,14 +146,14 @@ def _first(command: Sequence[str], entered: int) -> None:
     try:
         process = subprocess.Popen(command, start_new_session=True)
     except OSError as error:
-        os._exit(_not_started(command, error))
+        os._exit(_report_failed_start(command, error))
     while True:
         pid, status = os.wait()
         if pid == process.pid:
             os._exit(_exit_code(status))
 
 
-def _not_started(command: Sequence[str], error: OSError) -> int:
+def _report_failed_start(command: Sequence[str], error: OSError) -> int:
     print(f"`{command[0]}` can't be started: {error.strerror or error}", file=sys.stderr, flush=True)
     return CAN_NOT_START
 

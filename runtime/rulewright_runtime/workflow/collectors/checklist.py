@@ -76,12 +76,12 @@ class _Text:
             elif mark:
                 fence = mark[1]
             else:
-                visible, comment = _uncommented(line, comment)
+                visible, comment = _strip_comments(line, comment)
                 self.lines.append(visible)
         self.unclosed = "code block" if fence else "comment" if comment else ""
 
 
-def _uncommented(line: str, inside: bool) -> tuple[str, bool]:
+def _strip_comments(line: str, inside: bool) -> tuple[str, bool]:
     """Return the line without comments, and whether a comment continues on the next line. After a backtick `<!--`
     starts no comment."""
     visible = ""

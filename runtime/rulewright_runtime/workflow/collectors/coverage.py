@@ -28,7 +28,7 @@ def coverage_json(root: Path, path: str) -> ReportReading:
         raise CollectionError(
             path, f"contradicts itself: {covered} of {total} in all, and {files[0]} of {files[1]} by file"
         )
-    return _covered(path, covered, total)
+    return _reading(path, covered, total)
 
 
 def totals_of_files(path: str, report: JsonObject) -> tuple[int, int] | None:
@@ -62,11 +62,11 @@ def cobertura(root: Path, path: str) -> ReportReading:
             lines[key] = lines.get(key, False) or _count_attribute(path, line, "hits") > 0
     hit = sum(lines.values())
     if "lines-valid" not in report.attrib:
-        return _covered(path, hit, len(lines))
+        return _reading(path, hit, len(lines))
     covered = _count_attribute(path, report, "lines-covered")
     total = _count_attribute(path, report, "lines-valid")
     _check_totals(path, (covered, total), (hit, len(lines)))
-    return _covered(path, covered, total)
+    return _reading(path, covered, total)
 
 
 def _check_totals(path: str, stated: tuple[int, int], listed: tuple[int, int]) -> None:
@@ -107,10 +107,10 @@ def lcov(root: Path, path: str) -> ReportReading:
                 stated = [stated[0] + totals[0], stated[1] + totals[1]]
     if not ended:
         raise CollectionError(path, "ends inside a record: it was cut")
-    return _covered(path, sum(lines.values()) + stated[0], len(lines) + stated[1])
+    return _reading(path, sum(lines.values()) + stated[0], len(lines) + stated[1])
 
 
-def _covered(path: str, covered: int, total: int) -> ReportReading:
+def _reading(path: str, covered: int, total: int) -> ReportReading:
     return share(path, covered, total, f"{covered} of {total} lines and branches covered")
 
 

@@ -41,7 +41,7 @@ def ruff_json(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading
     bad = [_relative(root, text_of(path, row.get("filename"), "filename")) for row in findings]
     looked_at = _python_files(root, scope)
     if scope and not bad and not looked_at and not _has_files(root, path, _PYTHON):
-        raise CollectionError(path, "the linter looked at no file: there is no Python file below the working folder")
+        raise CollectionError(path, "the linter scanned no file: there is no Python file below the working folder")
     return _clean_files(path, bad, looked_at)
 
 
@@ -57,7 +57,7 @@ def bandit_json(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReadi
     scanned = [_relative(root, text_of(path, name, "metrics")) for name in metrics if name != "_totals"]
     totals = table(path, metrics.get("_totals", {}), "metrics._totals")
     if not scanned or totals.get("loc") == 0:
-        raise CollectionError(path, "the scanner looked at no file" if not scanned else "the scanner looked at no line")
+        raise CollectionError(path, "the scanner scanned no file" if not scanned else "the scanner scanned no line")
     issues = rows(path, report.get("results"), "results")
     high = sum(row.get("issue_severity") == "HIGH" for row in issues)
     stated = totals.get("SEVERITY.HIGH", 0)
@@ -85,7 +85,7 @@ def sarif(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
             _check_invocation(path, invocation, clean=not results)
         artifacts = rows(path, run.get("artifacts", []), "artifacts")
         if "artifacts" in run and not artifacts and not results:
-            raise CollectionError(path, "a run says that it looked at no file")
+            raise CollectionError(path, "a run states that it scanned no file")
         looked_at += [_relative(root, name) for item in artifacts for name in _uri(path, item)]
         bad += [_relative(root, name) for row in results if _is_open(row) for name in _files_of(path, row)]
     return _clean_files(path, bad, looked_at)

@@ -45,7 +45,7 @@ def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
         for suite in _suites(report):
             _check_totals(path, suite)
         if skipped > passed:
-            raise CollectionError(path, f"proves little: {skipped} of {passed + skipped} tests did not run")
+            raise CollectionError(path, f"most tests did not run: {skipped} of {passed + skipped}")
     return share(path, passed, passed + failed, details)
 
 
@@ -84,19 +84,19 @@ def _check_totals(path: str, suite: Element) -> None:
     listed = [list(_cases(suite)), *([own] if own else [])]
     not_run = [sum(_outcome(path, case) == "not run" for case in cases) for cases in listed]
     valid = {number for cases, out in zip(listed, not_run, strict=True) for number in (len(cases), len(cases) - out)}
-    stated = _stated(path, suite, "tests")
+    stated = _stated_count(path, suite, "tests")
     if stated is not None and stated not in valid:
         raise CollectionError(path, f"contradicts itself: it states {stated} tests and shows {len(listed[0])}")
-    skipped = (_stated(path, suite, "skipped") or 0) + (_stated(path, suite, "disabled") or 0)
+    skipped = (_stated_count(path, suite, "skipped") or 0) + (_stated_count(path, suite, "disabled") or 0)
     if skipped > not_run[0]:
         raise CollectionError(path, f"contradicts itself: it states {skipped} tests not run and shows {not_run[0]}")
 
 
 def _stated_failures(path: str, suite: Element) -> int:
-    return (_stated(path, suite, "failures") or 0) + (_stated(path, suite, "errors") or 0)
+    return (_stated_count(path, suite, "failures") or 0) + (_stated_count(path, suite, "errors") or 0)
 
 
-def _stated(path: str, suite: Element, name: str) -> int | None:
+def _stated_count(path: str, suite: Element, name: str) -> int | None:
     text = suite.get(name)
     if text is None:
         return None
