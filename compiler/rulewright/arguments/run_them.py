@@ -91,10 +91,10 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
 def questions_arguments(parser: argparse.ArgumentParser) -> None:
     """Write the questions of a scan to a file, to be answered elsewhere: by people, another program, or a batch.
 
-    FILE receives a line of JSON for each planned vote: `custom_id`, its source, `prompt`, `temperature`, `max_tokens`
-    and `schema`. --batch writes the same as a batch of chat completions. Read the answers with `scan --judge
-    replay:ANSWERS`: the output of the batch, or lines of `{"custom_id": ..., "reply": ...}`. A question without a
-    usable answer is not a vote, and never a pass.
+    FILE receives a line of JSON for each planned vote: `custom_id`, its transcript, check and window, `prompt`,
+    `temperature`, `max_tokens` and `schema`. --batch writes the same as a batch of chat completions. Read the answers
+    with `scan --judge replay:ANSWERS`: the output of the batch, or lines of `{"custom_id": ..., "reply": ...}`. A
+    question without a usable answer is not a vote, and never a pass.
     """
     parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPTS", help="transcript files or folders")
     add_project_options(parser)

@@ -83,7 +83,7 @@ def eval_arguments(parser: argparse.ArgumentParser) -> None:
         "--as",
         dest="place",
         choices=("permitting", "guarding", "exempting"),
-        help="decide an absent value as a condition of this kind",
+        help="decide the expression as a condition of this kind",
     )
     parser.add_argument("--format", choices=("human", "json"), default="human")
 
