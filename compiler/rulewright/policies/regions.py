@@ -14,7 +14,7 @@ from rulewright.policies.decisions import PolicyDecision, PolicyOutcome, PolicyS
 from rulewright.policies.wording import condition_of, merged
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains
-from rulewright.proving.intervals import MOST_BOXES, Box, Goal, Space
+from rulewright.proving.intervals import MAX_BOXES, Box, Goal, Space
 from rulewright.proving.results import Counterexample, Unknown
 from rulewright.proving.search import TOO_DEEP, TOO_MANY, Search
 
@@ -113,7 +113,7 @@ class _RegionSearch:
     def apart(self, space: Space) -> Iterator[tuple[Box, _Way]]:
         """The boxes on which the two differ, with how each has ended there."""
         pending = [_State(space.everything)]
-        for _ in range(MOST_BOXES):
+        for _ in range(MAX_BOXES):
             if not pending:
                 return
             state = pending.pop()
@@ -151,12 +151,12 @@ class _RegionSearch:
         witness: Counterexample | None = None
         why = ""
         for box, way in parts:
-            if space.hindrance(box) is None:
+            if space.opaque_reason(box) is None:
                 found: Counterexample | Unknown | str | None = (
                     self.search.shown(self.goal(way), box) if witness is None else witness
                 )
             else:
-                found = self.solve(way, str(space.hindrance(box)))
+                found = self.solve(way, str(space.opaque_reason(box)))
             if found is None:
                 continue
             kept.append(box)

@@ -27,7 +27,7 @@ from rulewright.policies.decisions import (
 from rulewright.policies.settings import flat
 from rulewright.proving.atoms import extract, path_at, paths_of, unabridged
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
-from rulewright.proving.gates import SAID
+from rulewright.proving.gates import RESULT_FIELDS
 from rulewright.proving.recorded import as_recorded
 from rulewright.proving.substitution import reads_name, substitute, with_program
 from rulewright_runtime.aggregate.outcome import NO_RECORD
@@ -134,7 +134,7 @@ def _weakest(strength: int, *gates: GatePlan) -> int:
 
     Gates that hold a check for some of its verdicts only are told apart: to hold anything means something to a row.
     """
-    if any(path[-1] in SAID for gate in gates for path in paths_of(gate.of) or () if path[0] == "v"):
+    if any(path[-1] in RESULT_FIELDS for gate in gates for path in paths_of(gate.of) or () if path[0] == "v"):
         return strength
     answers = [(gate.not_run, gate.not_eligible, "passed") for gate in gates]
     while 0 < strength < 3 and all(each[strength] == each[strength - 1] for each in answers):

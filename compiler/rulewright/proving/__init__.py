@@ -1,1 +1,1 @@
-"""Proofs: what can be said about documents for every input, before anything runs."""
+"""Proofs about documents for every input, before anything runs."""

@@ -1,8 +1,8 @@
-"""Takes conditions apart: what joins (and, or, not, choices) above, and below it atoms that read single variables.
+"""Splits conditions into connectives (and, or, not, conditionals) and atoms, most of which read a single variable.
 
-An atom's value can change only at the cuts of its variable: the numbers at which a comparison tips, the texts it names.
-A comparison of two numbers depends on which of them is greater. What else reads several variables, or is nothing that
-this proof understands, becomes an opaque atom: it may be anything.
+An atom's value can change only at the cuts of its variable: the numbers at which a comparison changes, the texts it
+compares with. A comparison of two numbers depends on their order. Any other atom of several variables, and any atom
+that this proof doesn't support, is opaque: it may have any value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
-from rulewright.proving.domains import MOST_TEXTS, Domain, Domains, Path, wholes_at
+from rulewright.proving.domains import MAX_TEXTS, Domain, Domains, Path, wholes_at
 from rulewright.proving.sums import NumberRange, Sum, Terms, bounds_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import Evaluator, prepare
@@ -35,7 +35,7 @@ FALSE: Final = 2
 ERROR: Final = 4
 ANYTHING: Final = TRUE | FALSE | ERROR
 _LARGEST_JOINT: Final = 4096
-_LARGEST_FACTOR: Final = 2**15  # of whole numbers, so that a sum of them stays below 2**63
+_LARGEST_FACTOR: Final = 2**15  # of ints, so that sums stay below 2**63
 _LARGEST_WHOLE: Final = 2**32
 LESS: Final = 1
 EQUAL: Final = 2
@@ -48,8 +48,8 @@ _RELATIONS: Final = {
 
 
 class Order(NamedTuple):
-    """Two numbers, the relations between them that there can be, and those for which a comparison holds: `LESS`,
-    `EQUAL`, `GREATER` and `UNORDERED` as bits."""
+    """Two numbers, their possible relations, and the relations for which a comparison holds: `LESS`, `EQUAL`, `GREATER`
+    and `UNORDERED` as bits."""
 
     pair: tuple[Path, Path]
     possible: int
@@ -66,9 +66,9 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atom:
-    """A part of a condition: the program that decides it, and the variables it reads; `opaque` says why it can't be
-    decided or shown by an input, if so. A comparison of several numbers depends on one thing: a sum that is `compared`,
-    or the `order` of two.
+    """A part of a condition: its program and the variables it reads; `opaque` is the reason why it can't be decided or
+    shown by an input, or None. A comparison of several numbers depends on a sum that is `compared`, or on the `order`
+    of two numbers.
     """
 
     program: Program
@@ -80,15 +80,15 @@ class Atom:
 
 @dataclass(slots=True)
 class Atoms:
-    """The atoms of several conditions over the same variables, each once, with the cuts of every variable."""
+    """The distinct atoms of several conditions over the same variables, with the cuts of every variable."""
 
     domains: Domains
     atoms: list[Atom] = field(default_factory=list)
     cuts: dict[Path, set[Value]] = field(default_factory=dict)
     found: dict[Path, Domain] = field(default_factory=dict)
     summed: dict[Path, Domain] = field(default_factory=dict)  # the variables of sums
-    _known: dict[Value, int] = field(default_factory=dict)
-    _choices: int = 0  # inside comparisons of the condition at hand
+    _numbers_by_shape: dict[Value, int] = field(default_factory=dict)
+    _choices: int = 0  # inside comparisons of the current condition
 
     def formula(self, program: Program) -> Formula:
         """The formula of a condition."""
@@ -110,18 +110,18 @@ class Atoms:
             choice = _choice_below(program, at)
             if choice is not None and self._choices < _MOST_CHOICES:
                 self._choices += 1
-                return self._chosen(program, at, choice)
+                return self._distribute_choice(program, at, choice)
         return "atom", self._atom(program, at)
 
-    def _chosen(self, program: Program, at: int, choice: int) -> Formula:
-        """A comparison with a choice inside is a choice between two comparisons."""
+    def _distribute_choice(self, program: Program, at: int, choice: int) -> Formula:
+        """The formula of a comparison with a conditional inside: a conditional between two comparisons."""
         condition, then, otherwise = program.nodes[choice].args
         parts = [self._formula(program, condition)]
         parts += [self._formula(_redirected(program, choice, branch), at) for branch in (then, otherwise)]
         return "cond", tuple(parts)
 
     def _is_bool(self, program: Program, at: int) -> bool:
-        """Whether the node is true, false or an error and nothing else."""
+        """Whether the node's result is always true, false or an error."""
         node = program.nodes[at]
         if node.op == "call":
             return node.value in COMPARISONS
@@ -132,55 +132,55 @@ class Atoms:
         return node.op in ("and", "or", "not") or (node.op == "const" and node.value[0] == "bool")
 
     def _atom(self, program: Program, at: int) -> int:
-        alone = extract(program, at)
-        key = shape(alone)
-        if key not in self._known:
-            self._known[key] = len(self.atoms)
-            self.atoms.append(self._studied(alone))
-        return self._known[key]
+        part = extract(program, at)
+        key = shape(part)
+        if key not in self._numbers_by_shape:
+            self._numbers_by_shape[key] = len(self.atoms)
+            self.atoms.append(self._analyse(part))
+        return self._numbers_by_shape[key]
 
-    def _studied(self, program: Program) -> Atom:
-        whole = paths_of(program)
-        if whole is None:
+    def _analyse(self, program: Program) -> Atom:
+        paths = paths_of(program)
+        if paths is None:
             return self._opaque(program, "")
         reads: dict[Path, Domain] = {}
-        for path in whole:
+        for path in paths:
             domain = self.domains.find(path)
             if domain is None:
                 return self._opaque(program, f", because the values of `{'.'.join(path)}` are not known")
             reads[path] = domain
         if any(not domain.finite for domain in reads.values()):
-            if len(reads) > 1 and (compared := _compared(program, reads)) is not None:
+            if len(reads) > 1 and (sum_comparison := _compared_sum(program, reads)) is not None:
                 self.summed.update(reads)
-                return Atom(program, (), None, None, compared)
+                return Atom(program, (), None, None, sum_comparison)
             if len(reads) > 1:
                 return self._opaque(program, ", because it reads several variables at once", _order(program, reads))
             ((path, domain),) = reads.items()
             try:
-                cuts = self.cuts.get(path, set()) | _Cuts(program, path, domain).gathered()
+                cuts = self.cuts.get(path, set()) | _Cuts(program, path, domain).collect()
             except _BeyondAtoms:
                 return self._opaque(program, "")
-            if domain.kind == "texts" and len(cuts) > MOST_TEXTS:
-                return self._opaque(program, f", because more than {MOST_TEXTS} texts are looked for")
+            if domain.kind == "texts" and len(cuts) > MAX_TEXTS:
+                return self._opaque(program, f", because more than {MAX_TEXTS} texts are looked for")
             self.cuts[path] = cuts
         elif _product(domain.cells(()) for domain in reads.values()) > _LARGEST_JOINT:
             return self._opaque(program, ", because it reads too many variables at once")
         self.found.update(reads)
         return Atom(program, tuple(reads), None)
 
-    def _opaque(self, program: Program, why: str, order: Order | None = None) -> Atom:
-        return Atom(program, (), f"`{written(program)}` is beyond exact splitting{why}", order)
+    def _opaque(self, program: Program, reason: str, order: Order | None = None) -> Atom:
+        return Atom(program, (), f"`{written(program)}` is beyond exact splitting{reason}", order)
 
 
 def _order(program: Program, reads: Mapping[Path, Domain]) -> Order | None:
-    """The two numbers that a comparison compares, the first by name first, and the relations for which it holds."""
+    """The order of the two numbers that a comparison compares, sorted by path; None for other comparisons."""
     node = program.nodes[-1]
     sides = [path_at(program, _unchecked(program, arg)) for arg in node.args]
     if node.op != "call" or node.value not in COMPARISONS or set(sides) != set(reads) or len(reads) != 2:
         return None
     one, two = (reads[path] for path in sorted(reads))
-    plain = one.kind == two.kind and one.kind in NUMBERS  # whatever is checked to be a score is one
-    if not plain or any(each.optional or each.null or each.absent for each in (one, two)):
+    comparable = one.kind == two.kind and one.kind in NUMBERS  # a value checked to be a score is a score
+    if not comparable or any(each.optional or each.null or each.absent for each in (one, two)):
         return None
     left, right = sorted(reads)
     relations = _RELATIONS[node.value]
@@ -190,8 +190,8 @@ def _order(program: Program, reads: Mapping[Path, Domain]) -> Order | None:
     return Order((left, right), possible, relations & possible)
 
 
-def _compared(program: Program, reads: Mapping[Path, Domain]) -> Compared | None:
-    """The sum that a comparison of exact numbers, all scores or all ints, compares with a constant."""
+def _compared_sum(program: Program, reads: Mapping[Path, Domain]) -> Compared | None:
+    """The sum that a comparison of exact numbers, all scores or all ints, compares with a constant; None for others."""
     node, kinds = program.nodes[-1], {domain.kind for domain in reads.values()}
     if node.op != "call" or node.value not in COMPARISONS or len(kinds) > 1 or not all(map(bounds_of, reads.values())):
         return None
@@ -209,12 +209,12 @@ def _compared(program: Program, reads: Mapping[Path, Domain]) -> Compared | None
 
 
 def _is_small(bounds: NumberRange | None) -> bool:
-    """Whether sums of whole numbers within these bounds don't overflow."""
+    """Whether sums of ints within these bounds don't overflow."""
     return bounds is not None and max(-bounds.low, bounds.high) <= _LARGEST_WHOLE
 
 
 def _sum(program: Program, at: int, whole: bool) -> Sum | None:
-    """What a node adds up; of `whole` numbers nothing that would round or overflow."""
+    """The linear sum that a node computes; None for others, and for `whole` numbers if it could round or overflow."""
     node, path = program.nodes[at], path_at(program, _unchecked(program, at))
     if path is not None:
         return Sum({path: Fraction(1)}, Fraction(0))
@@ -235,7 +235,7 @@ def _sum(program: Program, at: int, whole: bool) -> Sum | None:
 
 
 def _constant_sum(value: object, whole: bool) -> Sum | None:
-    """A number that reads nothing as a sum; a double beside a score is its shortest decimal."""
+    """A constant number as a sum; a double beside a score is its shortest decimal."""
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float | Score):
         return None
     exact = _exact(value)
@@ -243,26 +243,26 @@ def _constant_sum(value: object, whole: bool) -> Sum | None:
 
 
 def _unchecked(program: Program, at: int) -> int:
-    """The node, or what it checks to be a score."""
+    """The node, or the argument of an implicit conversion to a score."""
     node = program.nodes[at]
     return node.args[0] if node.op == "call" and node.value == "score" and not node.at else at
 
 
 def _choice_below(program: Program, at: int) -> int | None:
-    """The last choice among the operands of a comparison, through operators that read all of theirs."""
+    """The last conditional among the operands of a comparison, also inside operators that evaluate all operands."""
     pending = list(program.nodes[at].args)
     while pending:
-        here = pending.pop()
-        node = program.nodes[here]
+        index = pending.pop()
+        node = program.nodes[index]
         if node.op == "cond":
-            return here
+            return index
         if node.op == "call" and node.value in _STRICT:
             pending += node.args
     return None
 
 
 def _redirected(program: Program, old: int, new: int) -> Program:
-    """The program that reads node `new` wherever it read `old`."""
+    """The program with node `new` in place of every use of node `old`."""
     nodes = [
         Node(n.op, tuple([new if a == old else a for a in n.args]), n.value, n.at) if old in n.args else n
         for n in program.nodes
@@ -278,33 +278,33 @@ def _product(parts: Iterator[list[object]]) -> int:
 
 
 def unabridged(program: Program) -> str:
-    """The program as a person would write it, on one line."""
+    """The program as source text, on one line."""
     return " ".join(unparse(decompile(program)).split())
 
 
 def written(program: Program) -> str:
-    """The program as a person would write it, on one line of at most 80 characters."""
-    said = unabridged(program)
-    return said if len(said) <= 80 else f"{said[:77]}..."
+    """The program as source text, on one line, cut at 80 characters."""
+    text = unabridged(program)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def extract(program: Program, at: int) -> Program:
-    """The part of a program that ends at node `at`, alone."""
-    needed = {at}
+    """The part of a program that ends at node `at`, as a program of its own."""
+    used = {at}
     for number in range(at, -1, -1):
-        if number in needed:
-            needed.update(program.nodes[number].args)
-    if len(needed) == len(program.nodes):
+        if number in used:
+            used.update(program.nodes[number].args)
+    if len(used) == len(program.nodes):
         return program
-    kept = sorted(needed)
-    place = {old: new for new, old in enumerate(kept)}
-    nodes = [program.nodes[old] for old in kept]
-    renumbered = [Node(n.op, tuple([place[a] for a in n.args]), n.value, n.at) for n in nodes]
+    indices = sorted(used)
+    new_index = {old: new for new, old in enumerate(indices)}
+    nodes = [program.nodes[old] for old in indices]
+    renumbered = [Node(n.op, tuple([new_index[a] for a in n.args]), n.value, n.at) for n in nodes]
     return Program(tuple(renumbered), program.source, program.strict)
 
 
 def shape(program: Program) -> Value:
-    """Equal for programs that are the same but for their places in the text."""
+    """A key that is equal for programs that differ only in their spans and sources."""
     return program.strict, tuple([(n.op, n.args, _frozen(n.value)) for n in program.nodes])
 
 
@@ -328,9 +328,9 @@ def path_at(program: Program, at: int) -> Path | None:
 
 
 def paths_of(program: Program) -> list[Path] | None:
-    """The longest paths a program reads, in order; None when it reads a name that can't be told."""
-    inner: set[int] = set()
-    found: dict[Path, None] = {}
+    """The longest paths a program reads, sorted; None if it reads an unresolved name."""
+    prefixes: set[int] = set()
+    paths: dict[Path, None] = {}
     for at in range(len(program.nodes) - 1, -1, -1):
         node = program.nodes[at]
         path = path_at(program, at)
@@ -339,20 +339,20 @@ def paths_of(program: Program) -> list[Path] | None:
                 return None
             continue
         if node.op != "name":
-            inner.add(node.args[0])
-        if at not in inner or _read_elsewhere(program, at):
-            found[path] = None
-    return sorted(found)
+            prefixes.add(node.args[0])
+        if at not in prefixes or _read_elsewhere(program, at):
+            paths[path] = None
+    return sorted(paths)
 
 
 def _read_elsewhere(program: Program, at: int) -> bool:
-    """Whether a node that a path goes through is also read as a whole."""
-    through = ("select", "opt_select", "has", "index", "opt_index")
-    return any(at in n.args and not (n.op in through and n.args[0] == at) for n in program.nodes)
+    """Whether a node inside a path is also used as a value."""
+    selections = ("select", "opt_select", "has", "index", "opt_index")
+    return any(at in n.args and not (n.op in selections and n.args[0] == at) for n in program.nodes)
 
 
 def bits_of(evaluate: Evaluator, bindings: Mapping[str, object]) -> int:
-    """Whether a condition is true, false, or neither."""
+    """The result of a condition: TRUE, FALSE or ERROR."""
     try:
         value = evaluate(bindings)
     except RuntimeFailure:
@@ -361,11 +361,11 @@ def bits_of(evaluate: Evaluator, bindings: Mapping[str, object]) -> int:
 
 
 class _BeyondAtoms(Exception):  # noqa: N818  it is a way out, no mistake
-    """The atom is not one whose cuts are known."""
+    """The cuts of the atom can't be determined."""
 
 
 class _Cuts:
-    """Gathers where an atom of one variable can change: every comparison is one of straight lines."""
+    """Collects the cuts of an atom of one variable; every comparison compares straight lines."""
 
     def __init__(self, program: Program, path: Path, domain: Domain) -> None:
         self.program = program
@@ -373,13 +373,13 @@ class _Cuts:
         self.domain = domain
         self.cuts: set[object] = set()
 
-    def gathered(self) -> set[Value]:
-        """The cuts of the atom; raises _Beyond."""
+    def collect(self) -> set[Value]:
+        """The cuts of the atom. Raises _BeyondAtoms."""
         self.truth(len(self.program.nodes) - 1)
         return self.cuts
 
     def truth(self, at: int) -> None:
-        """A node read as true or false."""
+        """Collect the cuts of a node used as a condition."""
         node = self.program.nodes[at]
         if node.op in CONNECTIVES:
             for arg in node.args:
@@ -394,28 +394,28 @@ class _Cuts:
             raise _BeyondAtoms
 
     def is_presence(self, at: int) -> bool:
-        """Whether a node asks if the variable is there."""
+        """Whether a node tests the presence of the variable."""
         node = self.program.nodes[at]
         if node.op == "call" and node.value == "hasValue":
             return self.reads(node.args[0])
         return node.op == "has" and self.reads(at)
 
     def contents(self, at: int) -> None:
-        """A question to a list of texts that its members answer, however often they stand in it."""
+        """Collect the texts of a condition on a list of texts that depends only on the set of its members."""
         node = self.program.nodes[at]
         if node.op in ("exists", "all") and self.reads(node.args[0]) and len(node.value) == 1:
-            self.each(node.args[1], node.value[0])
+            self.element_condition(node.args[1], node.value[0])
         elif node.op == "call" and node.value == "@in" and self.reads(node.args[1]) and self.is_constant(node.args[0]):
             self.add_texts(self.value(node.args[0]))
         elif not (self.is_constant(at) or self.is_presence(at) or self.is_emptiness(node)):
             raise _BeyondAtoms
 
-    def each(self, at: int, slot: int) -> None:
-        """What is asked of every text: whether it is one of some constants."""
+    def element_condition(self, at: int, slot: int) -> None:
+        """Collect the constants that a macro compares each text with."""
         node = self.program.nodes[at]
         if node.op in CONNECTIVES:
             for arg in node.args:
-                self.each(arg, slot)
+                self.element_condition(arg, slot)
         elif node.op == "call" and node.value in (*_EQUALITY, "@in"):
             for arg in node.args:
                 local = self.program.nodes[arg]
@@ -427,7 +427,7 @@ class _Cuts:
             raise _BeyondAtoms
 
     def is_emptiness(self, node: Node) -> bool:
-        """Whether a node compares the size of the list with 0, or asks for at least 1."""
+        """Whether a node compares the size of the list with 0, or whether it is at least 1."""
         if node.op != "call" or node.value not in COMPARISONS:
             return False
         left, right = (self.program.nodes[arg] for arg in node.args)
@@ -462,7 +462,7 @@ class _Cuts:
                 raise _BeyondAtoms
             self.add_texts(items)
             return
-        values = {reading for each in items for reading in self.readings(each)}
+        values = {threshold for each in items for threshold in self.thresholds(each)}
         self.cuts.update((value - b) / a for a, b in self.lines(item) for value in values if a)
 
     def add_texts(self, value: object) -> None:
@@ -471,17 +471,17 @@ class _Cuts:
                 self.cuts.add(each)
 
     def lines(self, at: int) -> set[tuple[Fraction, Fraction]]:
-        """The straight lines `a * variable + b` that a number runs along, between the cuts that are gathered."""
+        """The straight lines `a * variable + b`, as pairs (a, b), that a number follows between the collected cuts."""
         if self.domain.kind not in NUMBERS:
             raise _BeyondAtoms
         if self.reads_value(at):
             return {(Fraction(1), Fraction(0))}
         if self.is_constant(at):
-            return {(Fraction(0), each) for each in self.readings(self.value(at))}
+            return {(Fraction(0), each) for each in self.thresholds(self.value(at))}
         node = self.program.nodes[at]
         if node.op == "cond":
             self.truth(node.args[0])
-            return self.few(self.lines(node.args[1]) | self.lines(node.args[2]))
+            return self.limited(self.lines(node.args[1]) | self.lines(node.args[2]))
         if node.op != "call":
             raise _BeyondAtoms
         if node.value == "score":
@@ -489,7 +489,7 @@ class _Cuts:
             self.cuts.update((edge - b) / a for a, b in lines if a for edge in (Fraction(0), Fraction(1)))
             return lines
         if node.value == "orValue":
-            return self.few(self.lines(node.args[0]) | self.lines(node.args[1]))
+            return self.limited(self.lines(node.args[0]) | self.lines(node.args[1]))
         if self.domain.kind != "score":  # ints overflow and doubles round
             raise _BeyondAtoms
         return self.arithmetic(node)
@@ -503,25 +503,25 @@ class _Cuts:
         pairs = [(one, two) for one in parts[0] for two in parts[1]]
         match node.value:
             case "_+_":
-                return self.few({(a + c, b + d) for (a, b), (c, d) in pairs})
+                return self.limited({(a + c, b + d) for (a, b), (c, d) in pairs})
             case "_-_":
-                return self.few({(a - c, b - d) for (a, b), (c, d) in pairs})
+                return self.limited({(a - c, b - d) for (a, b), (c, d) in pairs})
             case "_*_" if all(a == 0 or c == 0 for (a, _), (c, _) in pairs):
-                return self.few({(a * d + c * b, b * d) for (a, b), (c, d) in pairs})
+                return self.limited({(a * d + c * b, b * d) for (a, b), (c, d) in pairs})
             case "_/_" if all(c == 0 and d != 0 for _, (c, d) in pairs):
-                return self.few({(a / d, b / d) for (a, b), (_, d) in pairs})
+                return self.limited({(a / d, b / d) for (a, b), (_, d) in pairs})
         raise _BeyondAtoms
 
-    def few(self, lines: set[tuple[Fraction, Fraction]]) -> set[tuple[Fraction, Fraction]]:
+    def limited(self, lines: set[tuple[Fraction, Fraction]]) -> set[tuple[Fraction, Fraction]]:
         if len(lines) > _MOST_FORMS:
             raise _BeyondAtoms
         return lines
 
-    def readings(self, value: object) -> set[Fraction]:
-        """Where a variable passes a constant: a double beside a score is its shortest decimal; of an int and a double
-        the int counts as its nearest double."""
+    def thresholds(self, value: object) -> set[Fraction]:
+        """The values at which a variable passes a constant. A double beside a score is its shortest decimal; an int
+        beside a double is compared as its nearest double."""
         if isinstance(value, Optional):
-            return self.readings(value.value) if value.present else set()
+            return self.thresholds(value.value) if value.present else set()
         if isinstance(value, bool) or not isinstance(value, (int, float, Score)):
             return set()
         shortest = _exact(value)
@@ -536,12 +536,12 @@ class _Cuts:
 
     def reads(self, at: int) -> bool:
         node = self.program.nodes[at]
-        if node.op == "opt_map" and not node.at:  # how an optional score is read
+        if node.op == "opt_map" and not node.at:  # the conversion of an optional score
             at = node.args[0]
         return path_at(self.program, at) == self.path
 
     def reads_value(self, at: int) -> bool:
-        """Whether a node is the variable, perhaps taken out of its optional or checked to be a score."""
+        """Whether a node is the variable, also if unwrapped from its optional or converted to a score."""
         node = self.program.nodes[at]
         if node.op == "call" and node.value in ("value", "score") and self.domain.kind == "score":
             return self.reads_value(node.args[0])
@@ -550,11 +550,11 @@ class _Cuts:
         return self.reads(at)
 
     def is_constant(self, at: int) -> bool:
-        """Whether a node reads neither a variable nor what is bound around it."""
+        """Whether a node reads neither a variable nor a name bound outside it."""
         if self.program.nodes[at].op == "const":
             return True
-        alone = extract(self.program, at)
-        return paths_of(alone) == [] and not free_locals(alone)[-1]
+        part = extract(self.program, at)
+        return paths_of(part) == [] and not free_locals(part)[-1]
 
     def value(self, at: int) -> Value:
         """The value of a part that reads nothing; None when it has none."""

@@ -13,25 +13,25 @@ from rulewright_runtime.ir import CONNECTIVES, Node, Program
 
 
 def holds_always(condition: Program, domains: Domains, *, solver: bool = True) -> Result:
-    """Whether the condition is true for every input; a witness is one for which it is false or undecided."""
+    """Whether the condition is true for every input; the witness is one for which it is false or undecided."""
     return never(condition, domains, FALSE | ERROR, solver=solver)
 
 
 def holds_never(condition: Program, domains: Domains) -> Result:
-    """Whether the condition is true for no input; a witness is one for which it is true."""
+    """Whether the condition is true for no input; the witness is one for which it is true."""
     return never(condition, domains, TRUE)
 
 
 def never(condition: Program, domains: Domains, bits: int, *, solver: bool = True) -> Result:
-    """Whether the condition is for no input what `bits` say (TRUE, FALSE, ERROR)."""
+    """Whether the condition has no result in `bits` (TRUE, FALSE, ERROR) for any input."""
     return refuting(Search([condition], domains, solver), [[(0, bits)]]) or Proved()
 
 
 def without_effect(condition: Program, domains: Domains) -> Iterator[tuple[int, str]]:
-    """The operands of an `and` or `or` without which the condition means the same, by exact splitting alone.
+    """Yield the operands of an `and` or `or` that have no effect on the result, by exact splitting alone.
 
-    Each is given as its node in the program with the operator's name. Operands that can't vary are left out, and of
-    several that do the same the last.
+    Each is the index of its node with the operator's name. Constant operands are left out; of several equivalent
+    operands the last is yielded.
     """
     root = len(condition.nodes) - 1
     pending = [root]
@@ -47,7 +47,7 @@ def without_effect(condition: Program, domains: Domains) -> Iterator[tuple[int, 
 
 
 def _is_idle(condition: Program, at: int, operand: int, domains: Domains) -> bool:
-    """Whether node `at` means the same without that operand."""
+    """Whether node `at` has the same result without that operand, which is not constant."""
     node = condition.nodes[at]
     rest = tuple([arg for arg in node.args if arg != operand])
     if len(rest) > 1:
@@ -55,32 +55,32 @@ def _is_idle(condition: Program, at: int, operand: int, domains: Domains) -> boo
         without = extract(Program(nodes, condition.source, condition.strict), at)
     else:
         without = extract(condition, rest[0])
-    alone = extract(condition, operand)
-    if any(isinstance(never(alone, domains, bits, solver=False), Proved) for bits in (TRUE, FALSE)):
+    part = extract(condition, operand)
+    if any(isinstance(never(part, domains, bits, solver=False), Proved) for bits in (TRUE, FALSE)):
         return False
     search = Search([extract(condition, at), without], domains, solver=False)
-    return all(search.find(goal) is None for goal in _APART)
+    return all(search.find(goal) is None for goal in _DIFFERENT)
 
 
-_APART: Final = tuple([((0, bits), (1, (TRUE | FALSE | ERROR) & ~bits)) for bits in (TRUE, FALSE, ERROR)])
+_DIFFERENT: Final = tuple([((0, bits), (1, (TRUE | FALSE | ERROR) & ~bits)) for bits in (TRUE, FALSE, ERROR)])
 
 
 def choices(value: Program) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
-    """The tests of the choices inside a value, each with those around it and what they were (TRUE or FALSE) there."""
+    """Yield the tests of a value's conditionals, each with the tests around it and their results (TRUE or FALSE)."""
     pending: list[tuple[int, tuple[tuple[int, int], ...]]] = [(len(value.nodes) - 1, ())]
     while pending:
-        at, around = pending.pop()
+        at, outer = pending.pop()
         node = value.nodes[at]
         if node.op == "cond":
             test, then, otherwise = node.args
-            yield test, around
-            pending += [(otherwise, (*around, (test, FALSE))), (then, (*around, (test, TRUE)))]
+            yield test, outer
+            pending += [(otherwise, (*outer, (test, FALSE))), (then, (*outer, (test, TRUE)))]
         else:
-            pending += [(arg, around) for arg in reversed(node.args)]
+            pending += [(arg, outer) for arg in reversed(node.args)]
 
 
 def comparisons(condition: Program) -> Iterator[Program]:
-    """The comparisons of variables that a condition joins, each alone; the condition itself when it is one."""
+    """Yield the comparisons of variables in a condition, each as a program of its own; also the condition itself."""
     pending = [len(condition.nodes) - 1]
     while pending:
         at = pending.pop()

@@ -1,7 +1,7 @@
 """Proofs about decision tables: whether a row always decides, each row can decide, and rows overlap.
 
-Rows are tried in order, the first whose condition holds decides. A condition that can't be decided ends the table with
-`error`; that is an answer of its own and no gap.
+Rows are tried in order; the first whose condition holds decides. An undecided condition ends the table with `error`,
+which is a result and not a gap.
 """
 
 from __future__ import annotations
@@ -24,62 +24,62 @@ RowLike: TypeAlias = "TableRow | Program | None"
 
 
 def survey(rows: Sequence[RowLike], domains: Domains, *, solver: bool = True) -> tuple[Result, tuple[Result, ...]]:
-    """Whether some row decides every input (a witness falls through), and of each row whether it can decide: Proved
-    with an input for which it does, or Refuted; with the `solver` or by exact splitting alone."""
-    run = _Run(Search(_conditions(rows), domains, solver))
+    """Whether some row decides every input (the witness is decided by none), and for each row whether it can decide:
+    Proved with an input for which it does, or Refuted; with the `solver` or by exact splitting alone."""
+    run = _TableProof(Search(_conditions(rows), domains, solver))
     return run.total(rows), tuple([run.reached(at) for at in range(len(rows))])
 
 
-class _Run:
-    """All ways through a table, gone once: an input for each way it can end, where one is found by splitting."""
+class _TableProof:
+    """The possible ends of a table, computed once, each with an input that splitting found for it."""
 
     def __init__(self, search: Search) -> None:
         self.search = search
         self.count = len(search.programs)
-        self.found: dict[tuple[int, int], Counterexample] = {}
-        self.open: set[tuple[int, int]] = set()  # ways that lead through what is opaque
+        self.witnesses: dict[tuple[int, int], Counterexample] = {}
+        self.open: set[tuple[int, int]] = set()  # ends that depend on opaque atoms
         self.complete = False
         with suppress(TooMany, RecursionError):
-            self._go()
+            self._split()
 
-    def _go(self) -> None:
+    def _split(self) -> None:
         space = self.search.space
         if space is None:
             return
         for number, bits, box in space.falls(self.count):
-            way = number, bits
-            if way not in self.found:
-                shown = self.search.shown(self.goal(*way), box)
+            end = number, bits
+            if end not in self.witnesses:
+                shown = self.search.shown(self.goal(*end), box)
                 if isinstance(shown, Counterexample):
-                    self.found[way] = shown
+                    self.witnesses[end] = shown
                 else:
-                    self.open.add(way)
+                    self.open.add(end)
         self.complete = True
 
     def goal(self, number: int, bits: int) -> Goal:
-        """The goal of ending at a condition, or after the last of them."""
+        """The goal that the table ends at a condition, or after the last one."""
         return [*_none(0, number), (number, bits)] if number < self.count else _none(0, number)
 
     def find(self, number: int, bits: int) -> Counterexample | Unknown | None:
-        """As `Search.find`, for a way to end."""
-        way = number, bits
-        if way in self.found or (self.complete and way not in self.open):
-            return self.found.get(way)
+        """As `Search.find`, for an end of the table."""
+        end = number, bits
+        if end in self.witnesses or (self.complete and end not in self.open):
+            return self.witnesses.get(end)
         return self.search.find(self.goal(number, bits))
 
     def total(self, rows: Sequence[RowLike]) -> Result:
-        """Whether no way ends after the last row, nor at a row that stands for no output."""
+        """Whether the table never ends after the last row, nor at a row without output."""
         gaps = [(at, TRUE) for at, row in enumerate(rows) if isinstance(row, TableRow) and row.output is None]
-        match first_of(self.find(*way) for way in (*gaps, (self.count, FALSE))):
+        match first_of(self.find(*end) for end in (*gaps, (self.count, FALSE))):
             case Counterexample() as witness:
                 return Refuted(witness)
             case Unknown() as unknown:
                 return unknown
-        said = next((self.found[at, ERROR] for at in range(self.count) if (at, ERROR) in self.found), None)
-        return Proved(remarks=() if said is None else (f"with {said} the table ends with `error`",))
+        undecided = next((self.witnesses[at, ERROR] for at in range(self.count) if (at, ERROR) in self.witnesses), None)
+        return Proved(remarks=() if undecided is None else (f"with {undecided} the table ends with `error`",))
 
     def reached(self, at: int) -> Result:
-        """Whether a way ends at a row."""
+        """Whether the table can end at a row."""
         match self.find(at, TRUE):
             case Counterexample() as witness:
                 return Proved(witness)
@@ -98,21 +98,21 @@ def _why_dead(search: Search, at: int) -> str:
 
 
 def disjoint(rows: Sequence[RowLike], domains: Domains) -> Result:
-    """Whether no two rows hold for the same input; a witness is an input for which two do."""
-    search = _searching(rows, domains)
+    """Whether no two rows hold for the same input; the witness is an input for which two do."""
+    search = _search(rows, domains)
     unknown: Unknown | None = None
     for one in range(len(rows)):
         for two in range(one + 1, len(rows)):
             match search.find([(one, TRUE), (two, TRUE)]):
                 case Counterexample() as witness:
                     return Refuted(witness, f"rows {one + 1} and {two + 1} both hold")
-                case Unknown() as found:
-                    unknown = unknown or found
+                case Unknown() as result:
+                    unknown = unknown or result
     return unknown or Proved()
 
 
 def _none(offset: int, count: int) -> list[tuple[int, int]]:
-    """None of the first rows holds, and none ends the table."""
+    """The goal that the first `count` conditions are false."""
     return [(offset + at, FALSE) for at in range(count)]
 
 
@@ -121,5 +121,5 @@ def _conditions(rows: Sequence[RowLike]) -> list[Program]:
     return [all_of(()) if condition is None else condition for condition in conditions]
 
 
-def _searching(rows: Sequence[RowLike], domains: Domains) -> Search:
+def _search(rows: Sequence[RowLike], domains: Domains) -> Search:
     return Search(_conditions(rows), domains)

@@ -1,9 +1,9 @@
-"""What values a variable can take, cut into cells on which a condition can't change.
+"""The domains of variables, divided into cells on which a condition can't change.
 
-A number's line is cut at the constants it is compared with: every cut is a cell of its own, and so is everything
-between two neighbours. A bool and an enum have a cell for each value, a text one for each constant it is compared with
-and one for any other text, a list of texts one for each choice among these. What may be absent or null has a cell for
-that.
+The number line is cut at the constants that a number is compared with: every cut is a cell, and so is every interval
+between neighbouring cuts. A bool and an enum have a cell for each value, a text has one for each constant it is
+compared with and one for all other texts, a list of texts has one for each subset of these. Absent and null have a
+cell of their own.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from rulewright_runtime.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Optional
 Kind: TypeAlias = Literal["score", "int", "uint", "double", "bool", "string", "enum", "texts"]
 Path: TypeAlias = tuple[str, ...]
 
-MOST_TEXTS: Final = 10  # that conditions may look for in one list
-_WHOLE_FROM: Final = 2.0**53  # from here on doubles are further apart than ints
+MAX_TEXTS: Final = 10  # constants that conditions may search for in one list
+_DOUBLES_SPARSE_FROM: Final = 2.0**53  # from here on, doubles are further apart than ints
 
 
 @dataclass(frozen=True, slots=True)
 class DomainPiece:
-    """The numbers from `low` to `high`: that one number when they are equal, else the open interval between them."""
+    """The single number `low` if it equals `high`, else the open interval between them."""
 
     low: Fraction
     high: Fraction
@@ -58,7 +58,7 @@ UNIT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The value of a variable that is not there: the part of its path that is missing, counted from 0."""
+    """The value of an absent variable: the index of the path part that is missing."""
 
     part: int
 
@@ -67,9 +67,9 @@ class Absent:
 class Domain:
     """The values of one variable.
 
-    A score lies on `pieces`; an int, uint or double between `low` and `high`, both included (None: whatever the type
-    holds; a double without bounds may be NaN and infinite). `optional` values are wrapped in an optional that may be
-    empty; `null` ones may be null; `absent` are the parts of the path that may be missing, counted from 0.
+    A score lies on `pieces`; an int, uint or double between `low` and `high`, both included (None is the bound of the
+    type; a double without bounds may be NaN and infinite). `optional` values are wrapped in an optional that may be
+    empty; `null` ones may be null; `absent` are the indices of the path parts that may be missing.
     """
 
     kind: Kind
@@ -87,7 +87,7 @@ class Domain:
         return self.kind in ("bool", "enum")
 
     def cells(self, cuts: Iterable[Value]) -> list[Value]:
-        """One value of each cell, when the line is cut at `cuts` (numbers as Fractions, or texts), in order."""
+        """One value of each cell, for `cuts` that are Fractions or texts, in order."""
         values = [Optional(v) for v in self._values(cuts)] if self.optional else list(self._values(cuts))
         if self.optional:
             values.append(NONE)
@@ -105,8 +105,8 @@ class Domain:
             case "string":
                 return _texts({cut for cut in cuts if isinstance(cut, str)})
             case "texts":
-                known = list(self.members) or _texts({cut for cut in cuts if isinstance(cut, str)})
-                return _choices(known)
+                texts = list(self.members) or _texts({cut for cut in cuts if isinstance(cut, str)})
+                return _choices(texts)
             case "score":
                 return [Score(v.numerator, v.denominator) for v in _on_pieces(self.pieces, _numbers(cuts))]
             case "int" | "uint":
@@ -119,7 +119,7 @@ class Domain:
 
 
 def score(*, absent: bool = False, pieces: tuple[DomainPiece, ...] = UNIT) -> Domain:
-    """A score from 0 to 1, or what of it the pieces leave."""
+    """A score from 0 to 1, or only on the pieces."""
     return Domain("score", pieces=pieces, absent=_first(absent))
 
 
@@ -130,7 +130,7 @@ def whole(low: int | None = None, high: int | None = None, *, absent: bool = Fal
 
 
 def number(low: float | None = None, high: float | None = None, *, absent: bool = False) -> Domain:
-    """A double from `low` to `high`; without any bound also NaN and the infinities."""
+    """A double from `low` to `high`; without bounds also NaN and the infinities."""
     bounds = [None if bound is None else Fraction(bound) for bound in (low, high)]
     return Domain("double", low=bounds[0], high=bounds[1], absent=_first(absent))
 
@@ -151,7 +151,7 @@ def _first(absent: bool) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """The domains of a place: from the static `types` of its variables, and for some paths `known` more exactly."""
+    """The domains of variables: from their static `types`, or more exact ones in `known` for some paths."""
 
     types: Mapping[str, Type] = field(default_factory=dict)
     known: Mapping[Path, Domain] = field(default_factory=dict)
@@ -162,27 +162,27 @@ class Domains:
         return cls({}, {(name,): domain for name, domain in known.items()})
 
     def find(self, path: Path) -> Domain | None:
-        """The domain of what stands at a path; None when it is not a single value or nothing is known of it."""
+        """The domain of the value at a path; None if it isn't a scalar or its type is unknown."""
         if path in self.known:
             return self.known[path]
-        here: Type | None = self.types.get(path[0])
+        type_: Type | None = self.types.get(path[0])
         absent: set[int] = set()
         for part, name in enumerate(path[1:], start=1):
-            match here:
-                case RecordType() if name in here.fields:
-                    absent |= {part} if name in here.optional else set()
-                    here = here.fields[name]
+            match type_:
+                case RecordType() if name in type_.fields:
+                    absent |= {part} if name in type_.optional else set()
+                    type_ = type_.fields[name]
                 case MapType(key=key) if key == STRING:
                     absent.add(part)
-                    here = here.value
+                    type_ = type_.value
                 case _:
                     return None
-        domain = None if here is None else domain_of(here)
+        domain = None if type_ is None else domain_of(type_)
         return replace(domain, absent=frozenset(absent)) if domain is not None and absent else domain
 
 
 def domain_of(t: Type) -> Domain | None:
-    """The domain of a type; None for records, maps, most lists, `dyn` and moments."""
+    """The domain of a type; None for records, maps, most lists, `dyn` and timestamps."""
     match t:
         case EnumType(members=members):
             return Domain("enum", members=members)
@@ -192,7 +192,7 @@ def domain_of(t: Type) -> Domain | None:
         case WrapperType(of=inner):
             domain = domain_of(inner)
             return None if domain is None else replace(domain, null=True)
-        case ListType(element=EnumType(members=members)) if len(members) <= MOST_TEXTS:
+        case ListType(element=EnumType(members=members)) if len(members) <= MAX_TEXTS:
             return Domain("texts", members=members)
         case ListType(element=element) if element == STRING:
             return Domain("texts")
@@ -204,7 +204,7 @@ def domain_of(t: Type) -> Domain | None:
 
 
 def domain_of_parameter(parameter: Parameter) -> Domain:
-    """What a plan's parameter can be set to."""
+    """The domain of a plan's parameter."""
     low, high = (None if bound is None else Fraction(str(bound)) for bound in (parameter.minimum, parameter.maximum))
     match parameter.type:
         case "bool":
@@ -235,25 +235,25 @@ def _texts(constants: set[str]) -> list[str]:
 
 
 def _choices(texts: list[str]) -> list[list[str]]:
-    """The lists that hold each choice among the texts once, the empty one first."""
+    """A list for each subset of the texts, the empty one first."""
     return [[text for at, text in enumerate(texts) if number >> at & 1] for number in range(1 << len(texts))]
 
 
 def _on_pieces(pieces: tuple[DomainPiece, ...], cuts: list[Fraction]) -> list[Fraction]:
-    """A number of every place among the cuts that the pieces reach."""
-    found: set[Fraction] = set()
+    """A number of every cell of the pieces."""
+    numbers: set[Fraction] = set()
     for piece in pieces:
         if piece.low == piece.high:
-            found.add(piece.low)
+            numbers.add(piece.low)
             continue
         inside = [cut for cut in cuts if piece.low < cut < piece.high]
-        found.update(inside)
-        found.update(between(low, high) for low, high in pairwise([piece.low, *inside, piece.high]))
-    return sorted(found)
+        numbers.update(inside)
+        numbers.update(between(low, high) for low, high in pairwise([piece.low, *inside, piece.high]))
+    return sorted(numbers)
 
 
 def between(low: Fraction, high: Fraction) -> Fraction:
-    """A number strictly between two others with as few decimals as possible."""
+    """The number strictly between two others with the fewest decimals."""
     power = 1
     while True:
         power *= 10
@@ -264,39 +264,39 @@ def between(low: Fraction, high: Fraction) -> Fraction:
 
 
 def _integers(low: int, high: int, cuts: list[Fraction]) -> list[int]:
-    """An int of every place among the cuts, from `low` to `high`."""
-    found: set[int] = set()
-    edge = low
+    """An int of every cell from `low` to `high`."""
+    ints: set[int] = set()
+    start = low
     for cut in cuts:
         before, after = math.ceil(cut) - 1, math.floor(cut) + 1
-        if edge <= min(before, high):
-            found.add(_plain(edge, min(before, high)))
+        if start <= min(before, high):
+            ints.add(_nearest_to_zero(start, min(before, high)))
         if cut.denominator == 1 and low <= cut <= high:
-            found.add(int(cut))
-        edge = max(edge, after)
-    if edge <= high:
-        found.add(_plain(edge, high))
-    return sorted(found)
+            ints.add(int(cut))
+        start = max(start, after)
+    if start <= high:
+        ints.add(_nearest_to_zero(start, high))
+    return sorted(ints)
 
 
 def wholes_at(value: float) -> tuple[int, int]:
-    """The least and the greatest int that count as `value` or more, and as `value` or less, beside a double: an int
-    counts as its nearest double. For what no int counts as, the first is the greater one."""
+    """The least int that compares as `value` or more, and the greatest that compares as `value` or less: an int is
+    compared as its nearest double. If no int compares as equal, the first is greater than the second."""
     low, high = math.ceil(value), math.floor(value)
-    if not _WHOLE_FROM <= abs(value) <= UINT_MAX:
+    if not _DOUBLES_SPARSE_FROM <= abs(value) <= UINT_MAX:
         return low, high
     before, after = (Fraction(math.nextafter(value, to)) for to in (-math.inf, math.inf))
     low, high = math.ceil((low + before) / 2), math.floor((high + after) / 2)
     return low + (float(low) != value), high - (float(high) != value)
 
 
-def _plain(low: int, high: int) -> int:
+def _nearest_to_zero(low: int, high: int) -> int:
     """The int nearest to 0 from `low` to `high`."""
     return min(max(0, low), high)
 
 
 def _doubles(low: Fraction | None, high: Fraction | None, cuts: list[Fraction]) -> Iterator[float]:
-    """A double of every place among the cuts; NaN and the infinities when there are no bounds."""
+    """Yield a double of every cell; without bounds also NaN and the infinities."""
     largest = Fraction(math.nextafter(math.inf, 0))
     least = max(-largest, low) if low is not None else -largest
     most = min(largest, high) if high is not None else largest
@@ -304,8 +304,8 @@ def _doubles(low: Fraction | None, high: Fraction | None, cuts: list[Fraction]) 
         yield -math.inf
     edges = list(dict.fromkeys((least, *(cut for cut in cuts if least < cut < most), most)))
     for at, edge in enumerate(edges):
-        if at and (between_them := _double_between(edges[at - 1], edge)) is not None:
-            yield between_them
+        if at and (inner := _double_between(edges[at - 1], edge)) is not None:
+            yield inner
         if Fraction(float(edge)) == edge:
             yield float(edge)
     if high is None:
@@ -315,7 +315,7 @@ def _doubles(low: Fraction | None, high: Fraction | None, cuts: list[Fraction]) 
 
 
 def _double_between(low: Fraction, high: Fraction) -> float | None:
-    """A double strictly between two numbers, 0 or one of few digits where that is possible."""
+    """A double strictly between two numbers, 0 or one with few digits if possible; None if there is none."""
     if low < 0 < high:
         return 0.0
     for value in (float(between(low, high)) if high - low > Fraction(1, 10**17) else float(low), _after(low)):

@@ -1,4 +1,4 @@
-"""What proofs find wrong with the gates and dimensions of a scorecard, each at its place."""
+"""The findings of proofs about the gates and dimensions of a scorecard."""
 
 from __future__ import annotations
 
@@ -56,11 +56,12 @@ PAGES: Final[dict[str, str]] = {
     Instead: write the key, with one of the vocabulary's words.
     """,
 }
-SELECTING: Final = {"primary_bucket": "buckets", "severity": "severities"}  # keys, and the words that they may hold
+# The keys by which gates and dimensions select checks, and the vocabulary lists of their values.
+SELECTING: Final = {"primary_bucket": "buckets", "severity": "severities"}
 
 
 def scorecard_findings(card: ScorecardDocument) -> list[Diagnostic]:
-    """What is wrong with a scorecard over verdicts, without its project, beyond its structure."""
+    """The findings about a valid scorecard over verdicts, without its project."""
     _, found = read_scorecard(card.node)
     if found:
         return found
@@ -71,18 +72,18 @@ def scorecard_findings(card: ScorecardDocument) -> list[Diagnostic]:
 
 
 def gate_findings(document: ScorecardDocument, proofs: Iterable[GateProof]) -> Iterator[Diagnostic]:
-    """The gates that some FAIL does not stop or some UNCLEAR passes, by the proofs about them (`prove_gates`)."""
+    """Yield the gates that some FAIL does not stop or some UNCLEAR passes, from their proofs (`prove_gates`)."""
     for gate, proof in zip(document.gates, proofs, strict=True):
-        found = _stops(gate, proof.stops) or _stays_open(gate, proof.stays_open)
-        if found is not None:
-            yield found
+        finding = _stops(gate, proof.stops) or _stays_open(gate, proof.stays_open)
+        if finding is not None:
+            yield finding
 
 
 def empty_parts(
     document: ScorecardDocument, plan: ScorecardPlan, *, but_of_scoring: bool = False
 ) -> Iterator[Diagnostic]:
-    """The gates and dimensions that can hold no check that `plan` knows, but not those that read the scoring file where
-    `but_of_scoring` says so: they are told of there."""
+    """Yield the gates and dimensions that can select no check of `plan`. With `but_of_scoring`, those that read the
+    scoring file are left out, since they are reported there."""
     conditions = {("gates", gate.name): gate.of for gate in document.gates}
     conditions |= {("dimensions", rate.name): rate.of for rate in document.dimensions}
     for (kind, name), held in held_by_parts(plan, document.vocabulary):
@@ -95,16 +96,16 @@ def empty_parts(
 def unseen_checks(
     document: ScorecardDocument, plan: ScorecardPlan, checks: Iterable[CheckDocument]
 ) -> Iterator[Diagnostic]:
-    """The checks that leave out a key, and that a gate or every dimension can't hold for that reason alone."""
-    leaving_out = [
+    """Yield the checks that a gate or every dimension can't select only because the check lacks a key."""
+    incomplete = [
         (check, absent)
         for check in checks
         if (absent := [key for key in SELECTING if key not in check.node]) and check.id in plan.checks
     ]
-    if not leaving_out:
+    if not incomplete:
         return
     held = dict(held_by_parts(plan, document.vocabulary))
-    for check, absent in leaving_out:
+    for check, absent in incomplete:
         could = _could_hold(document, plan, check, absent)
         gates = [name for kind, name in could if kind == "gates" and check.id not in held[kind, name]]
         rated = any(check.id in ids for (kind, _), ids in held.items() if kind == "dimensions")
@@ -121,23 +122,23 @@ def unseen_checks(
 def _could_hold(
     document: ScorecardDocument, plan: ScorecardPlan, check: CheckDocument, absent: list[str]
 ) -> list[tuple[str, str]]:
-    """The gates and dimensions that could hold the check if it had words for the absent keys."""
-    words = [document.vocabulary.words(SELECTING[key]) for key in absent]
-    found: dict[tuple[str, str], None] = {}
-    for each in product(*words):
+    """The gates and dimensions that could select the check if it had values for the absent keys."""
+    values = [document.vocabulary.words(SELECTING[key]) for key in absent]
+    parts: dict[tuple[str, str], None] = {}
+    for each in product(*values):
         facts = {**plan.checks[check.id], **dict(zip(absent, each, strict=True))}
         held = held_by_parts(replace(plan, checks={check.id: facts}), document.vocabulary)
-        found |= dict.fromkeys(part for part, ids in held if ids)
-    return list(found)
+        parts |= dict.fromkeys(part for part, ids in held if ids)
+    return list(parts)
 
 
 def checks_that_never_apply(checks: Iterable[CheckDocument]) -> Iterator[Diagnostic]:
-    """Those of some gate checks whose `when` holds for no scenario."""
+    """Yield the gate checks whose `when` holds for no scenario."""
     conditions = [(each, each.when) for each in checks if each.when is not None and not each.is_universal]
     for check, when in conditions:
         environment = scenario_environment(check.vocabulary)
         built = build_in(when, environment, [], BOOL)
-        holds = TRUE | ERROR  # where it can't be decided, the check applies
+        holds = TRUE | ERROR  # if it is undecided, the check applies
         if built is not None and isinstance(never(built.program, Domains(environment.variables), holds), Proved):
             yield error(when, f"the gate check `{check.id}` applies to no scenario", code="gate-check-never-applies")
 
@@ -173,12 +174,12 @@ def _stays_open(gate: GateDocument, claim: GateClaim) -> Diagnostic | None:
 
 
 def _named(claim: GateClaim) -> str:
-    """The check that the claim is refuted for, and how many others there are; nothing where no check is known."""
+    """The check that the claim is refuted for, and the number of others; empty without a project."""
     others = f" (and {claim.others} more)" if claim.others else ""
     return f"`{claim.check}`{others}" if claim.check != ANY_CHECK else ""
 
 
 def _instance(claim: GateClaim) -> str:
-    """The verdict that shows it, as far as it matters."""
+    """The relevant fields of the witness, as a phrase."""
     witness = claim.result.witness if isinstance(claim.result, Refuted) else None
     return f", for instance with {witness}" if witness is not None and witness.values else ""

@@ -1,8 +1,8 @@
-"""Proofs about gates: which checks a gate holds, that a FAIL of each of them stops it, and that no UNCLEAR passes it.
+"""Proofs about gates: which checks a gate selects, that a FAIL of each of them stops it, and that no UNCLEAR passes it.
 
-Every check is a case of its own: its facts (bucket, severity, tags, its own fields) are constants, what else a verdict
-holds may be anything, and so may the parameters. A gate holds a check when `of` can hold for any verdict of it.
-Verdicts that may differ are told apart by their root: `v` is the verdict in question, `other` any one of its check.
+Every check is a separate case: its facts (bucket, severity, tags, its own fields) are constants, the other fields of a
+verdict and the parameters are variables. A gate selects a check if `of` can hold for any verdict of it. Verdicts that
+may differ have different roots: `v` is the verdict in question, `other` any verdict of its check.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scorecard import GatePlan, ScorecardPlan
 from rulewright_runtime.values import Value
 
-# What a verdict says apart from whose it is.
-SAID: Final = frozenset(
+# The fields of a verdict that don't identify its check.
+RESULT_FIELDS: Final = frozenset(
     {
         "eligible", "verdict", "confidence", "evidence", "scorer_version", "prompt_hash", "rationale_code",
         "adjudication_required", "extra",
     }
 )  # fmt: skip
 OTHER: Final = "other"
-HOLDS: Final = TRUE | ERROR  # a condition that can't be decided guards
-ANY_CHECK: Final = ""  # stands for every check that could be, where no project says which there are
+HOLDS: Final = TRUE | ERROR  # an undecided condition of a gate counts as true
+ANY_CHECK: Final = ""  # any possible check, for a scorecard without a project
 
 
 @dataclass(frozen=True, slots=True)
 class GateClaim:
-    """What was found out about one claim: for which check it is refuted or unknown, first of all, and for how many.
+    """The result for one claim: the first check for which it is refuted or unknown, and the number of `others`.
 
-    `of_is_to_blame` says that `of` loses the check under the very verdict, not that another condition fails.
+    `of_is_to_blame` is set if `of` doesn't select the check with this verdict; else another condition fails.
     """
 
     result: Result
@@ -54,7 +54,7 @@ class GateClaim:
 
 @dataclass(frozen=True, slots=True)
 class GateProof:
-    """A gate, the checks it can hold, and whether each of them can stop it and none passes it undecided."""
+    """A gate, the checks it can select, and the claims that each can stop it and that none passes it undecided."""
 
     gate: GatePlan
     holds: tuple[str, ...]
@@ -65,17 +65,17 @@ class GateProof:
 def prove_gates(
     plan: ScorecardPlan, vocabulary: Vocabulary | None = None, *, solver: bool = False
 ) -> Iterator[GateProof]:
-    """The proofs about every gate of a lowered scorecard, for the checks that its plan knows.
+    """Yield the proofs about every gate of a lowered scorecard, for the checks in its plan.
 
-    Of a gate that can hold none of them, as of a scorecard without a project, it is asked whether any FAIL of any check
-    could stop it, and any UNCLEAR keep it open.
+    For a gate that can select none of them, as in a scorecard without a project, the claims are that some FAIL of some
+    check can stop it, and that some UNCLEAR can keep it open.
     """
     cases = _GateCases(plan, vocabulary or invisiblebench(), solver)
     for gate in plan.gates:
         holds = tuple([check for check in cases.checks if cases.can_hold(gate.of, check)])
-        of_fail, stops = _Asked((gate.of,), "FAIL"), _Asked((gate.stops,), "FAIL")
-        of_open, of_none = _Asked((gate.of,), "UNCLEAR"), _Asked((gate.of,), NO_RECORD)
-        not_passed = _Asked((gate.stops, gate.undecided), "UNCLEAR")
+        of_fail, stops = _AnyHolds((gate.of,), "FAIL"), _AnyHolds((gate.stops,), "FAIL")
+        of_open, of_none = _AnyHolds((gate.of,), "UNCLEAR"), _AnyHolds((gate.of,), NO_RECORD)
+        not_passed = _AnyHolds((gate.stops, gate.undecided), "UNCLEAR")
         if holds:
             claims = cases.claim(holds, [of_fail, stops]), cases.claim(holds, [of_open, of_none, not_passed])
         else:
@@ -86,8 +86,8 @@ def prove_gates(
 def held_by_parts(
     plan: ScorecardPlan, vocabulary: Vocabulary | None = None
 ) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
-    """The gates and dimensions (`gates` or `dimensions`, and the name), each with the checks of the plan that it can
-    hold where nobody sets a parameter."""
+    """Yield the gates and dimensions (`gates` or `dimensions`, and the name), each with the checks of the plan that it
+    can select under the default parameters."""
     cases = _GateCases(
         plan, vocabulary or invisiblebench(), solver=False, settings=parameter_values(plan.parameters, {})
     )
@@ -98,8 +98,8 @@ def held_by_parts(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """Conditions of which one has to hold for an eligible verdict of this name."""
+class _AnyHolds:
+    """The claim that one of the conditions holds for an eligible verdict of this name."""
 
     conditions: tuple[Program, ...]
     verdict: str
@@ -107,14 +107,14 @@ class _Asked:
 
 @dataclass(slots=True)
 class _GateCases:
-    """Asks one question about every check; checks that look the same to the conditions are asked about once."""
+    """Decides claims for every check; results are cached for checks that the conditions can't distinguish."""
 
     plan: ScorecardPlan
     vocabulary: Vocabulary
     solver: bool
-    settings: Mapping[str, Value] = field(default_factory=dict)  # parameters that have one value
+    settings: Mapping[str, Value] = field(default_factory=dict)  # fixed values of parameters
     domains: Domains = field(init=False)
-    known: dict[Value, Counterexample | Unknown | None] = field(default_factory=dict)
+    cache: dict[Value, Counterexample | Unknown | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         verdict: Type = as_recorded(verdict_type(self.vocabulary))
@@ -127,47 +127,47 @@ class _GateCases:
         return tuple(self.plan.checks)
 
     def can_hold(self, of: Program, check: str) -> bool:
-        """Whether the condition can hold for a verdict of the check; so it is where that can't be told."""
+        """Whether the condition can hold for a verdict of the check; True also if it can't be decided."""
         return self.find([self.about(of, check, OTHER)], [(0, HOLDS)]) is not None
 
-    def claim(self, holds: Sequence[str], asked: Sequence[_Asked]) -> GateClaim:
-        """Whether what is asked holds for every check that the first condition can hold."""
-        of = asked[0].conditions[0]
-        found = [(check, *refuted) for check in holds if (refuted := self.refuted(of, check, asked)) is not None]
-        if not found:
+    def claim(self, holds: Sequence[str], claims: Sequence[_AnyHolds]) -> GateClaim:
+        """The result of the claims for all the given checks."""
+        of = claims[0].conditions[0]
+        failures = [(check, *refuted) for check in holds if (refuted := self.refuted(of, check, claims)) is not None]
+        if not failures:
             return GateClaim(Proved())
-        check, result, to_blame = next((each for each in found if isinstance(each[1], Refuted)), found[0])
-        return GateClaim(result, check, len(found) - 1, to_blame)
+        check, result, to_blame = next((each for each in failures if isinstance(each[1], Refuted)), failures[0])
+        return GateClaim(result, check, len(failures) - 1, to_blame)
 
-    def could(self, of: _Asked, asked: _Asked) -> GateClaim:
-        """Whether one of the conditions can hold for some verdict of some check that belongs to the gate."""
-        held = self.about(of.conditions[0], ANY_CHECK, "v", of.verdict)
-        if self.find([held], [(0, HOLDS)]) is None:
+    def could(self, of: _AnyHolds, claim: _AnyHolds) -> GateClaim:
+        """Whether one of the conditions can hold for some verdict of some check that the gate selects."""
+        selected = self.about(of.conditions[0], ANY_CHECK, "v", of.verdict)
+        if self.find([selected], [(0, HOLDS)]) is None:
             return GateClaim(Refuted(), of_is_to_blame=True)
-        parts = [self.about(part, ANY_CHECK, "v", asked.verdict) for part in asked.conditions]
-        possible = any(self.find([held, part], [(0, HOLDS), (1, HOLDS)]) is not None for part in parts)
+        parts = [self.about(part, ANY_CHECK, "v", claim.verdict) for part in claim.conditions]
+        possible = any(self.find([selected, part], [(0, HOLDS), (1, HOLDS)]) is not None for part in parts)
         return GateClaim(Proved() if possible else Refuted())
 
-    def refuted(self, of: Program, check: str, asked: Sequence[_Asked]) -> tuple[Result, bool] | None:
+    def refuted(self, of: Program, check: str, claims: Sequence[_AnyHolds]) -> tuple[Result, bool] | None:
         unknown: tuple[Result, bool] | None = None
-        for each in asked:
-            held = self.about(of, check, OTHER)
-            programs = [held, *(self.about(part, check, "v", each.verdict) for part in each.conditions)]
+        for each in claims:
+            selected = self.about(of, check, OTHER)
+            programs = [selected, *(self.about(part, check, "v", each.verdict) for part in each.conditions)]
             match self.find(programs, [(0, HOLDS), *((at, FALSE) for at in range(1, len(programs)))]):
                 case Counterexample() as witness:
                     return Refuted(_of_this_verdict(witness)), each.conditions == (of,)
-                case Unknown() as found:
-                    unknown = unknown or (found, each.conditions == (of,))
+                case Unknown() as undecided:
+                    unknown = unknown or (undecided, each.conditions == (of,))
         return unknown
 
     def find(self, programs: list[Program], goal: Goal) -> Counterexample | Unknown | None:
         key = tuple([shape(program) for program in programs]), tuple(goal)
-        if key not in self.known:
-            self.known[key] = Search(programs, self.domains, self.solver).find(goal)
-        return self.known[key]
+        if key not in self.cache:
+            self.cache[key] = Search(programs, self.domains, self.solver).find(goal)
+        return self.cache[key]
 
     def about(self, condition: Program, check: str, root: str, verdict: str | None = None) -> Program:
-        """The condition for a verdict of the check, read from `root`; for an eligible one where its name is given."""
+        """The condition for a verdict of the check, read from `root`; for an eligible one if `verdict` is its name."""
         values: dict[Path, Value] = {}
         if check != ANY_CHECK:
             facts = self.plan.checks[check]
@@ -182,18 +182,20 @@ class _GateCases:
 
 
 def _read_from(program: Program, root: str) -> Program:
-    """The program that reads what a verdict says from another root; whose verdict it is stays with `v`."""
+    """The program that reads the result fields of a verdict from another root; its other fields are read from `v`."""
     if root == "v":
         return program
     paths = [path_at(program, at) if node.args else None for at, node in enumerate(program.nodes)]
-    said = [at for at, path in enumerate(paths) if path and len(path) == 2 and path[0] == "v" and path[1] in SAID]
-    roots = {program.nodes[at].args[0] for at in said}
+    reads = [
+        at for at, path in enumerate(paths) if path and len(path) == 2 and path[0] == "v" and path[1] in RESULT_FIELDS
+    ]
+    roots = {program.nodes[at].args[0] for at in reads}
     nodes = [Node("name", (), [[root, []]], node.at) if at in roots else node for at, node in enumerate(program.nodes)]
     return Program(tuple(nodes), program.source, program.strict)
 
 
 def _of_this_verdict(witness: Counterexample) -> Counterexample:
-    """The witness without what it says of any other verdict."""
+    """The witness without the values of other verdicts."""
     return Counterexample(
         tuple([pair for pair in witness.values if not pair[0].startswith(f"{OTHER}.")]), witness.bindings
     )

@@ -1,7 +1,7 @@
-"""Transitions of a state machine that are never made, because earlier ones are made whenever they could be.
+"""Transitions of a state machine that are never taken, because earlier ones are taken whenever they are possible.
 
-A turn makes each transition at most once, and the first in the file that is possible. So an earlier transition hides a
-later one of the same state and cue only where nothing leads back to that state within the turn.
+A turn takes each transition at most once, and always the first possible one in the file. So an earlier transition hides
+a later one of the same state and cue only if no other transition leads back to that state within the turn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rulewright.proving.search import Search
 
 
 def hidden_transitions(machine: StateMachineDocument) -> Iterator[tuple[TransitionDocument, list[TransitionDocument]]]:
-    """The transitions that are never made, each with those that hide it from every state that it leaves."""
+    """Yield the transitions that are never taken, each with those that hide it in every state that it leaves."""
     for number, later in enumerate(machine.transitions):
         hiding: dict[int, TransitionDocument] = {}
         for state in later.before:
@@ -36,7 +36,7 @@ def hidden_transitions(machine: StateMachineDocument) -> Iterator[tuple[Transiti
 def _comes_first(
     machine: StateMachineDocument, earlier: TransitionDocument, later: TransitionDocument, state: str
 ) -> bool:
-    """Whether the earlier transition leaves the state on the same cue, for as long as the turn lasts."""
+    """Whether the earlier transition leaves the state on the same cue, for the rest of the turn."""
     return (
         state in earlier.before
         and earlier.cue == later.cue
@@ -45,27 +45,29 @@ def _comes_first(
     )
 
 
-def _reached_in_turn(machine: StateMachineDocument, made: TransitionDocument) -> set[str]:
-    """The states to which a transition may lead in the turn that makes it."""
-    role = _role(machine.cues[made.cue])
+def _reached_in_turn(machine: StateMachineDocument, taken: TransitionDocument) -> set[str]:
+    """The states that may be reached after a transition in the same turn."""
+    role = _role(machine.cues[taken.cue])
     roles = {name: _role(cue) for name, cue in machine.cues.items()}
-    beside = [each for each in machine.transitions if role == "both" or roles.get(each.cue, "both") in (role, "both")]
-    found, pending = {made.to}, [made.to]
+    candidates = [
+        each for each in machine.transitions if role == "both" or roles.get(each.cue, "both") in (role, "both")
+    ]
+    reached, pending = {taken.to}, [taken.to]
     while pending:
-        here = pending.pop()
-        new = {each.to for each in beside if here in each.before} - found
-        found |= new
+        state = pending.pop()
+        new = {each.to for each in candidates if state in each.before} - reached
+        reached |= new
         pending += new
-    return found
+    return reached
 
 
 def _role(cue: Cue) -> str:
-    """Whose turns a cue is looked for in; a lexicon's role is not known here."""
+    """The role whose turns a cue is searched in; `both` for a lexicon, whose role is not known here."""
     return "both" if cue.lexicon is not None else cue.role or "assistant"
 
 
 def _is_covered(later: TransitionDocument, earlier: Sequence[TransitionDocument]) -> bool:
-    """Whether one of the earlier conditions is met wherever the later one is; what can't be decided is not met."""
+    """Whether one of the earlier conditions holds whenever the later one does; an undecided one doesn't hold."""
     try:
         programs = [
             all_of(()) if each.when is None else build(str(each.when.value), FACTS, expect=BOOL).program
@@ -74,6 +76,6 @@ def _is_covered(later: TransitionDocument, earlier: Sequence[TransitionDocument]
     except ExpressionError:
         return False
     search = Search(programs, Domains(FACTS.variables), solver=False)
-    possible = search.find([(len(earlier), TRUE)]) is not None  # else that is told of its condition
+    possible = search.find([(len(earlier), TRUE)]) is not None  # else its condition is reported
     goal = [*((at, FALSE | ERROR) for at in range(len(earlier))), (len(earlier), TRUE)]
     return possible and search.find(goal) is None

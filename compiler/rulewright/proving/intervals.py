@@ -1,8 +1,8 @@
-"""Exact splitting: conditions over cells of their variables, divided until every question has one answer.
+"""Exact splitting: the cells of variables are divided into boxes on which every condition has one result.
 
-A box is a set of cells for each variable, written as bits. What an atom can be on a box is read from three sets of
-cells, those where it is true, false and undecided, that the evaluator itself filled in. Where a box leaves a question
-open, it is split at an atom that matters; at single cells nothing is open, so the splitting ends.
+A box is a set of cells for each variable, as a bit mask. The possible results of an atom on a box come from three sets
+of cells, those where it is true, false and undecided, which are computed with the evaluator. A box on which a condition
+has several results is split at a relevant atom; single cells have one result, so the splitting ends.
 """
 
 from __future__ import annotations
@@ -30,47 +30,47 @@ from rulewright.proving.atoms import (
     bits_of,
 )
 from rulewright.proving.domains import Domain, Domains, Path
-from rulewright.proving.sums import NumberRange, Octagon, Terms, bounds_of, place_of, places, places_of_wholes, total
+from rulewright.proving.sums import NumberRange, Octagon, Terms, bounds_of, cell_of, cells_with_ints, divide, total
 from rulewright.proving.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score, exact_pair
 
 Box: TypeAlias = tuple[int, ...]
-# What is looked for: conditions by number, each with what it may be (TRUE, FALSE and ERROR as bits).
+# Conditions by number, each with the results it may have (TRUE, FALSE and ERROR as bits).
 Goal: TypeAlias = "Sequence[tuple[int, int]]"
-MOST_BOXES: Final = 50_000
+MAX_BOXES: Final = 50_000
 _LARGEST_TABLE: Final = 64
 
 
-class TooMany(Exception):  # noqa: N818  it is a way out, no mistake
-    """The conditions fall into more boxes than anybody wants to wait for."""
+class TooMany(Exception):  # noqa: N818  control flow, not an error
+    """The conditions need more than MAX_BOXES boxes."""
 
 
-def _joined(left: int, right: int, decisive: int) -> int:
-    """What `and` (FALSE decides) or `or` (TRUE decides) can be, given what its two operands can be."""
-    found = 0
+def _combine(left: int, right: int, decisive: int) -> int:
+    """The possible results of `and` (FALSE decides) or `or` (TRUE decides), from those of its two operands."""
+    bits = 0
     for one in (TRUE, FALSE, ERROR):
         for two in (TRUE, FALSE, ERROR):
             if left & one and right & two:
-                found |= decisive if decisive in (one, two) else ERROR if ERROR in (one, two) else one
-    return found
+                bits |= decisive if decisive in (one, two) else ERROR if ERROR in (one, two) else one
+    return bits
 
 
-_AND: Final = [[_joined(a, b, FALSE) for b in range(8)] for a in range(8)]
-_OR: Final = [[_joined(a, b, TRUE) for b in range(8)] for a in range(8)]
+_AND: Final = [[_combine(a, b, FALSE) for b in range(8)] for a in range(8)]
+_OR: Final = [[_combine(a, b, TRUE) for b in range(8)] for a in range(8)]
 _NOT: Final = [(a & ERROR) | (FALSE if a & TRUE else 0) | (TRUE if a & FALSE else 0) for a in range(8)]
 
 
 def _same(left: int, right: int) -> int:
-    found = ERROR if (left | right) & ERROR else 0
-    found |= TRUE if (left & right) & (TRUE | FALSE) else 0
-    return found | (FALSE if (left & TRUE and right & FALSE) or (left & FALSE and right & TRUE) else 0)
+    bits = ERROR if (left | right) & ERROR else 0
+    bits |= TRUE if (left & right) & (TRUE | FALSE) else 0
+    return bits | (FALSE if (left & TRUE and right & FALSE) or (left & FALSE and right & TRUE) else 0)
 
 
 @dataclass(slots=True)
 class _Facts:
-    """An atom of one variable: where that stands in a box, and the cells where the atom is true, false, undecided."""
+    """An atom of one variable: its index in a box, and the cells where the atom is true, false or undecided."""
 
     at: int
     true: int
@@ -88,27 +88,27 @@ class _Facts:
 
 @dataclass(slots=True)
 class _Joint:
-    """An atom of several variables whose cells are single values."""
+    """An atom of several variables whose cells are single values; results are cached by the cells' indices."""
 
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     decide: Callable[[tuple[int, ...]], int]
-    known: dict[tuple[int, ...], int]
+    cache: dict[tuple[int, ...], int]
 
     def on(self, box: Box) -> int:
-        cells = [[bit for bit in range(box[at].bit_length()) if box[at] >> bit & 1] for at in self.places]
+        cells = [[bit for bit in range(box[at].bit_length()) if box[at] >> bit & 1] for at in self.indices]
         if reduce(lambda size, each: size * len(each), cells, 1) > _LARGEST_TABLE:
             return ANYTHING
         found = 0
         for key in product(*cells):
-            if key not in self.known:
-                self.known[key] = self.decide(key)
-            found |= self.known[key]
+            if key not in self.cache:
+                self.cache[key] = self.decide(key)
+            found |= self.cache[key]
             if found == ANYTHING:
                 break
         return found
 
     def split(self, box: Box) -> list[Box]:
-        at = max(self.places, key=lambda place: box[place].bit_count())
+        at = max(self.indices, key=lambda index: box[index].bit_count())
         first = box[at] & -box[at]
         return [_with(box, at, first), _with(box, at, box[at] & ~first)]
 
@@ -118,10 +118,10 @@ def _with(box: Box, at: int, cells: int) -> Box:
 
 
 class Space:
-    """Conditions over the same variables, ready to be asked about boxes."""
+    """Conditions over the same variables, with their possible results on boxes."""
 
     def __init__(self, programs: Sequence[Program], domains: Domains) -> None:
-        """Find the atoms of all conditions, cut every variable, and decide every atom on every cell."""
+        """Find the atoms of all conditions, divide every variable into cells, and evaluate every atom on every cell."""
         atoms = Atoms(domains)
         self.formulas: list[Formula] = [atoms.formula(program) for program in programs]
         self.atoms = atoms.atoms
@@ -129,13 +129,13 @@ class Space:
         self.kinds: list[Domain] = [atoms.found[path] for path in self.paths]
         self.cuts: list[set[object]] = [atoms.cuts.get(path, set()) for path in self.paths]
         self.cells: list[list[object]] = [kind.cells(cuts) for kind, cuts in zip(self.kinds, self.cuts, strict=True)]
-        self.opaque: dict[int, Atom] = {}  # by the place in a box of the variable that stands for it
-        self._orders: dict[tuple[Path, Path], int] = {}  # the place of what relates two numbers
-        self.sums: dict[Terms, int] = {}  # the place of every sum that is compared
-        self.spans: dict[Terms, list[NumberRange]] = {}  # and its cells
+        self.opaque: dict[int, Atom] = {}  # by the index in a box of the variable that replaces the atom
+        self._orders: dict[tuple[Path, Path], int] = {}  # the index of the relation of two numbers
+        self.sums: dict[Terms, int] = {}  # the index of every compared sum
+        self.spans: dict[Terms, list[NumberRange]] = {}  # the cells of every compared sum
         self._summed = {path: bounds for path, each in atoms.summed.items() if (bounds := bounds_of(each))}
         self._whole = frozenset(path for path, each in atoms.summed.items() if each.kind == "int")
-        self._summed_places = [at for at, path in enumerate(self.paths) if path in self._summed]
+        self._summed_indices = [at for at, path in enumerate(self.paths) if path in self._summed]
         self._possible: dict[Box, bool] = {}
         self._facts: list[_Facts | _Joint] = [self._study(atom) for atom in self.atoms]
         self.everything: Box = tuple((1 << len(cells)) - 1 for cells in self.cells)
@@ -155,21 +155,21 @@ class Space:
             self.opaque[len(self.cells) - 1] = atom
             return _Facts(len(self.cells) - 1, 1, 2, 4)
         evaluate = prepare(atom.program)
-        places = tuple([self.paths.index(path) for path in atom.reads])
-        if len(places) == 1:
-            bits = [self._decide(evaluate, places, (number,)) for number in range(len(self.cells[places[0]]))]
-            sets = [sum(1 << n for n, b in enumerate(bits) if b == wanted) for wanted in (TRUE, FALSE, ERROR)]
-            return _Facts(places[0], *sets)
-        return _Joint(places, lambda key: self._decide(evaluate, places, key), {})
+        indices = tuple([self.paths.index(path) for path in atom.reads])
+        if len(indices) == 1:
+            bits = [self._decide(evaluate, indices, (number,)) for number in range(len(self.cells[indices[0]]))]
+            sets = [sum(1 << n for n, b in enumerate(bits) if b == result) for result in (TRUE, FALSE, ERROR)]
+            return _Facts(indices[0], *sets)
+        return _Joint(indices, lambda key: self._decide(evaluate, indices, key), {})
 
     def _study_sum(self, compared: Compared) -> _Facts:
         terms, cut, holds = compared
         if terms not in self.sums:
             cuts = [each.compared.cut for each in self.atoms if each.compared and each.compared.terms == terms]
             self.sums[terms] = len(self.cells)
-            spans = places(total(terms, self._summed), cuts)
+            spans = divide(total(terms, self._summed), cuts)
             all_whole = all(path in self._whole for path, _ in terms)
-            self.spans[terms] = places_of_wholes(terms, spans) if all_whole else spans
+            self.spans[terms] = cells_with_ints(terms, spans) if all_whole else spans
             self.cells.append([*self.spans[terms]])
         at, true = self.sums[terms], 0
         for number, span in enumerate(self.spans[terms]):
@@ -178,13 +178,13 @@ class Space:
         return _Facts(at, true, (1 << len(self.cells[at])) - 1 & ~true, 0)
 
     def _octagon(self, box: Box) -> Octagon:
-        """What the box says of the variables of sums and of the sums, held together."""
+        """The octagon of the sums and their variables in a box."""
         variables = dict(self._summed)
-        for at in self._summed_places:
+        for at in self._summed_indices:
             path, cuts = self.paths[at], [cut for cut in self.cuts[at] if isinstance(cut, Fraction)]
             chosen = [cell for number, cell in enumerate(self.cells[at]) if box[at] >> number & 1]
             numbers = [Fraction(*exact_pair(cell)) for cell in chosen if isinstance(cell, int | Score)]
-            spans = [place_of(number, variables[path], cuts) for number in numbers]
+            spans = [cell_of(number, variables[path], cuts) for number in numbers]
             variables[path] = reduce(NumberRange.joins, spans)
         sums = {
             terms: reduce(
@@ -195,37 +195,37 @@ class Space:
         return Octagon(variables, sums)
 
     def possible(self, box: Box) -> bool:
-        """Whether the variables and sums of a box go together, as far as that can be told."""
+        """Whether the sums and variables of a box may be consistent; False is exact."""
         if not self.sums:
             return True
-        key = tuple([box[at] for at in (*self.sums.values(), *self._summed_places)])
+        key = tuple([box[at] for at in (*self.sums.values(), *self._summed_indices)])
         if key not in self._possible:
             self._possible[key] = self._octagon(box).is_possible()
         return self._possible[key]
 
     def runs(self, box: Box) -> list[Box]:
-        """The box divided where a sum that it confines, or a variable of one, has a gap: what lies in it is between the
-        ends and yet not in the box."""
+        """The box divided at the first gap in the cells of a constrained sum or of its variables, since an interval
+        would include the gap; [box] without gaps."""
         if all(box[at] == self.everything[at] for at in self.sums.values()):
             return [box]
-        for at in (*self.sums.values(), *self._summed_places):
+        for at in (*self.sums.values(), *self._summed_indices):
             lowest = box[at] & -box[at]
-            run = box[at] & ~(box[at] + lowest)  # the neighbours from the lowest on
+            run = box[at] & ~(box[at] + lowest)  # the consecutive cells from the lowest
             if run != box[at]:
                 return [_with(box, at, run), _with(box, at, box[at] & ~run)]
         return [box]
 
-    def _decide(self, evaluate: Evaluator, places: tuple[int, ...], numbers: tuple[int, ...]) -> int:
-        chosen = {self.paths[at]: self.cells[at][number] for at, number in zip(places, numbers, strict=True)}
+    def _decide(self, evaluate: Evaluator, indices: tuple[int, ...], numbers: tuple[int, ...]) -> int:
+        chosen = {self.paths[at]: self.cells[at][number] for at, number in zip(indices, numbers, strict=True)}
         bindings = bindings_of(chosen)
-        return ERROR if bindings is None else bits_of(evaluate, bindings)  # None: no input is like that
+        return ERROR if bindings is None else bits_of(evaluate, bindings)  # None: no input has these values
 
     def ask(self, number: int, box: Box) -> tuple[int, int | None]:
-        """What a condition can be on a box, and the atom to split at when that is not settled."""
+        """The possible results of a condition on a box, and the atom to split at if there are several."""
         return self._ask(self.formulas[number], box)
 
     def _ask(self, formula: Formula, box: Box) -> tuple[int, int | None]:
-        """What a formula can be on a box, and the atom to split at when that is not settled."""
+        """The possible results of a formula on a box, and the atom to split at if there are several."""
         kind, body = formula
         if kind == "atom":
             bits = self._facts[body].on(box)
@@ -240,34 +240,34 @@ class Space:
         if kind == "same":
             (left, one), (right, two) = self._ask(body[0], box), self._ask(body[1], box)
             return _same(left, right), two if one is None else one
-        table, decisive, found = (_AND, FALSE, TRUE) if kind == "and" else (_OR, TRUE, FALSE)
-        open_at: int | None = None
+        table, decisive, result = (_AND, FALSE, TRUE) if kind == "and" else (_OR, TRUE, FALSE)
+        undecided: int | None = None
         for part in body:
             bits, at = self._ask(part, box)
-            found = table[found][bits]
-            if found == decisive:
-                return found, None
-            open_at = at if open_at is None else open_at
-        return found, open_at if found & (found - 1) else None
+            result = table[result][bits]
+            if result == decisive:
+                return result, None
+            undecided = at if undecided is None else undecided
+        return result, undecided if result & (result - 1) else None
 
     def _choose(self, body: tuple[Formula, ...], box: Box) -> tuple[int, int | None]:
         bits, at = self._ask(body[0], box)
-        found = bits & ERROR
-        for wanted, branch in ((TRUE, body[1]), (FALSE, body[2])):
-            if bits & wanted:
-                below, inner = self._ask(branch, box)
-                found |= below
+        result = bits & ERROR
+        for test, branch in ((TRUE, body[1]), (FALSE, body[2])):
+            if bits & test:
+                branch_bits, inner = self._ask(branch, box)
+                result |= branch_bits
                 at = inner if at is None else at
-        return found, at if found & (found - 1) else None
+        return result, at if result & (result - 1) else None
 
     def split(self, box: Box, at: int) -> list[Box]:
-        """The box divided so that the atom is settled on each part, or nearer to it."""
+        """The box divided into parts on which the atom has one result, or fewer results than before."""
         return self._facts[at].split(box)
 
     def boxes(self, goal: Goal) -> Iterator[Box]:
-        """Boxes on which the goal is met everywhere; together they are all of it. Raises TooMany."""
+        """Yield boxes on which every input meets the goal; together they cover all such inputs. Raises TooMany."""
         pending = [self.everything]
-        for _ in range(MOST_BOXES):
+        for _ in range(MAX_BOXES):
             if not pending:
                 return
             box = pending.pop()
@@ -283,10 +283,10 @@ class Space:
         raise TooMany
 
     def falls(self, count: int) -> Iterator[tuple[int, int, Box]]:
-        """Boxes that together are everything, each with the first of `count` conditions that is true or undecided there
-        and which of both it is; `count` and FALSE where none is. Raises TooMany."""
+        """Yield boxes that cover all inputs, each with the number of the first of `count` conditions that is true or
+        undecided there, and its result; `count` and FALSE if none is. Raises TooMany."""
         pending = [(self.everything, 0)]
-        for _ in range(MOST_BOXES):
+        for _ in range(MAX_BOXES):
             if not pending:
                 return
             box, number = pending.pop()
@@ -307,39 +307,39 @@ class Space:
         raise TooMany
 
     def _meets(self, goal: Goal, box: Box) -> tuple[bool, int | None]:
-        """Whether the goal is met on a box, and the atom to split at when that is not settled."""
-        open_at: int | None = None
+        """Whether every input of a box meets the goal, and the atom to split at if only some may."""
+        undecided: int | None = None
         for number, allowed in goal:
             bits, at = self._ask(self.formulas[number], box)
             if not bits & allowed:
                 return False, None
-            if bits & ~allowed and open_at is None:
-                open_at = at
-        return open_at is None, open_at
+            if bits & ~allowed and undecided is None:
+                undecided = at
+        return undecided is None, undecided
 
-    def hindrance(self, box: Box) -> str | None:
-        """Why an input in the box can't be given: what it depends on is opaque. None when it can."""
+    def opaque_reason(self, box: Box) -> str | None:
+        """The reason why no input in the box can be given, if it depends on an opaque atom; else None."""
         for at, atom in self.opaque.items():
             if box[at] != self.everything[at]:
                 return atom.opaque
         return None
 
     def chosen(self, box: Box) -> dict[Path, Any]:
-        """For every variable that the box confines, a value from it."""
-        found = {
+        """A value in the box for every variable that the box constrains."""
+        values = {
             path: self.cells[at][_lowest(box[at])]
             for at, path in enumerate(self.paths)
             if box[at] != self.everything[at]
         }
         if any(box[at] != self.everything[at] for at in self.sums.values()):
-            values = self._octagon(box).values(self._whole) or {}
-            found |= {path: self._number(path, value) for path, value in values.items()}
-        return found
+            summed = self._octagon(box).values(self._whole) or {}
+            values |= {path: self._number(path, value) for path, value in summed.items()}
+        return values
 
     def anything(self) -> dict[Path, object]:
-        """A value for every variable."""
-        found = {path: self._number(path, bounds.low) for path, bounds in self._summed.items()}
-        return found | {path: self.cells[at][0] for at, path in enumerate(self.paths)}
+        """An arbitrary value for every variable."""
+        values = {path: self._number(path, bounds.low) for path, bounds in self._summed.items()}
+        return values | {path: self.cells[at][0] for at, path in enumerate(self.paths)}
 
     def _number(self, path: Path, value: Fraction) -> Score | int:
         return int(value) if path in self._whole else Score(value.numerator, value.denominator)

@@ -1,4 +1,4 @@
-"""What is wrong with the label tables of scorecards over cases: gaps, and rows that never decide."""
+"""Findings about the label tables of scorecards over cases: gaps, and rows that never decide."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ PAGES: Final[dict[str, str]] = {
 
 
 def case_findings(root: Mapping) -> list[Diagnostic]:
-    """What `scorecard_findings` says of the scorecard over cases in a file."""
+    """The `scorecard_findings` of the scorecard over cases in a file."""
     return scorecard_findings(read_case_scorecard(root))
 
 
 def scorecard_findings(document: CaseScorecardDocument) -> list[Diagnostic]:
-    """What is wrong with a scorecard over cases beyond its structure, its labels judged under its defaults."""
+    """The findings about a valid scorecard over cases; its labels are checked under its default settings."""
     plan, mistakes = lower_case_scorecard(document)
     if plan is None:
         return mistakes
@@ -47,34 +47,34 @@ def scorecard_findings(document: CaseScorecardDocument) -> list[Diagnostic]:
         return table_findings(CaseScorecard(document, plan), CaseSettings(plan).scorer(None, None))
     except PlanError as failure:
         if not all(holds for _, holds in requirements_of_defaults(document)):
-            return []  # the rule `defaults-break-a-requirement` shows which
+            return []  # the rule `defaults-break-a-requirement` reports them
         return [
             error(document.key_place("requires"), f"the defaults do not fulfil it: {failure}", code="bad-parameter")
         ]
 
 
 def check_labels(card: CaseScorecard, settings: CaseSettings) -> list[Diagnostic]:
-    """What the proof of the label table finds under the settings of a run: a gap is an error, a dead row a warning."""
-    found: list[Diagnostic] = []
+    """The findings about the label table under the settings of a run: a gap is an error, a dead row a warning."""
+    findings: list[Diagnostic] = []
     for _, scorer in scorers_of(settings):
-        found += table_findings(card, scorer)
-    return sorted(set(found), key=lambda each: each.sort_key)
+        findings += table_findings(card, scorer)
+    return sorted(set(findings), key=lambda each: each.sort_key)
 
 
 def table_findings(card: CaseScorecard, scorer: CaseScorer) -> list[Diagnostic]:
-    """What the proof of the label table finds under one set of parameters."""
+    """The findings about the label table under one set of parameters."""
     result = study(card.plan, scorer)
     rows = card.document.labels
     if result.unproved is not None:
         message = f"it can't be proved that the label table leaves no case out: {result.unproved}"
         return [warning(card.document.key_place("labels"), message, code="label-table-not-proved")]
-    found = []
+    findings = []
     if result.gaps:
         gap = " and ".join(f"`{name}` is {value:.6g}" for name, value in result.gaps[-1].items())
         more = f" (and {len(result.gaps) - 1} more such places)" if len(result.gaps) > 1 else ""
         message = f"no row of the label table holds where {gap}{more}"
-        found.append(error(rows[-1].when, message, code="label-table-has-a-gap"))
+        findings.append(error(rows[-1].when, message, code="label-table-has-a-gap"))
     for at in result.dead:
         message = f"row {at + 1} of the label table (`{rows[at].label}`) never decides: an earlier row always does"
-        found.append(warning(rows[at].when, message, code="label-row-is-dead"))
-    return found
+        findings.append(warning(rows[at].when, message, code="label-row-is-dead"))
+    return findings

@@ -1,7 +1,7 @@
-"""Label tables of scorecards over cases: whether they leave a case out, and whether each row can decide.
+"""Proofs about label tables of scorecards over cases: whether every case gets a label, and whether each row can decide.
 
-Which values a metric's score can take follows from its formula: between the shares at which the formula changes it is a
-straight line. Settings are constants here, or, to prove a table for all settings, variables within their bounds.
+The possible values of a metric's score follow from its formula, which is linear between the shares at which it changes.
+Settings are constants here, or, to prove a table for all settings, variables within their bounds.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _LINES: Final = frozenset({"_+_", "_-_", "-_", "score"})
 
 @dataclass(frozen=True, slots=True)
 class TableStudy:
-    """What is known of a label table: scores for which no row holds, the indices of rows that never decide, and why
-    nothing could be proved, if so."""
+    """The result for a label table: scores for which no row holds, the indices of rows that never decide, and the
+    reason why nothing could be proved, or None."""
 
     gaps: tuple[dict[str, float], ...]
     dead: tuple[int, ...]
@@ -41,52 +41,52 @@ class TableStudy:
 
 @dataclass(frozen=True, slots=True)
 class LabelTable:
-    """The conditions of a label table over the scores of the metrics, and what these scores can be."""
+    """The conditions of a label table over the scores of the metrics, and the domains of these scores."""
 
     conditions: tuple[Program, ...]
     domains: Domains
 
 
 def scorers_of(settings: CaseSettings) -> Iterator[tuple[str, CaseScorer]]:
-    """The scorer of each group of cases that settings tell apart, after the words for the group; none for the rest."""
+    """Yield a phrase and the scorer for each group of cases with its own settings; the phrase of the rest is empty."""
     for archetype, metric_id in itertools.product((None, *settings.archetypes), (None, *settings.metric_ids)):
         group = [f"archetype `{archetype}`"] * (archetype is not None)
         group += [f"metric `{metric_id}`"] * (metric_id is not None)
         yield f" ({' and '.join(group)})" if group else "", settings.scorer(archetype, metric_id)
 
 
-class NotProved(Exception):  # noqa: N818  it is a way out, no mistake
-    """A formula is outside of what this proof understands."""
+class NotProved(Exception):  # noqa: N818  control flow, not an error
+    """A formula is not supported by this proof."""
 
 
 def label_table(plan: CaseScorecardPlan, parameters: Mapping[str, object]) -> LabelTable:
     """The label table under one set of parameters. Raises NotProved and EvaluationError."""
-    known: dict[Path, Domain] = {}
+    domains: dict[Path, Domain] = {}
     for metric in plan.metrics:
         pieces = _image(metric.score, parameters)
         if metric.judge is not None and metric.judge.unclear is not None:
-            pieces.append(DomainPiece(Fraction(0), Fraction(0)))  # a judge's objection, where it counts
-        known[metric.name,] = score(pieces=tuple(pieces))
-    return LabelTable(conditions_of(plan, [row.when for row in plan.labels], parameters), Domains({}, known))
+            pieces.append(DomainPiece(Fraction(0), Fraction(0)))  # a judge's objection that counts as 0
+        domains[metric.name,] = score(pieces=tuple(pieces))
+    return LabelTable(conditions_of(plan, [row.when for row in plan.labels], parameters), Domains({}, domains))
 
 
 def label_table_of_all_settings(plan: CaseScorecardPlan) -> LabelTable:
-    """The label table with the settings as variables; a metric's score may be anything from 0 to 1."""
-    known: dict[Path, Domain] = {(metric.name,): score() for metric in plan.metrics}
+    """The label table with the settings as variables; a metric's score is any number from 0 to 1."""
+    domains: dict[Path, Domain] = {(metric.name,): score() for metric in plan.metrics}
     for setting in plan.settings:
-        known[setting.parameter.name,] = domain_of_parameter(setting.parameter)
-    return LabelTable(conditions_of(plan, [row.when for row in plan.labels], {}), Domains({}, known))
+        domains[setting.parameter.name,] = domain_of_parameter(setting.parameter)
+    return LabelTable(conditions_of(plan, [row.when for row in plan.labels], {}), Domains({}, domains))
 
 
 def conditions_of(
     plan: CaseScorecardPlan, conditions: Sequence[Program], parameters: Mapping[str, object]
 ) -> tuple[Program, ...]:
-    """Conditions of the scorecard with the parameters as constants and the composite written out."""
+    """Conditions of the scorecard with the parameters as constants and the composite inlined."""
     return tuple([substitute(inline(each, "composite", plan.composite), parameters) for each in conditions])
 
 
 def study(plan: CaseScorecardPlan, scorer: CaseScorer) -> TableStudy:
-    """Decide the label table of `plan` for every case under the scorer's parameters, by exact splitting alone."""
+    """The result for the label table of `plan` under the scorer's parameters, by exact splitting alone."""
     try:
         table = label_table(plan, scorer.parameters)
     except (NotProved, EvaluationError) as reason:
@@ -102,7 +102,7 @@ def study(plan: CaseScorecardPlan, scorer: CaseScorer) -> TableStudy:
     return TableStudy((), dead)
 
 
-# A score's formula: which values it takes as its share runs from 0 to 1.
+# The image of a score's formula for shares from 0 to 1.
 
 
 def _image(formula: Program, parameters: Mapping[str, object]) -> list[DomainPiece]:
@@ -118,14 +118,14 @@ def _image(formula: Program, parameters: Mapping[str, object]) -> list[DomainPie
     pieces = [DomainPiece(value, value) for value in map(at, cuts)]
     for low, high in itertools.pairwise(cuts):
         one, two = at(low + (high - low) / 3), at(low + (high - low) * 2 / 3)
-        step = two - one  # on an open piece the formula is a straight line: its ends follow from two points
+        step = two - one  # on an open piece the formula is linear: its ends follow from two points
         ends = sorted((one - step, two + step))
         pieces.append(DomainPiece(ends[0], ends[1]))
     return pieces
 
 
 def _check_line(formula: Program, at: int, parameters: Mapping[str, object], breaks: set[Fraction]) -> bool:
-    """Whether the node depends on the share; refuses what is not a straight line between the breaks it gathers."""
+    """Whether the node depends on the share; adds its breaks. Raises NotProved if it isn't linear between them."""
     node = formula.nodes[at]
     if node.op == "const":
         return False
@@ -158,7 +158,7 @@ def _check_choice(formula: Program, node: Node, parameters: Mapping[str, object]
 
 
 def _side(program: Program, at: int, names: list[str], parameters: Mapping[str, object]) -> str | Fraction:
-    """A metric's name, or the number that the side is."""
+    """The name if the side is one of `names`, else its number. Raises NotProved for anything else."""
     node = program.nodes[at]
     while node.op == "call" and node.value in ("score", "double"):
         node = program.nodes[node.args[0]]
@@ -178,7 +178,7 @@ def _name(node: Node) -> str | None:
 
 
 def _constant(node: Node) -> object:
-    """The number of a constant."""
+    """The number of a constant node; None for other nodes."""
     if node.op != "const" or node.value[0] not in NUMBERS:
         return None
     return Fraction(str(node.value[1]))

@@ -1,4 +1,4 @@
-"""The conditions that stand in documents, each built where it stands, and what exact splitting knows of it."""
+"""The conditions of documents, each with its location and the results of exact splitting."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     Holder = CheckDocument | Profile | StateMachineDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument
 
-# Documents of which more is known than their conditions: a function of `proving.scorecard_conditions`, which is
-# imported with the first of them.
+# Documents with more information than their conditions: a function of `proving.scorecard_conditions`, which is imported
+# with the first of them.
 SCORECARDS: Final = {"ScorecardDocument": "of_verdicts", "CaseScorecardDocument": "of_cases"}
 
 
-@lru_cache(maxsize=64)  # several rules look at a document one after the other
+@lru_cache(maxsize=64)  # several rules read the same document in turn
 def placed_conditions(document: Holder) -> tuple[LocatedCondition, ...]:
-    """The conditions of a document that mean something where they stand; mistakes in others are not found here."""
+    """The valid conditions of a document; mistakes in the others are reported elsewhere."""
     name = SCORECARDS.get(type(document).__name__)
     if name is None:
         return tuple(_conditions(document))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def both_hold(scorecard: CaseScorecardDocument, one: Scalar, two: Scalar) -> str | None:
-    """Scores with which both conditions hold, in words; None where there are none, or where that can't be told."""
+    """Scores for which both conditions hold, as text; None if there are none or it can't be decided."""
     environments = {id(scalar): environment for scalar, environment in case_scorecard_expressions(scorecard)}
     environment = environments[id(one)]
     values: dict[Path, object] = {(name,): value for name, value in values_of_defaults(scorecard).items()}
@@ -29,5 +29,5 @@ def both_hold(scorecard: CaseScorecardDocument, one: Scalar, two: Scalar) -> str
     except ExpressionError:
         return None
     search = Search([with_values(each, values) for each in programs], Domains(environment.variables), solver=False)
-    found = search.find([(0, TRUE), (1, TRUE)])
-    return str(found) if isinstance(found, Counterexample) and found.values else None
+    witness = search.find([(0, TRUE), (1, TRUE)])
+    return str(witness) if isinstance(witness, Counterexample) and witness.values else None

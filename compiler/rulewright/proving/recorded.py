@@ -1,4 +1,4 @@
-"""The type of a verdict as it is recorded, which is more than authors can write."""
+"""The type of a recorded verdict, which has more values than authors can write."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from rulewright_runtime.aggregate.outcome import NO_RECORD
 
 
 def as_recorded(verdict: RecordType) -> RecordType:
-    """The type of a verdict with what a record may hold besides: a check that owes one has the verdict `NO_RECORD`, and
-    a check without bucket or severity has the empty text there. Authors can write neither."""
-    besides = {"verdict": NO_RECORD, "primary_bucket": "", "severity": ""}
+    """The type of a verdict with the additional values of a record: the verdict `NO_RECORD` of a check without a
+    required record, and the empty text for a missing bucket or severity. Authors can write neither."""
+    additional = {"verdict": NO_RECORD, "primary_bucket": "", "severity": ""}
     fields = dict(verdict.fields)
-    for name, word in besides.items():
-        of = fields[name]
-        if isinstance(of, EnumType):
-            fields[name] = EnumType(of.name, (*of.members, word))
+    for name, word in additional.items():
+        type_ = fields[name]
+        if isinstance(type_, EnumType):
+            fields[name] = EnumType(type_.name, (*type_.members, word))
     return replace(verdict, fields=fields)
 
 
 def as_seen(variables: Mapping[str, Type]) -> Mapping[str, Type]:
     """The variables with verdicts as they are recorded."""
     return {
-        name: as_recorded(of) if isinstance(of, RecordType) and of.name == VERDICT_RECORD else of
-        for name, of in variables.items()
+        name: as_recorded(type_) if isinstance(type_, RecordType) and type_.name == VERDICT_RECORD else type_
+        for name, type_ in variables.items()
     }

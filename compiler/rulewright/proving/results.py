@@ -1,4 +1,4 @@
-"""What a proof says: proved, refuted with a witness, or unknown with the reason."""
+"""The results of proofs: proved, refuted with a witness, or unknown with a reason."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """An input that shows something; it was run through the evaluator before anybody sees it.
+    """An input that refutes or shows a claim; it was checked with the evaluator.
 
-    `values` are the paths and how their values read, in a stable order; `bindings` is what the evaluator is given.
+    `values` are the paths with their values as text, in a stable order; `bindings` are the evaluator's bindings.
     """
 
     values: tuple[tuple[str, str], ...]
     bindings: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
-        """`CR = 0.8, AH = 1`; an input that does not matter is left out."""
+        """`CR = 0.8, AH = 1`; irrelevant variables are left out."""
         return ", ".join(f"{path} {value}" if value == "absent" else f"{path} = {value}" for path, value in self.values)
 
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """It holds for every input. `witness` is an example where one says more, `remarks` is what a reader should know."""
+    """The claim holds for every input. `witness` is an example, if useful; `remarks` are notes for the reader."""
 
     witness: Counterexample | None = None
     remarks: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Proved:
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """It does not hold: `witness` is an input that shows it; None where no single input can, and `reason` says why."""
+    """The claim doesn't hold: `witness` is an input that shows it; None if no single input can, with the `reason`."""
 
     witness: Counterexample | None = None
     reason: str = ""
@@ -43,7 +43,7 @@ class Refuted:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Neither was found; never to be taken for a proof."""
+    """The claim is neither proved nor refuted; never to be treated as a proof."""
 
     reason: str
 
@@ -53,9 +53,9 @@ Result: TypeAlias = "Proved | Refuted | Unknown"
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A claim about a document, in a reader's words, what became of it, and where it stands.
+    """A claim about a document in plain words, its result and its span.
 
-    A claim that is not `required` is told, but does not decide the exit status.
+    A claim that is not `required` is reported, but does not affect the exit status.
     """
 
     claim: str

@@ -1,4 +1,4 @@
-"""The conditions of scorecards, over verdicts and over cases, each where it stands."""
+"""The conditions of scorecards over verdicts and over cases, with their locations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REQUIRED: Final = " where `requires` is met"
 
 
 def of_verdicts(document: ScorecardDocument) -> Iterator[LocatedCondition]:
-    """The conditions of a scorecard over verdicts."""
+    """Yield the conditions of a scorecard over verdicts."""
     known = _bounds(document.parameters)
     scalars = [scalar for _, scalar in conditions_of_scorecard(document)]
     yield from placed(scalars, scorecard_environment(document), known=known)
@@ -34,7 +34,7 @@ def of_verdicts(document: ScorecardDocument) -> Iterator[LocatedCondition]:
 
 
 def of_cases(document: CaseScorecardDocument) -> Iterator[LocatedCondition]:
-    """The conditions of a scorecard over cases: a requirement after those before it, all else where they are met."""
+    """Yield the conditions of a scorecard over cases: a requirement assumes the earlier ones, the others assume all."""
     known, rows = _bounds(document.settings), {id(row.when) for row in document.labels}
     required = [that for that, _ in document.requires]
     met = required if all(holds for _, holds in requirements_of_defaults(document)) else []
@@ -45,7 +45,7 @@ def of_cases(document: CaseScorecardDocument) -> Iterator[LocatedCondition]:
 
 
 def _bounds(parameters: Iterable[ParameterDocument | SettingDocument]) -> Known:
-    """What the parameters of a scorecard can be set to."""
+    """The domains of a scorecard's parameters."""
     found = []
     for each in parameters:
         if each.type not in TYPES:
@@ -61,7 +61,7 @@ def _bounds(parameters: Iterable[ParameterDocument | SettingDocument]) -> Known:
 
 
 def conditions_of_scorecard(document: ScorecardDocument) -> list[tuple[str, Scalar]]:
-    """The conditions over single verdicts, each with the keys that lead to it."""
+    """The conditions over single verdicts, each with its dotted key path."""
     found = []
     for gate in document.gates:
         parts = (("of", gate.of), ("stops", gate.stops), ("undecided", gate.undecided))
@@ -86,6 +86,6 @@ def conditions_of_plan(plan: ScorecardPlan) -> list[tuple[str, Program]]:
 
 @lru_cache(maxsize=8)
 def scorecard_environment(document: ScorecardDocument) -> Environment:
-    """Where a condition over a single verdict is decided; what the scoring file holds is not known here."""
+    """The environment of a condition over a single verdict; the contents of the scoring file are not known here."""
     names: dict[str, Type] = {each.name: TYPES.get(each.type, DYN) for each in document.parameters}
     return Environment(variables={**names, "scoring": DYN, "v": verdict_type(document.vocabulary)})

@@ -1,4 +1,4 @@
-"""One question, several ways to its answer: exact splitting first, and a solver where conditions join variables."""
+"""Searches for inputs that meet a goal: by exact splitting first, then by a solver if it leaves the goal undecided."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ TOO_DEEP: Final = "the conditions are nested too deeply"
 
 @dataclass(slots=True)
 class Search:
-    """Looks for inputs under which conditions are true, false or undecided as a goal says."""
+    """Searches for inputs for which conditions have the results that a goal allows."""
 
     programs: Sequence[Program]
     domains: Domains
-    solver: bool = True  # whether to ask it where splitting leaves something open
+    solver: bool = True  # whether to use the solver if splitting can't decide a goal
     space: Space | None = field(init=False, default=None)
     evaluators: dict[int, Evaluator] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Take the conditions apart once for all goals."""
+        """Prepare the conditions once for all goals."""
         with suppress(RecursionError):
             self.space = Space(self.programs, self.domains)
 
     def find(self, goal: Goal) -> Counterexample | Unknown | None:
-        """An input that meets the goal; None when there is none; Unknown when that can't be told."""
+        """An input that meets the goal; None if there is none; Unknown if it can't be decided."""
         if self.space is None:
             return Unknown(TOO_DEEP)
         why: str | None = None
         try:
             for box in self.space.boxes(goal):
-                found = self.shown(goal, box)
-                if isinstance(found, Counterexample):
-                    return found
-                why = why or found
+                shown = self.shown(goal, box)
+                if isinstance(shown, Counterexample):
+                    return shown
+                why = why or shown
         except TooMany:
             why = TOO_MANY
         except RecursionError:
@@ -54,16 +54,16 @@ class Search:
         return self.solved(goal, why) if self.solver else Unknown(why)
 
     def shown(self, goal: Goal, box: Box) -> Counterexample | str:
-        """An input in a box on which the goal is met, or why none can be shown."""
+        """An input in a box on which the goal is met, or the reason why none can be shown."""
         assert self.space is not None
-        hindrance = self.space.hindrance(box)
-        if hindrance is not None:
-            return hindrance
+        reason = self.space.opaque_reason(box)
+        if reason is not None:
+            return reason
         witness = self._replayed(goal, self.space.chosen(box), self.space.anything())
         return "no input could be made that shows it" if witness is None else witness
 
     def solved(self, goal: Goal, why: str) -> Counterexample | Unknown | None:
-        """As `find`, by the solver alone; `why` splitting has not decided it."""
+        """As `find`, by the solver alone; `why` is the reason why splitting didn't decide it."""
         try:
             solved = solve([self.programs[number] for number, _ in goal], [bits for _, bits in goal], self.domains)
         except RecursionError:
@@ -82,13 +82,13 @@ class Search:
 
 
 def refuting(search: Search, goals: Sequence[Goal]) -> Refuted | Unknown | None:
-    """Refuted by the first goal that an input meets; None when none of them can be met."""
-    found = first_of(search.find(goal) for goal in goals)
-    return Refuted(found) if isinstance(found, Counterexample) else found
+    """Refuted by the first goal that an input meets; None if no goal can be met."""
+    answer = first_of(search.find(goal) for goal in goals)
+    return Refuted(answer) if isinstance(answer, Counterexample) else answer
 
 
 def first_of(answers: Iterable[Counterexample | Unknown | None]) -> Counterexample | Unknown | None:
-    """The first counterexample, else the first answer that is not known; None where there is neither."""
+    """The first counterexample, or else the first Unknown; None if there is neither."""
     unknown: Unknown | None = None
     for answer in answers:
         if isinstance(answer, Counterexample):

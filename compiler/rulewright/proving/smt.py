@@ -1,7 +1,7 @@
-"""A solver for what exact splitting leaves open: conditions that join variables by arithmetic or comparison.
+"""Decides with Z3 what exact splitting leaves open: conditions that join variables by arithmetic or comparison.
 
-A condition becomes two formulas, when it is true and when it can't be decided, with scores as exact reals. What can't
-be put into formulas may be anything: no solution is still a proof, a solution is none.
+A condition is encoded as two formulas, when it is true and when it is undecided, with scores as exact reals. A part
+that can't be encoded may have any value: then no solution is still a proof, but a solution is not a counterexample.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from rulewright_runtime.ir import CONNECTIVES, Program, literal_value
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, Optional, UInt
 
-STEPS: Final = 20_000_000  # the solver's own measure of work, so that it gives up at the same point everywhere
+STEPS: Final = 20_000_000  # the solver's own unit of work, so that it stops at the same point on every machine
 MISSING: Final = "the extra `smt` brings a solver that may decide it"
 GAVE_UP: Final = "the solver found no answer either"
 Formula: TypeAlias = Any  # z3 ships no types
 
 
 def solve(programs: Sequence[Program], allowed: Sequence[int], domains: Domains) -> Mapping[Path, Any] | Unknown | None:
-    """Values under which every program is what `allowed` says (TRUE, FALSE and ERROR as bits); None when there are
-    none, Unknown when that can't be told."""
+    """Values for which each program's result is one of its `allowed` bits (TRUE, FALSE, ERROR); None if there are
+    none, Unknown if the solver can't decide it."""
     try:
         import z3
     except ImportError:
@@ -51,7 +51,7 @@ def solve(programs: Sequence[Program], allowed: Sequence[int], domains: Domains)
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A value as formulas: what it is when `error` is false. `items` are those of a list; an optional has `present`."""
+    """A value as formulas: `value` is valid if `error` is false. A list has `items`, an optional has `present`."""
 
     kind: str
     value: Formula
@@ -67,8 +67,8 @@ class _Variable:
     absent: tuple[tuple[int, Formula], ...]
 
 
-class _BeyondSolver(Exception):  # noqa: N818  it is a way out, no mistake
-    """A part that can't be put into formulas."""
+class _BeyondSolver(Exception):  # noqa: N818  control flow, not an error
+    """A part that can't be encoded as formulas."""
 
 
 class _Encoding:
@@ -83,27 +83,27 @@ class _Encoding:
         self.no: Formula = z3.BoolVal(False)
 
     def is_one_of(self, term: _Term, bits: int) -> Formula:
-        """The formula that a condition is true, false or undecided, as `bits` allow."""
-        z3, sure = self.z3, self.z3.Not(term.error)
+        """The formula that a condition's result is one of `bits`."""
+        z3, decided = self.z3, self.z3.Not(term.error)
         cases = [
-            (TRUE, z3.And(sure, term.value)),
-            (FALSE, z3.And(sure, z3.Not(term.value))),
+            (TRUE, z3.And(decided, term.value)),
+            (FALSE, z3.And(decided, z3.Not(term.value))),
             (ERROR, term.error),
         ]
         return z3.Or([formula for bit, formula in cases if bits & bit])
 
     def condition(self, program: Program) -> _Term:
-        """The formulas of a condition; what is not a bool can't be decided."""
+        """The term of a condition; one that isn't a bool is undecided."""
         term = self.truth(program, len(program.nodes) - 1)
         return term if term.kind == "bool" else _Term("bool", self.no, self.z3.BoolVal(True))
 
     def truth(self, program: Program, at: int) -> _Term:
-        """A node in the place of a condition; anything where it is beyond formulas."""
+        """The term of a node used as a condition; an unconstrained bool if it can't be encoded."""
         node = program.nodes[at]
         if node.op in CONNECTIVES:
             parts = [self.truth(program, arg) for arg in node.args]
             try:
-                return self.joined(node.op, parts)
+                return self.connective(node.op, parts)
             except _BeyondSolver:
                 return self.guess(program, at)
         try:
@@ -118,33 +118,33 @@ class _Encoding:
             self.guessed[key] = _Term("bool", z3.Bool(f"guess {number}"), z3.Bool(f"guess {number} fails"))
         return self.guessed[key]
 
-    def joined(self, op: str, parts: list[_Term]) -> _Term:
+    def connective(self, op: str, parts: list[_Term]) -> _Term:
         z3 = self.z3
         if op == "cond":
-            return self.chosen(*parts)
+            return self.conditional(*parts)
         if any(part.kind != "bool" for part in parts):
             raise _BeyondSolver
         if op == "not":
             return _Term("bool", z3.Not(parts[0].value), parts[0].error)
         decides = [
             z3.And(z3.Not(p.error), p.value if op == "or" else z3.Not(p.value)) for p in parts
-        ]  # one that decides makes the errors of the others harmless
+        ]  # an operand that decides hides the errors of the others
         error = z3.And(z3.Not(z3.Or(decides)), z3.Or([p.error for p in parts]))
         return _Term("bool", z3.Or(decides) if op == "or" else z3.Not(z3.Or(decides)), error)
 
-    def chosen(self, condition: _Term, then: _Term, otherwise: _Term) -> _Term:
+    def conditional(self, condition: _Term, then: _Term, otherwise: _Term) -> _Term:
         z3 = self.z3
         if condition.kind != "bool":
             raise _BeyondSolver
-        one, two = self.alike(then, otherwise)
+        one, two = self.same_kind(then, otherwise)
         if one.kind in ("list", "double"):
             raise _BeyondSolver
         error = z3.Or(condition.error, z3.If(condition.value, one.error, two.error))
         present = None if one.present is None else z3.If(condition.value, one.present, two.present)
         return _Term(one.kind, z3.If(condition.value, one.value, two.value), error, present)
 
-    def alike(self, one: _Term, two: _Term) -> tuple[_Term, _Term]:
-        """Two terms of one kind; an int beside a score is a score."""
+    def same_kind(self, one: _Term, two: _Term) -> tuple[_Term, _Term]:
+        """Both terms with the same kind; an int beside a score becomes a score."""
         if one.kind == two.kind:
             return one, two
         if {one.kind, two.kind} == {"int", "score"}:
@@ -159,35 +159,35 @@ class _Encoding:
         raise _BeyondSolver
 
     def term(self, program: Program, at: int) -> _Term:
-        """The formulas of any node; raises _Beyond."""
+        """The term of any node. Raises _BeyondSolver."""
         node = program.nodes[at]
         if node.op == "const":
             return self.constant(literal_value(node.value))
         path = path_at(program, at)
         if path is not None:
             return self.has(path) if node.op == "has" else self.read(path, optional=node.op.startswith("opt"))
-        if node.op == "opt_map" and not node.at:  # how an optional score is read
+        if node.op == "opt_map" and not node.at:  # the conversion of an optional score
             return self.term(program, node.args[0])
         if node.op in CONNECTIVES:
-            return self.joined(node.op, [self.term(program, arg) for arg in node.args])
+            return self.connective(node.op, [self.term(program, arg) for arg in node.args])
         if node.op == "list" and not node.value:
             items = tuple([self.term(program, arg) for arg in node.args])
             return _Term("list", None, self.z3.Or([i.error for i in items]) if items else self.no, None, items)
         if node.op != "call":
             raise _BeyondSolver
-        alone = extract(program, at)
-        if paths_of(alone) == []:
-            return self.computed(alone)
+        part = extract(program, at)
+        if paths_of(part) == []:
+            return self.computed(part)
         args = [self.term(program, arg) for arg in node.args]
         if node.value in COMPARISONS:
-            return self.compared(node.value, *args)
+            return self.comparison(node.value, *args)
         function = _FUNCTIONS.get((node.value, len(args)))
         if function is None:
             raise _BeyondSolver
         return function(self, *args)
 
     def computed(self, program: Program) -> _Term:
-        """A part that reads nothing, as what it computes; one that reads a bound variable is beyond formulas."""
+        """The computed value of a part without variables. Raises _BeyondSolver if it reads a bound variable."""
         try:
             return self.constant(prepare(program)({}))
         except PlanError:
@@ -221,7 +221,7 @@ class _Encoding:
         return self.texts.setdefault(value, len(self.texts))
 
     def variable(self, path: Path) -> _Variable:
-        """The variable at a path, made at first sight."""
+        """The variable of a path, created on first use."""
         if path in self.variables:
             return self.variables[path]
         z3, domain, name = self.z3, self.domains.find(path), ".".join(path)
@@ -234,7 +234,7 @@ class _Encoding:
         error = z3.Or([formula for _, formula in absent]) if absent else self.no
         present = z3.Bool(f"{name} is present") if domain.optional else None
         self.variables[path] = _Variable(domain, _Term(kind, value, error, present), absent)
-        self.confine(domain, value)
+        self.constrain(domain, value)
         return self.variables[path]
 
     def is_missing(self, path: Path) -> Formula:
@@ -242,7 +242,7 @@ class _Encoding:
             self.missing[path] = self.z3.Bool(f"{'.'.join(path)} is missing")
         return self.missing[path]
 
-    def confine(self, domain: Domain, value: Formula) -> None:
+    def constrain(self, domain: Domain, value: Formula) -> None:
         z3 = self.z3
         match domain.kind:
             case "score":
@@ -275,16 +275,16 @@ class _Encoding:
         return _Term(variable.term.kind, variable.term.value, error, self.z3.Not(self.z3.Or(last)))
 
     def has(self, path: Path) -> _Term:
-        found = self.read(path, optional=True)
-        return _Term("bool", found.present, found.error)
+        term = self.read(path, optional=True)
+        return _Term("bool", term.present, term.error)
 
-    def compared(self, name: str, left: _Term, right: _Term) -> _Term:
+    def comparison(self, name: str, left: _Term, right: _Term) -> _Term:
         error = self.z3.Or(left.error, right.error)
         if name in ("_==_", "_!=_"):
             value = self.equals(left, right)
             return _Term("bool", value if name == "_==_" else self.z3.Not(value), error)
         if {left.kind, right.kind} == {"int", "double"}:
-            return _Term("bool", self.beside_double(name, left, right), error)
+            return _Term("bool", self.compare_with_double(name, left, right), error)
         one, two = self.numbers(left, right)
         return _Term("bool", _ORDER[name](one.value, two.value), error)
 
@@ -297,26 +297,26 @@ class _Encoding:
         if "text" in (left.kind, right.kind) or "bool" in (left.kind, right.kind):
             return self.no
         if {left.kind, right.kind} == {"int", "double"}:
-            return z3.And(self.beside_double("_<=_", left, right), self.beside_double("_>=_", left, right))
+            return z3.And(self.compare_with_double("_<=_", left, right), self.compare_with_double("_>=_", left, right))
         one, two = self.numbers(left, right)
         return one.value == two.value
 
-    def beside_double(self, name: str, left: _Term, right: _Term) -> Formula:
-        """The order of an int and a double, which is always a constant here: the int counts as its nearest double."""
+    def compare_with_double(self, name: str, left: _Term, right: _Term) -> Formula:
+        """The comparison of an int with a double, always a constant here: an int is compared as its nearest double."""
         if left.present is not None or right.present is not None:
             raise _BeyondSolver
         if left.kind == "double":
-            return self.beside_double(_TURNED[name], right, left)
+            return self.compare_with_double(_MIRRORED[name], right, left)
         low, high = wholes_at(right.value)
         return _ORDER[name](left.value, low if name in ("_<_", "_>=_") else high)
 
     def numbers(self, left: _Term, right: _Term) -> tuple[_Term, _Term]:
-        """Two numbers that may be compared or calculated with; a double beside a score is its shortest decimal."""
+        """Two numbers of one kind, for comparison or arithmetic; a double beside a score is its shortest decimal."""
         if left.present is not None or right.present is not None:
             raise _BeyondSolver
         kinds = {left.kind, right.kind}
         if kinds <= {"int", "score"}:
-            return self.alike(left, right)
+            return self.same_kind(left, right)
         if "double" in kinds and kinds <= {"score", "double"} and len(kinds) == 2:
             return self.decimal(left), self.decimal(right)
         raise _BeyondSolver
@@ -359,7 +359,7 @@ class _Encoding:
         raise _BeyondSolver
 
     def scores(self, of: _Term) -> list[Formula]:
-        """The values of a list that holds a score and nothing but numbers."""
+        """The values of a list that contains only numbers, at least one of them a score."""
         if of.kind != "list" or any(item.present is not None for item in of.items):
             raise _BeyondSolver
         if not any(item.kind == "score" for item in of.items):
@@ -380,10 +380,10 @@ class _Encoding:
             raise _BeyondSolver
         if any(item.present is not None for item in weights.items):
             raise _BeyondSolver
-        parts = [self.real(self.decimal(item)).value for item in weights.items]
-        whole = self.total(parts)
-        value = self.total([v * w for v, w in zip(values, parts, strict=True)]) / whole
-        return _Term("score", value, z3.Or(of.error, weights.error, *[w < 0 for w in parts]), whole != 0)
+        factors = [self.real(self.decimal(item)).value for item in weights.items]
+        total = self.total(factors)
+        value = self.total([v * w for v, w in zip(values, factors, strict=True)]) / total
+        return _Term("score", value, z3.Or(of.error, weights.error, *[w < 0 for w in factors]), total != 0)
 
     def total(self, values: Sequence[Formula]) -> Formula:
         return reduce(lambda one, two: one + two, values)
@@ -399,11 +399,11 @@ class _Encoding:
             raise _BeyondSolver
         return _Term(of.kind, of.value, self.z3.Or(of.error, self.z3.Not(of.present)))
 
-    def or_value(self, of: _Term, instead: _Term) -> _Term:
-        if of.present is None or instead.present is not None:
+    def or_value(self, of: _Term, default: _Term) -> _Term:
+        if of.present is None or default.present is not None:
             raise _BeyondSolver
-        other = self.decimal(instead) if of.kind == "score" else instead
-        one, two = self.alike(_Term(of.kind, of.value, of.error), other)
+        fallback = self.decimal(default) if of.kind == "score" else default
+        one, two = self.same_kind(_Term(of.kind, of.value, of.error), fallback)
         z3 = self.z3
         error = z3.Or(of.error, z3.And(z3.Not(of.present), two.error))
         return _Term(one.kind, z3.If(of.present, one.value, two.value), error)
@@ -416,34 +416,34 @@ class _Encoding:
     def negative(self, of: _Term) -> _Term:
         return self.arithmetic("-", self.constant(0), of)
 
-    def contained(self, item: _Term, container: _Term) -> _Term:
+    def membership(self, item: _Term, container: _Term) -> _Term:
         if container.kind != "list":
             raise _BeyondSolver
         hits = [self.equals(item, each) for each in container.items]
         return _Term("bool", self.z3.Or(hits) if hits else self.no, self.z3.Or(item.error, container.error))
 
     def values(self, model: Any) -> dict[Path, Any] | None:
-        """The values of a solution; None when one of them is not a rational number."""
-        found: dict[Path, Any] = {}
-        spelt = {code: text for text, code in self.texts.items()}
+        """The values of a solution by path; None if one of them is not a rational number."""
+        values: dict[Path, Any] = {}
+        text_of_code = {code: text for text, code in self.texts.items()}
         for path, variable in self.variables.items():
             missing = [part for part, formula in variable.absent if self.holds(model, formula)]
             if missing:
-                found[path] = Absent(missing[0])
+                values[path] = Absent(missing[0])
                 continue
-            value = self.value_in(model, variable, spelt)
+            value = self.model_value(model, variable, text_of_code)
             if value is None:
                 return None
             term = variable.term
             if term.present is not None:
                 value = Optional(value) if self.holds(model, term.present) else Optional(None, False)
-            found[path] = value
-        return found
+            values[path] = value
+        return values
 
     def holds(self, model: Any, formula: Formula) -> bool:
         return bool(self.z3.is_true(model.eval(formula, model_completion=True)))
 
-    def value_in(self, model: Any, variable: _Variable, spelt: Mapping[int, str]) -> Any:
+    def model_value(self, model: Any, variable: _Variable, text_of_code: Mapping[int, str]) -> Any:
         value = model.eval(variable.term.value, model_completion=True)
         match variable.term.kind:
             case "bool":
@@ -453,7 +453,7 @@ class _Encoding:
                     return None
                 return Score(value.numerator_as_long(), value.denominator_as_long())
         number = value.as_long()
-        return spelt.get(number, f"another text {number}") if variable.term.kind == "text" else number
+        return text_of_code.get(number, f"another text {number}") if variable.term.kind == "text" else number
 
 
 def _rational(z3: Any, value: Fraction) -> Formula:
@@ -470,7 +470,7 @@ _ORDER: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "_>_": lambda a, b: a > b,
     "_>=_": lambda a, b: a >= b,
 }
-_TURNED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_"}
+_MIRRORED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_"}
 _FUNCTIONS: Final[Mapping[tuple[str, int], Callable[..., _Term]]] = {
     ("_+_", 2): lambda e, a, b: e.arithmetic("+", a, b),
     ("_-_", 2): lambda e, a, b: e.arithmetic("-", a, b),
@@ -486,5 +486,5 @@ _FUNCTIONS: Final[Mapping[tuple[str, int], Callable[..., _Term]]] = {
     ("value", 1): _Encoding.value_of,
     ("orValue", 2): _Encoding.or_value,
     ("hasValue", 1): _Encoding.has_value,
-    ("@in", 2): _Encoding.contained,
+    ("@in", 2): _Encoding.membership,
 }

@@ -1,7 +1,7 @@
-"""What exact splitting knows of a condition, wherever one stands.
+"""Results of exact splitting for every condition of a document.
 
-A condition is what decides something: a whole expression that is true or false, and inside a value the test of every
-choice. The test of a choice is judged where the choices around it lead there.
+A condition is a boolean expression, or the test of a conditional inside another expression. The test of an inner
+conditional is checked under the tests of the conditionals around it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rulewright.proving.search import Search
 from rulewright.proving.verdicts import without_calls
 from rulewright_runtime.ir import CONNECTIVES, Program, free_locals
 
-Known: TypeAlias = "tuple[tuple[Path, Domain], ...]"  # what else is known of variables
+Known: TypeAlias = "tuple[tuple[Path, Domain], ...]"  # more exact domains of variables
 AFTER: Final = " after those before it"
 _LOOP: Final[Path] = ("loop", "iteration")
 _COUNTERS: Final[tuple[Path, ...]] = (_LOOP, ("pair", "iteration"), ("review", "iteration"))
@@ -39,9 +39,9 @@ _FACTS: Final[dict[Path, Domain]] = {
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What is known of a condition: whether it never or always holds; its joined parts that never or always do; those
-    that add nothing with the operator that joins them; its comparisons that are decided already with whether they hold.
-    Parts are programs of their own. `is_test` says that it is the test of a choice, `given` what has to hold besides.
+    """The results for a condition: whether it never or always holds; its `dead` operands, which never or always hold;
+    its `idle` operands, which have no effect, with their operator; its `decided` comparisons, with their results. Parts
+    are programs of their own. `is_test` marks the test of a conditional; `given` is a phrase for assumed conditions.
     """
 
     program: Program
@@ -55,7 +55,7 @@ class Study:
 
 
 class LocatedCondition(NamedTuple):
-    """A condition that reads something. `in_table` says that it is a row of a table, which is judged as a whole."""
+    """A condition that reads a variable. `in_table` marks a row of a table, which is checked as a whole."""
 
     scalar: Scalar
     study: Study
@@ -63,12 +63,12 @@ class LocatedCondition(NamedTuple):
 
     @property
     def place(self) -> Span | Scalar:
-        """Where it stands in its file."""
+        """The span of the condition in its file, or its scalar."""
         return span_of(self, self.study.program) if self.study.is_test else self.scalar
 
 
 def span_of(placed: LocatedCondition, part: Program) -> Span:
-    """Where a part of a condition stands in its file."""
+    """The span of a part of a condition in its file."""
     start, end = part.nodes[-1].at or (0, len(part.source))
     return place(placed.scalar, start, end)
 
@@ -82,17 +82,17 @@ def placed(
     known: Known = (),
     given: tuple[str, Sequence[Scalar]] = ("", ()),
 ) -> Iterator[LocatedCondition]:
-    """The conditions of some expressions; `given` are conditions that are met there, and how that is told."""
-    words, others = given
-    assumed = (words, tuple([str(each.value) for each in others]))
+    """Yield the conditions of expressions; `given` is a phrase for messages and the conditions assumed to hold."""
+    phrase, others = given
+    assumed = (phrase, tuple([str(each.value) for each in others]))
     for scalar in scalars:
-        for study in _studied(str(scalar.value), _Same(environment), iterations, known, assumed):
+        for study in _studies_of(str(scalar.value), _EnvironmentKey(environment), iterations, known, assumed):
             yield LocatedCondition(scalar, study, in_table)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Same:
-    """An environment as a key: two are the same that say the same, as those of a document that is linted again do."""
+class _EnvironmentKey:
+    """An environment as a cache key, equal for equal environments, such as those of a document that is linted again."""
 
     environment: Environment
 
@@ -100,45 +100,45 @@ class _Same:
         return hash(tuple(self.environment.variables))
 
     def __eq__(self, other: object) -> bool:
-        one, two = self.environment, other.environment if isinstance(other, _Same) else None
+        one, two = self.environment, other.environment if isinstance(other, _EnvironmentKey) else None
         return one is two or one == two
 
 
 @lru_cache(maxsize=2048)
-def _studied(
-    text: str, same: _Same, iterations: int | None, bounds: Known, given: tuple[str, tuple[str, ...]]
+def _studies_of(
+    text: str, key: _EnvironmentKey, iterations: int | None, bounds: Known, given: tuple[str, tuple[str, ...]]
 ) -> tuple[Study, ...]:
-    """The studies of an expression's conditions, once for all rules and all documents that hold it.
+    """The studies of an expression's conditions, cached for all rules and all documents that contain it.
 
-    `iterations` is how often the loop may run that the expression belongs to; `bounds` and `given` say what else is
-    known of its variables.
+    `iterations` is the maximum of the loop that the expression belongs to; `bounds` are more exact domains of its
+    variables and `given` the conditions assumed to hold.
     """
-    variables = same.environment.variables
+    variables = key.environment.variables
     known = _FACTS | dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, iterations)} | dict(bounds)
     if isinstance(counts := variables.get("counts"), RecordType):
         known |= {("counts", name): whole(0) for name in counts.fields}
     domains = Domains(as_seen(variables), known)
     try:
-        built = build(text, same.environment)
+        built = build(text, key.environment)
     except ExpressionError:
         return ()
     if built.type == BOOL:
         study = _study(built.program, domains) if paths_of(built.program) else None
-        return () if study is None else (_where(study, given, same.environment, domains),)
+        return () if study is None else (_study_given(study, given, key.environment, domains),)
     return tuple(_tests(built.program, domains))
 
 
 def _tests(program: Program, domains: Domains) -> Iterator[Study]:
-    """The studies of the tests of a value's choices."""
+    """Yield the studies of the tests of a value's conditionals."""
     settled: set[int] = set()
     for test, around in choices(program):
-        alone = extract(program, test)
-        is_written = alone.nodes[-1].at and paths_of(alone) and not free_locals(alone)[-1]
+        part = extract(program, test)
+        is_written = part.nodes[-1].at and paths_of(part) and not free_locals(part)[-1]
         if not is_written or not settled.isdisjoint(at for at, _ in around):
             continue
-        study = replace(_study(alone, domains), is_test=True)
+        study = replace(_study(part, domains), is_test=True)
         if around and not (study.never or study.always):
-            search = Search([*(extract(program, at) for at, _ in around), alone], domains, solver=False)
+            search = Search([*(extract(program, at) for at, _ in around), part], domains, solver=False)
             goal = [*((number, bits) for number, (_, bits) in enumerate(around)), (len(around), TRUE)]
             study = replace(study, never=search.find(goal) is None, given=AFTER)
         if study.never or study.always:
@@ -146,9 +146,9 @@ def _tests(program: Program, domains: Domains) -> Iterator[Study]:
         yield study
 
 
-def _where(study: Study, given: tuple[str, tuple[str, ...]], environment: Environment, domains: Domains) -> Study:
-    """The study with what follows from conditions that are met wherever this one is asked."""
-    words, texts = given
+def _study_given(study: Study, given: tuple[str, tuple[str, ...]], environment: Environment, domains: Domains) -> Study:
+    """The study, with the results that follow from conditions assumed to hold."""
+    phrase, texts = given
     if study.never or study.always or not texts:
         return study
     try:
@@ -156,16 +156,16 @@ def _where(study: Study, given: tuple[str, tuple[str, ...]], environment: Enviro
     except ExpressionError:
         return study
     search = Search(programs, domains, solver=False)
-    met = [(at, TRUE) for at in range(1, len(programs))]
-    if search.find(met) is None:  # nothing meets them, which is told of them
+    assumed = [(at, TRUE) for at in range(1, len(programs))]
+    if search.find(assumed) is None:  # they contradict each other, which is reported for them
         return study
-    never, always = (search.find([(0, bits), *met]) is None for bits in (TRUE, FALSE | ERROR))
-    return replace(study, never=never, always=always, given=words) if never or always else study
+    never, always = (search.find([(0, bits), *assumed]) is None for bits in (TRUE, FALSE | ERROR))
+    return replace(study, never=never, always=always, given=phrase) if never or always else study
 
 
 def _study(program: Program, domains: Domains) -> Study:
-    has_never = _proved(program, domains, TRUE) or _proved(*without_calls(program, domains), TRUE)
-    has_always = not has_never and _proved(program, domains, FALSE | ERROR)
+    has_never = _is_never(program, domains, TRUE) or _is_never(*without_calls(program, domains), TRUE)
+    has_always = not has_never and _is_never(program, domains, FALSE | ERROR)
     decided = tuple(_decided(program, domains))
     dead = () if has_never or has_always or decided else tuple(_dead(program, domains))
     idle: tuple[tuple[Program, str], ...] = ()
@@ -174,13 +174,13 @@ def _study(program: Program, domains: Domains) -> Study:
     return Study(program, has_never, has_always, dead, idle, decided)
 
 
-def _proved(program: Program, domains: Domains, bits: int) -> bool:
-    """Whether the condition is for no input what `bits` say, by exact splitting alone."""
+def _is_never(program: Program, domains: Domains, bits: int) -> bool:
+    """Whether the condition has no result in `bits` for any input, by exact splitting alone."""
     return isinstance(never(program, domains, bits, solver=False), Proved)
 
 
 def _dead(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
-    """The outermost parts of several operands that never or always hold, with which of both."""
+    """Yield the outermost `and` and `or` parts that never or always hold, each with its constant result."""
     root = len(program.nodes) - 1
     pending = [root]
     while pending:
@@ -195,15 +195,15 @@ def _dead(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
 
 
 def _constant(part: Program, domains: Domains) -> bool | None:
-    """Whether a part always holds or never does; None where it may be both."""
+    """True if a part always holds, False if it never does, None if it may do both."""
     if not paths_of(part):
         return None
-    return True if _proved(part, domains, FALSE | ERROR) else False if _proved(part, domains, TRUE) else None
+    return True if _is_never(part, domains, FALSE | ERROR) else False if _is_never(part, domains, TRUE) else None
 
 
 def _decided(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
     for part in comparisons(program):
         for bits, holds in ((TRUE, False), (FALSE, True)):
-            if part is not program and _proved(part, domains, bits):
+            if part is not program and _is_never(part, domains, bits):
                 yield part, holds
                 break

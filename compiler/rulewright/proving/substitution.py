@@ -1,4 +1,4 @@
-"""Programs with values, or other programs, in place of what they read."""
+"""Replaces variables of programs by values or by other programs."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from rulewright.proving.domains import Path
 from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.values import Value
 
-_GIVE_OPTIONALS: Final = frozenset(("sum", "mean", "wmean", "min", "max", "quantile", "share", "rate", "wmean_present"))
+_RETURN_OPTIONALS: Final = frozenset(
+    ("sum", "mean", "wmean", "min", "max", "quantile", "share", "rate", "wmean_present")
+)
 
 
 def with_values(program: Program, values: Mapping[Path, object]) -> Program:
-    """The program with what stands at the paths replaced by these values."""
+    """The program with the paths in `values` replaced by their values."""
     nodes = []
     for at, node in enumerate(program.nodes):
         path = path_at(program, at) if node.op in ("name", "select", "index") else None
-        fixed = path is not None and path in values
-        nodes.append(Node("const", (), literal(values[path]), node.at) if fixed and path is not None else node)
+        is_replaced = path is not None and path in values
+        nodes.append(Node("const", (), literal(values[path]), node.at) if is_replaced and path is not None else node)
     return Program(tuple(nodes), program.source, program.strict)
 
 
 def substitute(program: Program, values: Mapping[str, object]) -> Program:
-    """The program with the variables in `values` replaced by these values."""
+    """The program with the variables in `values` replaced by their values."""
     return Program(tuple([_with_value(node, values) for node in program.nodes]), program.source, program.strict)
 
 
@@ -35,26 +37,26 @@ def _with_value(node: Node, values: Mapping[str, Value]) -> Node:
 
 
 def inline(program: Program, name: str, value: Program) -> Program:
-    """The program with a variable replaced by what computes it; an optional one is taken out of its optional."""
+    """The program with a variable replaced by the program that computes it; an optional result is unwrapped."""
     if not value.nodes or not reads_name(program, name):
         return program
-    if value.nodes[-1].op == "call" and value.nodes[-1].value in _GIVE_OPTIONALS:
-        taken_out = Node("call", (len(value.nodes) - 1,), "value")
-        value = Program((*value.nodes, taken_out), value.source, value.strict)
+    if value.nodes[-1].op == "call" and value.nodes[-1].value in _RETURN_OPTIONALS:
+        unwrapped = Node("call", (len(value.nodes) - 1,), "value")
+        value = Program((*value.nodes, unwrapped), value.source, value.strict)
     return with_program(program, name, value)
 
 
 def with_program(program: Program, name: str, value: Program) -> Program:
     """The program with a variable replaced by the program that computes it."""
     nodes = list(value.nodes)
-    place: list[int] = []
+    new_index: list[int] = []
     last = len(nodes) - 1
     for node in program.nodes:
         if _is_name(node, name):
-            place.append(last)
+            new_index.append(last)
             continue
-        nodes.append(Node(node.op, tuple([place[a] for a in node.args]), node.value, node.at))
-        place.append(len(nodes) - 1)
+        nodes.append(Node(node.op, tuple([new_index[a] for a in node.args]), node.value, node.at))
+        new_index.append(len(nodes) - 1)
     return Program(tuple(nodes), program.source, program.strict)
 
 

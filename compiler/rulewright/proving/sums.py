@@ -1,7 +1,7 @@
-"""Sums of numbers that comparisons compare: `AH - AH_pass >= 0.1` depends on one number, the sum, and on nothing else.
+"""Sums of numbers in comparisons: `AH - AH_pass >= 0.1` depends only on one number, the value of the sum.
 
-How sums and their variables go together is decided by shortest paths (an octagon of bounds): exactly where a sum adds
-or subtracts two variables, else by the bounds that its variables give.
+Whether values of sums and their variables are consistent is decided by shortest paths (an octagon of bounds): exactly
+for sums or differences of two variables, otherwise by the bounds of the variables.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Final, TypeAlias
 
 from rulewright.proving.domains import Domain, Path, between
 
-Terms: TypeAlias = "tuple[tuple[Path, Fraction], ...]"  # variables in their order with their factors, the first being 1
-_Most: TypeAlias = "tuple[int, bool]"  # a bound, and whether it is reached
-_NOTHING: Final[_Most] = (0, True)
+Terms: TypeAlias = "tuple[tuple[Path, Fraction], ...]"  # sorted variables with their factors, the first factor being 1
+_UpperBound: TypeAlias = "tuple[int, bool]"  # a bound, and whether it is included
+_NOTHING: Final[_UpperBound] = (0, True)
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Variables with their factors, and a constant."""
+    """A linear sum: variables with their factors, and a constant."""
 
     factors: Mapping[Path, Fraction]
     constant: Fraction
@@ -32,7 +32,7 @@ class Sum:
         return Sum({path: each * factor for path, each in self.factors.items()}, self.constant * factor)
 
     def plus(self, other: Sum, times: int = 1) -> Sum:
-        """The sum and another one, or what is left when that is taken away (`times` -1)."""
+        """This sum plus `times` the other one; -1 subtracts it."""
         factors = dict(self.factors)
         for path, factor in other.factors.items():
             factors[path] = factors.get(path, Fraction(0)) + factor * times
@@ -41,7 +41,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class NumberRange:
-    """The numbers from `low` to `high`, without an end that is open."""
+    """An interval of numbers from `low` to `high`, each end open or closed."""
 
     low: Fraction
     high: Fraction
@@ -50,35 +50,35 @@ class NumberRange:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no such number."""
+        """Whether the interval contains no number."""
         return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
 
     def times(self, factor: Fraction) -> NumberRange:
-        """What these numbers are times a factor other than 0."""
+        """The interval times a factor other than 0."""
         ends = [(self.low * factor, self.low_open), (self.high * factor, self.high_open)]
         (low, low_open), (high, high_open) = ends if factor > 0 else reversed(ends)
         return NumberRange(low, high, low_open, high_open)
 
     def plus(self, other: NumberRange) -> NumberRange:
-        """What the sum of one of these and one of the others can be."""
+        """The interval of the sums of a number of each."""
         opens = self.low_open or other.low_open, self.high_open or other.high_open
         return NumberRange(self.low + other.low, self.high + other.high, *opens)
 
     def meets(self, other: NumberRange) -> NumberRange:
-        """The numbers that are in both."""
+        """The intersection of both intervals."""
         low, low_open = max((self.low, self.low_open), (other.low, other.low_open))
         high, closed = min((self.high, not self.high_open), (other.high, not other.high_open))
         return NumberRange(low, high, low_open, not closed)
 
     def joins(self, other: NumberRange) -> NumberRange:
-        """The numbers from the lowest to the highest of both."""
+        """The smallest interval that contains both."""
         low, low_open = min((self.low, self.low_open), (other.low, other.low_open))
         high, closed = max((self.high, not self.high_open), (other.high, not other.high_open))
         return NumberRange(low, high, low_open, not closed)
 
 
 def bounds_of(domain: Domain) -> NumberRange | None:
-    """The least and the greatest value of an exact number that is always there; None where it is none or unbounded."""
+    """The interval of an exact number that is always present; None for others and for unbounded ints."""
     if domain.optional or domain.null or domain.absent:
         return None
     if domain.kind == "score":
@@ -88,48 +88,48 @@ def bounds_of(domain: Domain) -> NumberRange | None:
     return None
 
 
-def places(bounds: NumberRange, cuts: Iterable[Fraction]) -> list[NumberRange]:
-    """The numbers within the bounds divided at the cuts, in their order: every cut alone, and what lies between."""
-    known = set(cuts)
-    edges = [bounds.low, *sorted(cut for cut in known if bounds.low < cut < bounds.high), bounds.high]
-    found = [NumberRange(bounds.low, bounds.low)] if bounds.low in known or bounds.low == bounds.high else []
+def divide(bounds: NumberRange, cuts: Iterable[Fraction]) -> list[NumberRange]:
+    """The cells of an interval divided at the cuts, in order: every cut alone, and the open intervals between."""
+    cut_set = set(cuts)
+    edges = [bounds.low, *sorted(cut for cut in cut_set if bounds.low < cut < bounds.high), bounds.high]
+    cells = [NumberRange(bounds.low, bounds.low)] if bounds.low in cut_set or bounds.low == bounds.high else []
     for low, high in pairwise(edges):
         if low < high:
-            found.append(NumberRange(low, high, low in known, high in known))
-            found += [NumberRange(high, high)] * (high in known)
-    return found
+            cells.append(NumberRange(low, high, low in cut_set, high in cut_set))
+            cells += [NumberRange(high, high)] * (high in cut_set)
+    return cells
 
 
-def place_of(value: Fraction, bounds: NumberRange, cuts: Iterable[Fraction]) -> NumberRange:
-    """All numbers that can't be told from a value by the cuts."""
-    known = set(cuts)
-    if value in known:
+def cell_of(value: Fraction, bounds: NumberRange, cuts: Iterable[Fraction]) -> NumberRange:
+    """The cell that contains a value."""
+    cut_set = set(cuts)
+    if value in cut_set:
         return NumberRange(value, value)
-    below, above = [cut for cut in known if cut < value], [cut for cut in known if cut > value]
+    below, above = [cut for cut in cut_set if cut < value], [cut for cut in cut_set if cut > value]
     low, high = max(below, default=bounds.low), min(above, default=bounds.high)
     return NumberRange(low, high, bool(below), bool(above))
 
 
-def places_of_wholes(terms: Terms, found: Iterable[NumberRange]) -> list[NumberRange]:
-    """Those of the places that a sum of whole numbers can reach."""
+def cells_with_ints(terms: Terms, cells: Iterable[NumberRange]) -> list[NumberRange]:
+    """The cells that contain a possible value of a sum of ints."""
     steps = lcm(*(factor.denominator for _, factor in terms))
-    return [span for span in found if _inside(span.times(Fraction(steps)), is_whole=True) is not None]
+    return [span for span in cells if _inside(span.times(Fraction(steps)), is_whole=True) is not None]
 
 
 class Octagon:
-    """What variables, and sums of two of them, are, held together.
+    """The intervals of variables and sums, checked for consistency.
 
-    A variable is two nodes, itself and its negative; `rows[one][two]` is the most that `one` less `two` can be, in
-    whole steps of `1 / scale`, with False where it stays below that.
+    A variable is two nodes, itself and its negative; `rows[one][two]` is the upper bound of `one - two`, in integer
+    multiples of `1 / scale`, with False if the bound is not included.
     """
 
     def __init__(self, variables: Mapping[Path, NumberRange], sums: Mapping[Terms, NumberRange]) -> None:
-        """Note what is known of every variable and every sum."""
+        """Set the bounds of every variable and every sum."""
         self.variables, self.sums = variables, sums
         spans = (*variables.values(), *sums.values())
         self.scale = lcm(*(end.denominator for span in spans for end in (span.low, span.high)))
         self.nodes = {path: 2 * number for number, path in enumerate(sorted(variables))}
-        self.rows: list[dict[int, _Most]] = [{} for _ in range(2 * len(variables))]
+        self.rows: list[dict[int, _UpperBound]] = [{} for _ in range(2 * len(variables))]
         for path, span in variables.items():
             self._bound(self._node(path, 1), self._node(path, -1), span, 2)
         for terms, span in sums.items():
@@ -145,61 +145,61 @@ class Octagon:
         return self.nodes[path] + (sign < 0)
 
     def _bound(self, one: int, two: int, span: NumberRange, times: int = 1) -> None:
-        """Note that `one` less `two` lies in the span, or in a multiple of it."""
+        """Constrain `one - two` to `times` the span."""
         steps = times * self.scale
-        self._note(one, two, (int(span.high * steps), not span.high_open))
-        self._note(two, one, (int(-span.low * steps), not span.low_open))
+        self._constrain(one, two, (int(span.high * steps), not span.high_open))
+        self._constrain(two, one, (int(-span.low * steps), not span.low_open))
 
-    def _note(self, one: int, two: int, most: _Most) -> None:
-        """Note that `one` less `two` is at most a number, or less than it where that is open (False)."""
-        known = self.rows[one].get(two)
-        if known is None or most < known:
-            self.rows[one][two] = most
+    def _constrain(self, one: int, two: int, bound: _UpperBound) -> None:
+        """Constrain `one - two` to an upper bound."""
+        current = self.rows[one].get(two)
+        if current is None or bound < current:
+            self.rows[one][two] = bound
 
     def is_possible(self) -> bool:
-        """Whether some values may meet everything that was noted; bounds are then as tight as they can be."""
+        """Whether values within all bounds may exist; tightens the bounds by shortest paths."""
         for via, beyond in enumerate(self.rows):
             for one, row in enumerate(self.rows):
                 if via in row:
                     left, is_closed = row[via]
                     for two, (right, is_right_closed) in tuple(beyond.items()):
-                        self._note(one, two, (left + right, is_closed and is_right_closed))
+                        self._constrain(one, two, (left + right, is_closed and is_right_closed))
         if any(row.get(node, _NOTHING) < _NOTHING for node, row in enumerate(self.rows)):
             return False
         bounds = {path: self._span(path) for path in self.variables}
         return all(not total(terms, bounds).meets(span).is_empty for terms, span in self.sums.items())
 
     def _span(self, path: Path) -> NumberRange:
-        """The values that a variable can have."""
+        """The interval of a variable."""
         high, high_closed = self.rows[self._node(path, 1)][self._node(path, -1)]
         low, low_closed = self.rows[self._node(path, -1)][self._node(path, 1)]
         steps = 2 * self.scale
         return NumberRange(Fraction(-low, steps), Fraction(high, steps), not low_closed, not high_closed)
 
     def values(self, whole: frozenset[Path]) -> dict[Path, Fraction] | None:
-        """Values of all variables that meet everything, of few digits, of some only `whole` ones; None where none are
+        """Values of all variables within all bounds, with few digits, and ints for `whole` variables; None if none are
         found."""
-        found: dict[Path, Fraction] = {}
-        known = self
+        values: dict[Path, Fraction] = {}
+        octagon = self
         for path in sorted(self.variables):
-            value = _inside(known._span(path), path in whole) if known.is_possible() else None
+            value = _inside(octagon._span(path), path in whole) if octagon.is_possible() else None
             if value is None:
                 return None
-            found[path] = value
-            known = Octagon({**known.variables, path: NumberRange(value, value)}, self.sums)
-        return found if known.is_possible() else None
+            values[path] = value
+            octagon = Octagon({**octagon.variables, path: NumberRange(value, value)}, self.sums)
+        return values if octagon.is_possible() else None
 
 
 def total(terms: Terms, bounds: Mapping[Path, NumberRange]) -> NumberRange:
-    """What the bounds of its variables make of a sum."""
-    found = NumberRange(Fraction(0), Fraction(0))
+    """The interval of a sum, from the intervals of its variables."""
+    interval = NumberRange(Fraction(0), Fraction(0))
     for path, factor in terms:
-        found = found.plus(bounds[path].times(factor))
-    return found
+        interval = interval.plus(bounds[path].times(factor))
+    return interval
 
 
 def _inside(span: NumberRange, is_whole: bool) -> Fraction | None:
-    """A number of the span; a whole one where that is asked for."""
+    """A number in the span, an int if `is_whole`; None if there is none."""
     if is_whole:
         low = span.low.__floor__() + 1 if span.low_open else span.low.__ceil__()
         high = span.high.__ceil__() - 1 if span.high_open else span.high.__floor__()

@@ -1,4 +1,4 @@
-"""An input that shows something, written for people and run through the evaluator before it is shown."""
+"""Counterexamples: inputs checked with the evaluator and printed for readers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def replayed(
     others: Mapping[Path, Value],
     domains: Domains,
 ) -> Counterexample | None:
-    """The witness that `shown` is, among values for the `others`; None when the evaluator says something else."""
+    """The counterexample with the values `shown`, completed by `others`; None if the evaluator contradicts the goal."""
     bindings = bindings_of({**others, **shown})
     if bindings is None:
         bindings = bindings_of(shown)
@@ -33,8 +33,8 @@ def replayed(
     for number, allowed in goal:
         if not bits_of(evaluators[number], bindings) & allowed:
             return None
-    said = [_pair(path, value, domains) for path, value in sorted((shown or others).items())]
-    return Counterexample(tuple(dict.fromkeys(said)), bindings)
+    pairs = [_pair(path, value, domains) for path, value in sorted((shown or others).items())]
+    return Counterexample(tuple(dict.fromkeys(pairs)), bindings)
 
 
 def _pair(path: Path, value: object, domains: Domains) -> tuple[str, str]:
@@ -45,7 +45,7 @@ def _pair(path: Path, value: object, domains: Domains) -> tuple[str, str]:
 
 
 def in_words(value: Value, *, bare: bool = False) -> str:
-    """A value as an author would write it; the member of an enum is a `bare` word."""
+    """A value as source text; the member of an enum is a `bare` word."""
     if isinstance(value, Optional):
         return in_words(value.value, bare=bare) if value.present else ABSENT
     if bare and isinstance(value, str):
@@ -54,27 +54,27 @@ def in_words(value: Value, *, bare: bool = False) -> str:
 
 
 def bindings_of(values: Mapping[Path, object]) -> dict[str, object] | None:
-    """What the evaluator is given so that every path has its value; None when two of them contradict each other."""
+    """The evaluator's bindings in which every path has its value; None if two values contradict each other."""
     bindings: dict[str, object] = {}
     missing = [path[: value.part + 1] for path, value in values.items() if isinstance(value, Absent)]
     for path, value in values.items():
         depth = value.part if isinstance(value, Absent) else len(path) - 1
-        here: Value = bindings
+        holder: Value = bindings
         for name in path[:depth]:
-            here = here.setdefault(name, {})
-            if not isinstance(here, dict):
+            holder = holder.setdefault(name, {})
+            if not isinstance(holder, dict):
                 return None
         if not isinstance(value, Absent):
-            if path[-1] in here:
+            if path[-1] in holder:
                 return None
-            here[path[-1]] = value
-    return None if any(_stands(bindings, path) for path in missing) else bindings
+            holder[path[-1]] = value
+    return None if any(_is_bound(bindings, path) for path in missing) else bindings
 
 
-def _stands(bindings: Mapping[str, object], path: Path) -> bool:
-    here: object = bindings
+def _is_bound(bindings: Mapping[str, object], path: Path) -> bool:
+    value: object = bindings
     for name in path:
-        if not isinstance(here, dict) or name not in here:
+        if not isinstance(value, dict) or name not in value:
             return False
-        here = here[name]
+        value = value[name]
     return True

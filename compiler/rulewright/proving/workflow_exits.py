@@ -1,4 +1,4 @@
-"""Which exit conditions of a confidence loop can end it although its threshold is not met."""
+"""Finds exit conditions of a confidence loop that can end it although its threshold is not met."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def undercutting(task: TaskDocument, loop: Loop) -> Iterator[tuple[int, Scalar]]:
-    """The conditions that hold somewhere below the threshold, with their numbers; none without a threshold. Conditions
-    that do not compile are left to the compiler."""
+    """Yield the conditions that can hold below the threshold, with their indices; none without a threshold. Invalid
+    conditions are left to the compiler."""
     features = features_of(task)
     guards = Guards([])
     threshold = guards.threshold(task, features)
@@ -35,5 +35,5 @@ def undercutting(task: TaskDocument, loop: Loop) -> Iterator[tuple[int, Scalar]]
 def _undercuts(threshold: Program, condition: Program) -> bool:
     """Whether the condition holds in a context in which the threshold is not met."""
     truths = Truths()
-    said = worlds((threshold, condition), truths)
-    return any(not truths.holds(threshold, world) and truths.holds(condition, world) for world in said)
+    contexts = worlds((threshold, condition), truths)
+    return any(not truths.holds(threshold, world) and truths.holds(condition, world) for world in contexts)

@@ -1,8 +1,8 @@
-"""What the world may say to a task's machine: a finite set of contexts that shows everything its guards can tell apart.
+"""The contexts of a task's state machine: a finite set that covers every combination of results of its guards.
 
-A number is represented by the constants it is compared with and by a value between each two neighbours, an enum by its
-words, and everything by being absent as well. Any condition but a plain comparison is a coin that falls either way,
-so that a proof covers more than can happen, never less.
+A number is represented by the constants it is compared with and by a value between neighbouring ones, an enum by its
+members, and every variable also by its absence. A condition that isn't a plain comparison is opaque: it may be true or
+false in any context, so that a proof covers more than can happen, never less.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Path = tuple[str, ...]
 World = Mapping[str, Value]
 
 ABSENT: Final = object()
-MOST_CONTEXTS: Final = 4096
-COIN: Final = "coin"  # the key of a context under which stands how each opaque condition falls
+MAX_CONTEXTS: Final = 4096
+OPAQUE: Final = "coin"  # the key of a context with the results of the opaque conditions
 WORDS: Final[Mapping[Path, tuple[object, ...]]] = {
     ("review", "decision"): ("GO", "NO_GO", ABSENT),
     ("policy_gate", "verdict"): ("PASS", "FAIL", ABSENT),
@@ -40,37 +40,37 @@ _PLAIN: Final = frozenset(
 
 
 class TooManyContextsError(Exception):
-    """Conditions whose answers have more combinations than are looked at: nothing is proved of them."""
+    """The results of the conditions have too many combinations, so nothing is proved."""
 
 
 @dataclass(slots=True)
 class Truths:
-    """Decides conditions in contexts, as the machine does; what was prepared is kept."""
+    """Evaluates conditions in contexts, as the machine does; caches the prepared programs."""
 
     prepared: dict[int, tuple[Program, Callable[[World], bool] | None]] = field(default_factory=dict)
 
-    def is_coin(self, program: Program) -> bool:
-        """Whether the condition is one that contexts do not decide."""
-        known = self.prepared.get(id(program))
-        return known[1] is None if known is not None else not _is_plain(program)
+    def is_opaque(self, program: Program) -> bool:
+        """Whether contexts don't determine the condition's result."""
+        entry = self.prepared.get(id(program))
+        return entry[1] is None if entry is not None else not _is_plain(program)
 
     def holds(self, program: Program, world: World) -> bool:
-        """Whether the condition holds in a context; what can't be decided does not."""
-        decide = self._ready(program)
-        return bool(world.get(COIN, {}).get(program.source)) if decide is None else decide(world)
+        """Whether the condition holds in a context; an undecided one doesn't."""
+        decide = self._prepare(program)
+        return bool(world.get(OPAQUE, {}).get(program.source)) if decide is None else decide(world)
 
     def met(self, guard: Guard | None, world: World) -> bool:
-        """Whether a guard holds in a context; no guard always does."""
+        """Whether a guard holds in a context; no guard holds always."""
         if guard is None:
             return True
         return (any if guard.mode == "any" else all)(self.holds(program, world) for program in guard.conditions)
 
-    def _ready(self, program: Program) -> Callable[[World], bool] | None:
-        found = self.prepared.get(id(program))
-        if found is None:
+    def _prepare(self, program: Program) -> Callable[[World], bool] | None:
+        entry = self.prepared.get(id(program))
+        if entry is None:
             decide = boolean(program, Polarity.PERMITTING) if _is_plain(program) else None
-            found = self.prepared[id(program)] = (program, decide)
-        return found[1]
+            entry = self.prepared[id(program)] = (program, decide)
+        return entry[1]
 
 
 def _is_plain(program: Program) -> bool:
@@ -83,58 +83,58 @@ def _is_plain(program: Program) -> bool:
 
 def paths_of(program: Program) -> frozenset[Path]:
     """The longest paths that the condition reads."""
-    above: dict[int, list[int]] = {}
+    users: dict[int, list[int]] = {}
     for number, node in enumerate(program.nodes):
         for argument in node.args:
-            above.setdefault(argument, []).append(number)
+            users.setdefault(argument, []).append(number)
     return frozenset(
         path
         for number, node in enumerate(program.nodes)
         if node.op == "name"
-        for path in _onwards(program.nodes, above, number, (node.value[-1][0], *node.value[-1][1]))
+        for path in _extended(program.nodes, users, number, (node.value[-1][0], *node.value[-1][1]))
     )
 
 
-def _onwards(nodes: tuple[Node, ...], above: Mapping[int, list[int]], number: int, path: Path) -> Iterable[Path]:
-    """The path continued through the fields that are selected from it."""
-    for user in above.get(number, []):
+def _extended(nodes: tuple[Node, ...], users: Mapping[int, list[int]], number: int, path: Path) -> Iterable[Path]:
+    """Yield the path extended by the fields that are selected from it."""
+    for user in users.get(number, []):
         node = nodes[user]
         key = nodes[node.args[1]] if node.op == "index" else None
         if node.op == "select":
-            yield from _onwards(nodes, above, user, (*path, str(node.value)))
+            yield from _extended(nodes, users, user, (*path, str(node.value)))
         elif key is not None and key.op == "const" and key.value[0] == "string" and node.args[0] == number:
-            yield from _onwards(nodes, above, user, (*path, str(key.value[1])))
+            yield from _extended(nodes, users, user, (*path, str(key.value[1])))
         else:
             yield path
-    if number not in above:
+    if number not in users:
         yield path
 
 
 def worlds(programs: Iterable[Program], truths: Truths) -> list[World]:
-    """Contexts enough to see every combination of answers the conditions can give. Raises TooManyContextsError."""
-    each = list({id(program): program for program in programs}.values())
-    coins = sorted({program.source for program in each if truths.is_coin(program)})
-    plain = [program for program in each if not truths.is_coin(program)]
-    axes: list[tuple[Path, tuple[object, ...]]] = [((COIN, source), (True, False)) for source in coins]
+    """The contexts that cover every combination of the conditions' results. Raises TooManyContextsError."""
+    distinct = list({id(program): program for program in programs}.values())
+    opaque = sorted({program.source for program in distinct if truths.is_opaque(program)})
+    plain = [program for program in distinct if not truths.is_opaque(program)]
+    axes: list[tuple[Path, tuple[object, ...]]] = [((OPAQUE, source), (True, False)) for source in opaque]
     points = points_of(plain)
     for path in sorted({path for program in plain for path in paths_of(program)}):
         axes.append((path, _values(path, points, plain)))
-    if math.prod(len(values) for _, values in axes) > MOST_CONTEXTS:
-        return _coins_only(each, truths)
+    if math.prod(len(values) for _, values in axes) > MAX_CONTEXTS:
+        return _all_opaque(distinct, truths)
     return [_world([path for path, _ in axes], values) for values in itertools.product(*(v for _, v in axes))]
 
 
-def _coins_only(programs: list[Program], truths: Truths) -> list[World]:
-    """Too many combinations: every condition may fall either way, one independently of the other. Raises
-    TooManyContextsError where there are too many conditions for that, too."""
+def _all_opaque(programs: list[Program], truths: Truths) -> list[World]:
+    """The contexts in which every condition is opaque, independently of the others. Raises
+    TooManyContextsError for too many conditions."""
     sources = sorted({program.source for program in programs})
-    if 2 ** len(sources) > MOST_CONTEXTS:
+    if 2 ** len(sources) > MAX_CONTEXTS:
         raise TooManyContextsError(f"{len(sources)} conditions at one place")
     for program in programs:
         truths.prepared[id(program)] = (program, None)
     return [
-        {COIN: dict(zip(sources, falls, strict=True))}
-        for falls in itertools.product((True, False), repeat=len(sources))
+        {OPAQUE: dict(zip(sources, results, strict=True))}
+        for results in itertools.product((True, False), repeat=len(sources))
     ]
 
 
@@ -162,7 +162,7 @@ def _constants(programs: list[Program]) -> list[Fraction]:
 
 
 def _number(node: Node) -> Fraction | None:
-    """The number that a constant is, or None."""
+    """The number of a constant node; None for other types, NaN and infinity."""
     tag = node.value[0]
     if tag not in NUMBERS:
         return None
@@ -173,12 +173,12 @@ def _number(node: Node) -> Fraction | None:
 
 
 def texts_of(program: Program) -> Iterator[str]:
-    """The texts that a condition compares with."""
+    """Yield the string constants of a condition."""
     return (str(node.value[1]) for node in program.nodes if node.op == "const" and node.value[0] == "string")
 
 
 def points_of(programs: list[Program]) -> list[float]:
-    """Every constant between 0 and 1, the two ends, and a number between each two neighbours."""
+    """0, 1, every constant between them, and a number between each pair of neighbours."""
     cuts = sorted({Fraction(0), Fraction(1), *(cut for cut in _constants(programs) if 0 <= cut <= 1)})
     between = [(low + high) / 2 for low, high in itertools.pairwise(cuts)]
     return sorted({float(cut) for cut in (*cuts, *between)})
@@ -189,21 +189,21 @@ def _world(paths: list[Path], values: tuple[object, ...]) -> World:
     for path, value in zip(paths, values, strict=True):
         if value is ABSENT:
             continue
-        here = world
+        parent = world
         for key in path[:-1]:
-            below = here.get(key)
-            here[key] = here = dict(below) if isinstance(below, dict) else {}
-        old = here.get(path[-1])
-        here[path[-1]] = {**value, **old} if isinstance(value, dict) and isinstance(old, dict) else value
+            child = parent.get(key)
+            parent[key] = parent = dict(child) if isinstance(child, dict) else {}
+        old = parent.get(path[-1])
+        parent[path[-1]] = {**value, **old} if isinstance(value, dict) and isinstance(old, dict) else value
     return world
 
 
 def spoken(world: World) -> str:
-    """A context in words: `confidence_score = 0.8, review.decision = GO`."""
+    """A context as text: `confidence_score = 0.8, review.decision = GO`."""
     parts = []
     for name, value in world.items():
-        if name == COIN:
-            parts += [f"{'' if falls else 'not '}({source})" for source, falls in value.items()]
+        if name == OPAQUE:
+            parts += [f"{'' if holds else 'not '}({source})" for source, holds in value.items()]
         elif isinstance(value, dict):
             parts += [f"{name}.{key} = {_shown(item)}" for key, item in value.items()]
         else:

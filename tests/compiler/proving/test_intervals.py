@@ -107,7 +107,7 @@ def test_many_choices_inside_one_comparison_do_not_multiply_without_end() -> Non
 
 
 def test_what_splits_into_too_many_cases_is_unknown_and_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rulewright.proving.intervals.MOST_BOXES", 3)
+    monkeypatch.setattr("rulewright.proving.intervals.MAX_BOXES", 3)
     monkeypatch.setattr("rulewright.proving.smt.STEPS", 1)
     found = Search([program("x > 0.3 || y > 0.3 || n > 3 || b"), program("!b && x < 0.2")], DOMAINS).find(
         [(0, TRUE), (1, TRUE)]

@@ -1,4 +1,4 @@
-"""The contexts of a proof show everything that guards can tell apart, and a coin where they can't be foreseen."""
+"""The contexts of a proof cover every result of guards, and both results of an opaque condition."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rulewright.expression.build import build
 from rulewright.expression.types import BOOL
 from rulewright.lower.workflow_environments import TaskFeatures, loop_environment
 from rulewright.proving.workflow_values import (
-    COIN,
-    MOST_CONTEXTS,
+    MAX_CONTEXTS,
+    OPAQUE,
     TooManyContextsError,
     Truths,
     paths_of,
@@ -64,9 +64,9 @@ def test_contexts_show_every_answer(text: str, answers: set[bool]) -> None:
 def test_what_a_comparison_cannot_foresee_is_a_coin() -> None:
     truths = Truths()
     found = program("review.feedback.contains('x')")
-    assert truths.is_coin(found)
-    assert [world[COIN] for world in worlds([found], truths)] == [{found.source: True}, {found.source: False}]
-    assert not truths.is_coin(program("review.decision == GO"))
+    assert truths.is_opaque(found)
+    assert [world[OPAQUE] for world in worlds([found], truths)] == [{found.source: True}, {found.source: False}]
+    assert not truths.is_opaque(program("review.decision == GO"))
 
 
 def test_too_many_combinations_become_coins() -> None:
@@ -75,14 +75,14 @@ def test_too_many_combinations_become_coins() -> None:
     parts += ["metrics.lint_score > 0.1", "metrics.test_coverage > 0.1", "review.decision == GO"]
     parts += ["pair.challenger_approved", "policy_gate.verdict == PASS", "hil.resolved", "loop.iteration > 3"]
     said = worlds([program(part) for part in parts[-12:]], truths)
-    assert len(said) == MOST_CONTEXTS
-    assert all(len(world[COIN]) == 12 for world in said)
+    assert len(said) == MAX_CONTEXTS
+    assert all(len(world[OPAQUE]) == 12 for world in said)
     with pytest.raises(TooManyContextsError):
         worlds([program(part) for part in parts], truths)
 
 
 def test_a_context_can_be_read_aloud() -> None:
-    world = {"confidence_score": 0.8, "review": {"decision": "GO"}, COIN: {"a > b": False}}
+    world = {"confidence_score": 0.8, "review": {"decision": "GO"}, OPAQUE: {"a > b": False}}
     assert spoken(world) == "confidence_score = 0.8, review.decision = GO, not (a > b)"
 
 
