@@ -28,7 +28,7 @@ class DoubledKeyError(msgspec.DecodeError):
     def __init__(self, key: str) -> None:
         """Keep the key."""
         self.key = key
-        super().__init__(f"the key `{key}` stands twice in one object")
+        super().__init__(f"duplicate key `{key}`")
 
 
 UNDECODED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)

@@ -345,8 +345,8 @@ LISTS: dict[str, tuple[str, list[str]]] = {
     "the first of several": ('{"outputs": [1], "test_cases": [2], "cases": [3]}', ["2"]),
     "a list that is none": ('{"test_cases": 1, "cases": [ "]" , [2] ]}', ['"]"', "[2]"]),
     "an empty list": ('{"cases": []}', []),
-    "a doubled key": ('{"cases": [1], "cases": [2]}', ["the key `cases` stands twice in one object"]),
-    "a doubled key beside the list": ('{"a": 1, "cases": [1], "a": 2}', ["the key `a` stands twice in one object"]),
+    "a doubled key": ('{"cases": [1], "cases": [2]}', ["duplicate key `cases`"]),
+    "a doubled key beside the list": ('{"a": 1, "cases": [1], "a": 2}', ["duplicate key `a`"]),
     "a second list of cases": (
         '{"casess": [{"test_id": "T1"}], "cases": [2]}',
         ["$.casess: holds cases, but only those in `cases` are read; keep one list in a file", "2"],
