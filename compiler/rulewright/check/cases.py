@@ -101,10 +101,11 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
 
 def _of_outputs(root: Node) -> Iterator[Diagnostic]:
     """The outputs of cases that there are not."""
-    written = ((each, descend(each, "test_id")) for each in records_in(root) if isinstance(each, Mapping))
-    records = [_record(each, None) for each, name in written if isinstance(name, Scalar)]
+    records = [_record(each, None) for each in records_in(root) if isinstance(each, Mapping)]
     if records and not any(each.is_case for each in records):
         ids = {str(name.value): name for each in records if isinstance(name := each.node.get("test_id"), Scalar)}
+        if isinstance(root, Mapping) and outputs_by_id(root):
+            ids |= {entry.name: entry.key for entry in root.entries}
         yield from strange_outputs(root.source.path, ids)
 
 

@@ -39,6 +39,7 @@ UNSURE: Final = {
     "unknown-state": frozenset({"missing-key"}),
     "unreachable-state": frozenset({"missing-key"}),
     "event-window-without-anchor": frozenset({"unknown-check"}),
+    "missing-prompt": frozenset({"wrong-type"}),
     "turn-that-does-not-exist": frozenset({"turn-numbers-out-of-order"}),
     "weight-of-zero": frozenset({"key-is-not-text"}),
     "window-ends-before-it-starts": frozenset({"turn-that-does-not-exist", "turn-numbers-out-of-order"}),
@@ -91,6 +92,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         and not (each.code in ("unused-lexicon", "anchor-without-event-window") and is_named_wrongly)
         and not (each.code == "project-without-checks" and is_check_refused)
         and not (each.code in SCORING and is_scored_wrongly)
+        and not (each.code == "bad-expression" and is_scored_wrongly and _kind(each, files) == "scorecard")
         and not any(each.message.startswith(f"`{key}` has no field") for key in refused.get(each.span.path, ()))
         and not (each.code == "unknown-lexicon" and _quoted(each, files) in named)
     ]
