@@ -106,9 +106,8 @@ class CaseShape:
         failures = [(key, Json) for key in FAILURES]
         self._output = output.struct("Output", strict=strict, extra=[*NAMES, *failures])
         extra = [*NAMES, *failures, ("test_case", msgspec.Raw), *((key, self._output | None) for key in OUTPUTS)]
-        extra += [
-            (key, object) for key in (*output.leaves, *output.children)
-        ]  # an output whose keys are next to `test_id`
+        # an output whose keys are next to `test_id`
+        extra += [(key, object) for key in (*output.leaves, *output.children)]
         record = case.struct("Envelope", strict=strict, extra=extra, optional=True)
         self._envelope: Decoder[Json] = Decoder(record, defaulted=lambda _: 0)
         self._keys = dict([*case.keys(), *output.keys(("engine_output",)), *output.keys(("output",))])

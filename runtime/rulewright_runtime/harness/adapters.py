@@ -49,7 +49,7 @@ class TurnRequest(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A reply of the model, with its token counts if names.
+    """A reply of the model, with its token counts if known.
 
     `finish` says why the reply is incomplete: `length`, `refusal` or `filter`; None for a complete one. `served_model`
     is the model's name in the response, `parameters` are those of the call.
