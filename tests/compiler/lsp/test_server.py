@@ -236,6 +236,7 @@ def test_a_project_beside_its_documents_is_found(editor: Editor, project: Path) 
     (inner / "rulewright.yaml").write_text(text, encoding="utf-8")
     (project / "rulewright.yaml").unlink()
     shutil.rmtree(project / "lexicons")
+    (project / "lexicons").mkdir()
     assert "missing-path" not in codes(editor.open(the_check(project)))
     assert "unknown-lexicon" in codes(editor.findings[the_check(project).as_uri()])
 
