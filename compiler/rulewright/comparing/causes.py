@@ -1,7 +1,7 @@
-"""Causes: which changes alone bring about what two runs differ in, found by recombining them.
+"""Finds the changes that cause a difference between two runs, by recombining the runs.
 
 A change is taken from the second run while everything else stays as in the first. The smallest sets of changes that
-give the second run's result are its causes: one change is a cause alone, two or more that only work together interact.
+give the second run's result are its causes: a set of one is a cause alone, changes in a larger set interact.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 
 class _Unknown:
-    """The result of a combination that can't be worked out from what the runs hold."""
+    """The result of a combination that can't be computed from the runs."""
 
     def __repr__(self) -> str:
         return "UNKNOWN"
@@ -26,8 +26,8 @@ UNKNOWN: Final = _Unknown()
 class Causes:
     """`sets` are the smallest sets of changes that give the second run's result, each sufficient by itself.
 
-    `told_apart` is false where some combination of the changes can't be worked out: then `sets` holds all changes
-    together, and one of them or several did it. No set at all: nothing that the runs record has changed.
+    `told_apart` is false if a combination of the changes can't be computed: then `sets` holds one set of all changes,
+    and one or more of them are the cause. Without sets, nothing that the runs record has changed.
     """
 
     sets: tuple[tuple[str, ...], ...]
@@ -39,18 +39,18 @@ class Causes:
 
 
 def causes(changed: Sequence[str], result: Callable[[frozenset[str]], Hashable]) -> Causes:
-    """The causes among the `changed` factors. `result` says what comes out with some of them taken from the second run,
-    or `UNKNOWN`."""
+    """Return the causes among the `changed` factors. `result` computes the result with a set of them taken from the
+    second run, or `UNKNOWN`."""
     if len(changed) < 2:
         return Causes(tuple((each,) for each in changed))
     before, after = result(frozenset()), result(frozenset(changed))
-    together = Causes((tuple(changed),), told_apart=False)
+    not_told_apart = Causes((tuple(changed),), told_apart=False)
     if UNKNOWN in (before, after) or before == after:
-        return together
+        return not_told_apart
     for size in range(1, len(changed)):
         results = {each: result(frozenset(each)) for each in combinations(changed, size)}
-        if found := tuple(each for each, value in results.items() if value == after):
-            return Causes(found)
+        if sets := tuple(each for each, value in results.items() if value == after):
+            return Causes(sets)
         if UNKNOWN in results.values():
-            return together
+            return not_told_apart
     return Causes((tuple(changed),))

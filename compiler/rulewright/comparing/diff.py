@@ -1,4 +1,4 @@
-"""What differs between two finished runs, worst first, with evidence and causes, and whether the second is worse."""
+"""Compares two finished runs: differences, worst first, with evidence and causes, and whether the second is worse."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VERSION: Final = 1
 MARGIN: Final = 0.05
 LEVEL: Final = 0.05  # of significance, after Holm's correction over checks
 _NAMED: Final = 3
-DIGITS: Final = 12  # beyond them a double says nothing about a difference of scores
+DIGITS: Final = 12  # decimals of a difference of scores; a double has no more
 WORSE, NOT_WORSE, INCONCLUSIVE = "worse", "not worse", "inconclusive"
 # How good an answer is; a flip from a higher to a lower one is a step down.
 _VERDICTS: Final = {"FAIL": 0, "UNCLEAR": 1, NOT_RUN: 1, "NOT_APPLICABLE": 2, "PASS": 2}
@@ -44,27 +44,27 @@ def diff(
     margin: float = MARGIN,
     across_judges: bool = False,
 ) -> JsonObject:
-    """The differences between two finished runs as JSON data.
+    """Return the differences between two finished runs as JSON data.
 
     `outcomes` and `flips` are sorted, worst first; each has its `causes` (`sets` of changes, each of which alone gives
     the second result, and whether they could be `told_apart`), a flip also its evidence. `score` is the paired
-    difference, robust to clusters of alike scenarios; `failed` and `checks` hold exact tests, the latter corrected
-    after Holm. `verdict` is `worse`, `not worse` or `inconclusive`, `reasons` say why. A mean score that is lower by
-    less than `margin` is not worse. Runs of other judges are inconclusive at best unless they are compared
+    difference, robust to clusters of similar scenarios; `failed` and `checks` hold exact tests, the latter with Holm's
+    correction. `verdict` is `worse`, `not worse` or `inconclusive`, with its `reasons`. A mean score that is lower by
+    less than `margin` is not worse. Runs of different judges are inconclusive at best unless they are compared
     `across_judges`.
 
-    `transcripts` are files and folders with conversations that are no longer where the runs have read them, `replies`
-    the files that the runs replayed: with them causes are told apart that are left together otherwise.
+    `transcripts` are files and folders with conversations that were moved since the runs, `replies` the files that the
+    runs replayed: with them, more causes can be told apart.
 
-    Raises UsageError and PlanError where a folder holds no finished run, or where the runs have nothing in common.
+    Raises UsageError and PlanError if a folder has no finished run, or if the runs have nothing in common.
     """
     runs = read_run(before), read_run(after)
     paired = pairs(*runs, by)
     recombiner = Recombiner(*(Side.of(run, replies, transcripts) for run in runs))
-    gravest = (*reversed(runs[1].plan.severities), *runs[0].plan.severities, "")
-    flips = sorted(_flips(runs, paired, recombiner), key=lambda flip: _worst_verdict(flip, gravest))
+    severities = (*reversed(runs[1].plan.severities), *runs[0].plan.severities, "")
+    flips = sorted(_flips(runs, paired, recombiner), key=lambda flip: _worst_verdict(flip, severities))
     outcomes = sorted(_outcomes(runs, paired, recombiner, flips), key=_worst_outcome)
-    found: JsonObject = {
+    comparison: JsonObject = {
         "version": VERSION,
         "before": _about(runs[0]),
         "after": _about(runs[1]),
@@ -88,8 +88,8 @@ def diff(
         "under_first_policy": _under_first_policy(runs, paired, recombiner),
         "margin": margin,
     }
-    verdict, reasons = decide(found, across_judges=across_judges)
-    return {**found, "verdict": verdict, "reasons": reasons}
+    verdict, reasons = decide(comparison, across_judges=across_judges)
+    return {**comparison, "verdict": verdict, "reasons": reasons}
 
 
 def _about(run: StoredRun) -> JsonObject:
@@ -108,7 +108,7 @@ def _about(run: StoredRun) -> JsonObject:
 
 
 def _changed(runs: Sequence[StoredRun]) -> dict[str, object]:
-    """What the runs were made with and that is not the same: the judge's marks, checks, the scorecard, parameters."""
+    """The differing inputs of the runs: the judge's properties, its replies, checks, the profile."""
     checks = [{check.id: check.hash for check in run.plan.checks} for run in runs]
     both = checks[0].keys() & checks[1].keys()
     return {
@@ -147,7 +147,7 @@ def _flips(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> 
 
 
 def _word(verdict: VerdictResult | None) -> str:
-    """What a check says of a transcript, in one word; one that does not apply there says the same as NOT_APPLICABLE."""
+    """The verdict of a check on a transcript as a word; `not run` without a verdict."""
     return NOT_RUN if verdict is None else verdict.verdict
 
 
@@ -156,7 +156,7 @@ def _step(difference: int) -> str:
 
 
 def _evidence(verdict: VerdictResult | None) -> JsonObject | None:
-    """The quotes behind a verdict and its code; None where there is no record."""
+    """The quotes of a verdict and its code; None without a verdict."""
     if verdict is None:
         return None
     spans = msgspec.to_builtins(verdict.evidence)
@@ -164,7 +164,7 @@ def _evidence(verdict: VerdictResult | None) -> JsonObject | None:
 
 
 def _note(sets: Iterable[Sequence[str]], verdicts: Sequence[VerdictResult | None], *, judges_differ: bool) -> str:
-    """What made a reply another one, as far as that is known."""
+    """The reason why a reply differs, if it is known; else an empty string."""
     if not any(REPLY in each for each in sets):
         return ""
     if judges_differ:
@@ -190,7 +190,7 @@ def _outcomes(
         if engines[0]["outcome"] == engines[1]["outcome"]:
             continue
         because = [*engines[1]["because"], *engines[0]["because"]]
-        mine = flipped.get(pair[1], [])
+        flipped_checks = flipped.get(pair[1], [])
         yield {
             "transcript_id": pair[1],
             "before": engines[0]["outcome"],
@@ -201,22 +201,22 @@ def _outcomes(
             "was_because": engines[0]["because"],
             "scores": [_headline(run, row) for run, row in zip(runs, (old, new), strict=True)],
             "causes": recombiner.causes_of_row(pair).as_json(),
-            "flips": [check for check in mine if check in because] or mine,
+            "flips": [check for check in flipped_checks if check in because] or flipped_checks,
         }
 
 
-def _worst_verdict(flip: JsonMapping, gravest: Sequence[str]) -> tuple[object, ...]:
+def _worst_verdict(flip: JsonMapping, severities: Sequence[str]) -> tuple[object, ...]:
     fall = _VERDICTS[flip["after"]] - _VERDICTS[flip["before"]]
-    return (fall, _VERDICTS[flip["after"]], gravest.index(flip["severity"]), flip["check_id"], flip["transcript_id"])
+    return (fall, _VERDICTS[flip["after"]], severities.index(flip["severity"]), flip["check_id"], flip["transcript_id"])
 
 
 def _headline(run: StoredRun, row: JsonMapping) -> Json:
-    """The score of a row that its scorecard shows first."""
+    """The headline score of a row, or None."""
     return row.get(headline_of(run.plan))
 
 
 def _best(run: StoredRun, row: JsonMapping) -> Json:
-    """The highest score that the missing answers of a row leave possible."""
+    """The highest possible score of a row, given its missing answers."""
     bounds = row[ENGINE].get("bounds")
     return _headline(run, row) if bounds is None else bounds["overall_score"]["high"]
 
@@ -226,13 +226,13 @@ def _worst_outcome(row: JsonMapping) -> tuple[Json, ...]:
 
 
 def _score(runs: Sequence[StoredRun], paired: Pairs, scores: Iterable[Json]) -> JsonObject:
-    """The mean of the paired differences of the overall score, which in the second run is one of `scores` for each
-    pair, and how many pairs have none."""
-    differences, without = [], 0
+    """The mean of the paired differences of the overall score, with the `scores` of the second run in the order of the
+    pairs, and the number of pairs with a score in one run only."""
+    differences, unscored = [], 0
     for pair, new in zip(paired.both, scores, strict=True):
         old = _headline(runs[0], runs[0].rows[pair[0]])
         if old is None or new is None:
-            without += old != new
+            unscored += old != new
         else:
             scenario = str(runs[1].rows[pair[1]].get("scenario_id") or "")
             differences.append((cluster_of(runs[1].plan, scenario, pair[1]), new - old))
@@ -240,26 +240,25 @@ def _score(runs: Sequence[StoredRun], paired: Pairs, scores: Iterable[Json]) -> 
     figures = {
         name: round(value, DIGITS) if isinstance(value, float) else value for name, value in asdict(mean).items()
     }
-    return {**figures, "changed": sum(bool(value) for _, value in differences), "unscored": without}
+    return {**figures, "changed": sum(bool(value) for _, value in differences), "unscored": unscored}
 
 
 def _under_first_policy(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> JsonObject | None:
-    """What the second run would come to under the scorecard and the thresholds of the first: the transcripts that
-    would have `fallen` although their own outcomes have not, and the `score`. None where these are the same."""
+    """The second run's result under the scorecard and the thresholds of the first: the transcripts that would have
+    `fallen` although their own outcomes have not, and the `score`. None if both runs have the same."""
     if not (recombiner.other_scorecard or recombiner.other_thresholds):
         return None
     rows = [recombiner.under_first_policy(pair) for pair in paired.both]
     fallen = []
     for pair, row in zip(paired.both, rows, strict=True):
-        before, own = (run.rows[name][ENGINE]["outcome"] for run, name in zip(runs, pair, strict=True))
-        if rank_of(row[ENGINE]["outcome"]) < min(rank_of(before), rank_of(own)):
+        before, after = (run.rows[name][ENGINE]["outcome"] for run, name in zip(runs, pair, strict=True))
+        if rank_of(row[ENGINE]["outcome"]) < min(rank_of(before), rank_of(after)):
             fallen.append(pair[1])
     return {"fallen": fallen, "score": _score(runs, paired, [_headline(runs[0], row) for row in rows])}
 
 
 def _lost(runs: Sequence[StoredRun], paired: Pairs) -> Iterator[str]:
-    """The answers of the first run, `TRANSCRIPT x CHECK`, that the second does not hold: nobody knows what they would
-    be there."""
+    """Yield the answers of the first run, as `TRANSCRIPT x CHECK`, that are missing or unknown in the second."""
     for pair in paired.both:
         old, new = (run.verdicts[name] for run, name in zip(runs, pair, strict=True))
         for check, verdict in old.items():
@@ -276,13 +275,13 @@ def _failed(runs: Sequence[StoredRun], paired: Pairs) -> JsonObject:
 
 
 def _changed_pairs(pairs_of: Sequence[tuple[bool, ...]]) -> JsonObject:
-    """How many fail in one run alone, and McNemar's exact p-value."""
+    """The numbers of pairs that fail in one run only, and McNemar's exact p-value."""
     mended, broken = pairs_of.count((True, False)), pairs_of.count((False, True))
     return {"pairs": len(pairs_of), "mended": mended, "broken": broken, "p": mcnemar(mended, broken)}
 
 
 def _checks(runs: Sequence[StoredRun], paired: Pairs) -> list[dict[str, object]]:
-    """For every check that decided PASS or FAIL in both runs of some pair: an exact test, corrected over checks."""
+    """The exact test of every check with PASS or FAIL in both runs of some pair, with Holm's correction over checks."""
     decided: dict[str, list[tuple[bool, ...]]] = {}
     for pair in paired.both:
         old, new = (run.verdicts[name] for run, name in zip(runs, pair, strict=True))
@@ -290,59 +289,59 @@ def _checks(runs: Sequence[StoredRun], paired: Pairs) -> list[dict[str, object]]
             words = _word(old[check]), _word(new[check])
             if all(word in ("PASS", "FAIL") for word in words):
                 decided.setdefault(check, []).append(tuple(word == "FAIL" for word in words))
-    tested = [{"check_id": check, **_changed_pairs(found)} for check, found in sorted(decided.items())]
-    corrected = holm([entry["p"] for entry in tested])
-    return [{**entry, "p_holm": p} for entry, p in zip(tested, corrected, strict=True)]
+    entries = [{"check_id": check, **_changed_pairs(failures)} for check, failures in sorted(decided.items())]
+    corrected = holm([entry["p"] for entry in entries])
+    return [{**entry, "p_holm": p} for entry, p in zip(entries, corrected, strict=True)]
 
 
-def decide(found: JsonMapping, *, across_judges: bool) -> tuple[str, list[str]]:
-    """`worse`, `not worse` or `inconclusive`, and the reasons for it."""
-    if worse := list(_worse(found)):
+def decide(comparison: JsonMapping, *, across_judges: bool) -> tuple[str, list[str]]:
+    """Return `worse`, `not worse` or `inconclusive`, and the reasons."""
+    if worse := list(_worse(comparison)):
         return WORSE, worse
-    if open_questions := list(_open(found, across_judges)):
+    if open_questions := list(_open(comparison, across_judges)):
         return INCONCLUSIVE, open_questions
-    return NOT_WORSE, list(_not_worse(found))
+    return NOT_WORSE, list(_not_worse(comparison))
 
 
-def _worse(found: JsonMapping) -> Iterator[str]:
-    broken = [row["transcript_id"] for row in _falls(found, "failed") if not row["unproven"]]
+def _worse(comparison: JsonMapping) -> Iterator[str]:
+    broken = [row["transcript_id"] for row in _falls(comparison, "failed") if not row["unproven"]]
     if broken:
         yield f"{_count(broken)} now fail{'s' if len(broken) == 1 else ''} that did not fail before"
-    for check in found["checks"]:
+    for check in comparison["checks"]:
         if check["p_holm"] < LEVEL and check["broken"] > check["mended"]:
             yield f"{check['check_id']} fails more often (p = {check['p_holm']:.3f} after Holm's correction)"
-    score = found["score"]
-    lower = all(each["high"] is not None and each["high"] < 0 for each in (score, found["score_at_best"]))
-    if lower and score["low"] < -found["margin"]:
+    score = comparison["score"]
+    lower = all(each["high"] is not None and each["high"] < 0 for each in (score, comparison["score_at_best"]))
+    if lower and score["low"] < -comparison["margin"]:
         yield f"the mean score is lower by {-score['mean']:.3f}, between {-score['high']:.3f} and {-score['low']:.3f}"
 
 
-def _open(found: JsonMapping, across_judges: bool) -> Iterator[str]:
-    if found["changed"]["judge"] and not across_judges:
-        yield f"other judges answered ({', '.join(found['changed']['judge'])} differ); `--across-judges` accepts that"
-    if unproven := [row["transcript_id"] for row in _falls(found, "failed") if row["unproven"]]:
+def _open(comparison: JsonMapping, across_judges: bool) -> Iterator[str]:
+    if (properties := comparison["changed"]["judge"]) and not across_judges:
+        yield f"other judges answered ({', '.join(properties)} differ); `--across-judges` accepts that"
+    if unproven := [row["transcript_id"] for row in _falls(comparison, "failed") if row["unproven"]]:
         yield f"{_count(unproven)} now fail{'s' if len(unproven) == 1 else ''} without anybody having found a failure"
-    if undecided := [row["transcript_id"] for row in _falls(found, "undecided")]:
+    if undecided := [row["transcript_id"] for row in _falls(comparison, "undecided")]:
         yield f"{_count(undecided)} {'is' if len(undecided) == 1 else 'are'} undecided now"
-    if found["only_before"]:
-        yield f"{_count(found['only_before'])} of the first run {_is(found['only_before'])} missing in the second"
-    if lost := found["lost"]:
+    if only_before := comparison["only_before"]:
+        yield f"{_count(only_before)} of the first run {_is(only_before)} missing in the second"
+    if lost := comparison["lost"]:
         yield f"{plural(len(lost), 'answer')} of the first run {_is(lost)} not known in the second ({_some(lost)})"
-    elif (missing := _missing(found["after"])) > _missing(found["before"]):
+    elif (missing := _missing(comparison["after"])) > _missing(comparison["before"]):
         number = f"{plural(missing, 'answer')} or {'input is' if missing == 1 else 'inputs are'} missing"
-        yield f"{number} in the second run, {_missing(found['before'])} in the first"
-    if found["score"]["unscored"]:
-        yield f"{found['score']['unscored']} pairs have a score in one run only"
-    yield from _open_score(found["score"], found["margin"])
-    if policy := found["under_first_policy"]:
+        yield f"{number} in the second run, {_missing(comparison['before'])} in the first"
+    if comparison["score"]["unscored"]:
+        yield f"{comparison['score']['unscored']} pairs have a score in one run only"
+    yield from _open_score(comparison["score"], comparison["margin"])
+    if policy := comparison["under_first_policy"]:
         under = "under the first run's scorecard and thresholds"
         if fallen := policy["fallen"]:
             yield f"{under} {_count(fallen)} would have got worse ({_some(fallen)})"
-        yield from (f"{under} {reason}" for reason in _open_score(policy["score"], found["margin"]))
+        yield from (f"{under} {reason}" for reason in _open_score(policy["score"], comparison["margin"]))
 
 
 def _missing(side: JsonMapping) -> int:
-    """How many verdicts and inputs of a run nobody has judged."""
+    """The number of verdicts and inputs of a run that were not judged."""
     return int(side["unresolved"]["answers"] + side["unresolved"]["refused"])
 
 
@@ -358,15 +357,15 @@ def _open_score(score: JsonMapping, margin: float) -> Iterator[str]:
         )
 
 
-def _not_worse(found: JsonMapping) -> Iterator[str]:
-    score = found["score"]
+def _not_worse(comparison: JsonMapping) -> Iterator[str]:
+    score = comparison["score"]
     yield "no transcript fails or is undecided that was not before"
     if score["count"]:
-        yield f"the mean score differs by {score['mean']:+.3f} and is lower by {found['margin']:g} at most"
+        yield f"the mean score differs by {score['mean']:+.3f} and is lower by {comparison['margin']:g} at most"
 
 
-def _falls(found: JsonMapping, to: str) -> list[JsonMapping]:
-    return [row for row in found["outcomes"] if row["after"] == to and row["step"] == "down"]
+def _falls(comparison: JsonMapping, to: str) -> list[JsonMapping]:
+    return [row for row in comparison["outcomes"] if row["after"] == to and row["step"] == "down"]
 
 
 def _count(names: Sequence[str]) -> str:

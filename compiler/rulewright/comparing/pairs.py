@@ -1,4 +1,4 @@
-"""Pairs: which transcript of one run is compared with which of the other, and whether one judge answered in both."""
+"""Pairs the transcripts of two runs, and compares their judges."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from rulewright.reporting.stored_run import StoredRun
 
 
-_MARKS: Final = ("provider", "requested_model", "name", "parameters", "served_models", "wrapper")
+_PROPERTIES: Final = ("provider", "requested_model", "name", "parameters", "served_models", "wrapper")
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Transcripts of two runs, `(before, after)` by their ids, and those that only one of them holds."""
+    """The pairs of transcript ids `(before, after)` of two runs, and the ids that only one run has."""
 
     both: tuple[tuple[str, str], ...]
     only_before: tuple[str, ...]
@@ -25,8 +25,8 @@ class Pairs:
 
 
 def pairs(before: StoredRun, after: StoredRun, by: str) -> Pairs:
-    """The pairs by the transcript's id (`transcript`), or by its scenario (`scenario`) where each run holds one
-    transcript of each. Raises UsageError where a run holds several, or where nothing is in both."""
+    """Return the pairs with the same id (`transcript`) or the same scenario (`scenario`). Raises UsageError if a run
+    has several transcripts of a scenario, or if the runs have nothing in common."""
     left, right = _keyed(before, by), _keyed(after, by)
     both = tuple((left[key], right[key]) for key in left if key in right)
     if not both:
@@ -37,14 +37,14 @@ def pairs(before: StoredRun, after: StoredRun, by: str) -> Pairs:
 
 
 def other_judge(one: StoredRun, other: StoredRun) -> list[str]:
-    """The marks in which the judges of two runs differ; of recorded replies the name of their file is none."""
+    """Return the properties in which the judges of two runs differ; the file name of recorded replies doesn't count."""
     judges = [run.summary.get("judge") or {} for run in (one, other)]
-    known = [mark for mark in _MARKS if not (mark == "name" and _are_replayed(judges))]
-    return [mark for mark in known if judges[0].get(mark) != judges[1].get(mark)]
+    compared = [property_ for property_ in _PROPERTIES if not (property_ == "name" and _are_replayed(judges))]
+    return [property_ for property_ in compared if judges[0].get(property_) != judges[1].get(property_)]
 
 
 def other_replies(one: StoredRun, other: StoredRun) -> bool:
-    """Whether both runs replayed, and not the same replies. Whose they are is not recorded."""
+    """Whether both runs replayed replies, and different ones. The judge behind recorded replies is not recorded."""
     judges = [run.summary.get("judge") or {} for run in (one, other)]
     return _are_replayed(judges) and judges[0].get("digest") != judges[1].get("digest")
 

@@ -1,5 +1,5 @@
-"""Two runs recombined: a verdict with the transcript of one, the replies of the other and the rule of either; a row
-with the verdicts of one under the scorecard and the thresholds of the other. Nobody is asked anything.
+"""Recombines two runs: a verdict with the transcript of one, the replies of the other and the rule of either; a row
+with the verdicts of one under the scorecard and the thresholds of the other. No judge is called.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RANKS: Final = {"failed": 0, "undecided": 1, "nothing_applied": 2, "passed": 2}
 
 @dataclass(slots=True)
 class Side:
-    """One of the two runs, with what was given beside its folder: conversations, and the replies of its judge."""
+    """One of the two runs, with its conversations and the replies of its judge, if they are available."""
 
     run: StoredRun
     checks: dict[str, Check]
@@ -47,26 +47,26 @@ class Side:
 
     @classmethod
     def of(cls, run: StoredRun, replies: Sequence[Path], transcripts: Sequence[str]) -> Side:
-        """The side of a run, with its conversations as far as they are on the disk."""
+        """Return the side of a run, with the conversations that can still be read."""
         checks = {check.id: check for check in run.plan.checks}
-        found = conversations(run, transcripts)
-        return cls(run, checks, frozenset(needs_judge(run.plan)), _replies(run, replies), found)
+        transcripts_by_id = conversations(run, transcripts)
+        return cls(run, checks, frozenset(needs_judge(run.plan)), _replies(run, replies), transcripts_by_id)
 
     def scenario(self, transcript: str) -> Json:
-        """The facts of the scenario that the conversation plays."""
+        """The facts of the conversation's scenario, or None."""
         return self.run.plan.scenarios.get(str(self.run.rows[transcript].get("scenario_id")))
 
 
 class Replies:
-    """The recorded replies of a run's judge; `unanswered` tells that a question was put that nobody had put before."""
+    """The recorded replies of a run's judge; `unanswered` is set by a request that was not recorded."""
 
     def __init__(self, judge: ReplayJudge) -> None:
-        """Answer as `judge` does."""
+        """Answer from `judge`, which holds the recorded replies."""
         self.judge = judge
         self.unanswered = False
 
     def ask(self, request: JudgeRequest) -> str | None:
-        """The recorded reply. Raises NotRecordedError where there is none."""
+        """Return the recorded reply. Raises NotRecordedError if there is none."""
         try:
             return self.judge.ask(request)
         except NotRecordedError:
@@ -75,7 +75,7 @@ class Replies:
 
 
 def _replies(run: StoredRun, files: Sequence[Path]) -> Replies | None:
-    """The replies that the run keeps, else those of the given file that it replayed."""
+    """The replies stored with the run, or else those of the file that it replayed; None without both."""
     if run.replies is not None:
         return Replies(ReplayJudge(msgspec.json.decode(replay_of(read_exchanges(run.replies)))))
     digest = (run.summary.get("judge") or {}).get("digest")
@@ -86,26 +86,26 @@ def _replies(run: StoredRun, files: Sequence[Path]) -> Replies | None:
 
 
 class Recombiner:
-    """The two sides, and what comes out when parts of one are put into the other."""
+    """Computes verdicts and outcomes from parts of both runs, and from them the causes of differences."""
 
     def __init__(self, before: Side, after: Side) -> None:
-        """Prepare nothing; engines and scorecards are made when they are needed."""
+        """Store both sides; engines and scorecards are created on first use."""
         self._before, self._after = before, after
         self._engines: dict[tuple[bool, bool, str, str], Engine] = {}
         self._cards: dict[tuple[bool, bool], Scorecard | None] = {}
 
     def other_transcripts(self, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """The pairs, by the second run's ids, whose conversations are not or may not be the same."""
-        yield from (pair[1] for pair in pairs if self._said_differs(pair))
+        """Yield the second run's ids of the pairs whose conversations differ or may differ."""
+        yield from (pair[1] for pair in pairs if self._transcripts_differ(pair))
 
-    def _said_differs(self, pair: tuple[str, str]) -> bool:
+    def _transcripts_differ(self, pair: tuple[str, str]) -> bool:
         old, new = (side.run.fingerprint(name) for side, name in zip(self._sides, pair, strict=True))
         return not old or old != new
 
     # Verdicts
 
     def causes_of_verdict(self, pair: tuple[str, str], check: str) -> Causes:
-        """Why the check's verdict on the two transcripts of a pair differs."""
+        """The causes of a difference in a check's verdict on the transcripts of a pair."""
         changed = self._changed(pair, check)
         if RULE in changed and check not in self._before.checks.keys() & self._after.checks.keys():
             return Causes(((RULE,),))  # the check is in one of the plans only
@@ -113,20 +113,20 @@ class Recombiner:
         def result(taken: frozenset[str]) -> Json:
             return self._verdict(pair, check, taken)
 
-        found = causes(changed, result)
+        explained = causes(changed, result)
         stored = tuple(_stored(side, name, check) for side, name in zip(self._sides, pair, strict=True))
         if len(changed) > 1 and (result(frozenset()), result(frozenset(changed))) != stored:
-            return Causes((tuple(changed),), told_apart=False)  # the stored verdicts can't be made again
-        return found
+            return Causes((tuple(changed),), told_apart=False)  # the stored verdicts can't be reproduced
+        return explained
 
     @property
     def _sides(self) -> tuple[Side, Side]:
         return self._before, self._after
 
     def _changed(self, pair: tuple[str, str], check: str) -> list[str]:
-        """Which of the things that a verdict depends on differ, or may differ."""
+        """The inputs of a verdict that differ or may differ."""
         (before, old), (after, new) = zip(self._sides, pair, strict=True)
-        changed = [TRANSCRIPT] if self._said_differs(pair) else []
+        changed = [TRANSCRIPT] if self._transcripts_differ(pair) else []
         if check in before.judged | after.judged and self._replies_may_differ(pair, check):
             changed.append(REPLY)
         rules = [side.checks[check].hash if check in side.checks else None for side in self._sides]
@@ -137,14 +137,14 @@ class Recombiner:
         return changed
 
     def _replies_may_differ(self, pair: tuple[str, str], check: str) -> bool:
-        kept = [side.replies for side in self._sides]
-        if kept[0] is None or kept[1] is None:
+        replies = [side.replies for side in self._sides]
+        if replies[0] is None or replies[1] is None:
             judges = [side.run.summary.get("judge") or {} for side in self._sides]
             return not judges[0].get("digest") or judges[0].get("digest") != judges[1].get("digest")
-        return kept[0].judge.about(pair[0], check) != kept[1].judge.about(pair[1], check)
+        return replies[0].judge.about(pair[0], check) != replies[1].judge.about(pair[1], check)
 
     def _verdict(self, pair: tuple[str, str], check: str, taken: frozenset[str]) -> object:
-        """`(eligible, verdict)` with the named parts of the second run, `UNKNOWN` where the runs don't hold them."""
+        """`(eligible, verdict)` with the `taken` parts of the second run; `UNKNOWN` if a part is not available."""
         side = {part: self._sides[part in taken] for part in (TRANSCRIPT, REPLY, RULE)}
         transcript = side[TRANSCRIPT].transcripts.get(pair[TRANSCRIPT in taken])
         judged, replies = check in side[RULE].judged, side[REPLY].replies
@@ -153,7 +153,7 @@ class Recombiner:
             return UNKNOWN
         asked = replace(transcript, id=pair[REPLY in taken], scenario_id=self._scenario(SCENARIO in taken, pair))
         result = carried_out(engine, asked, replies)
-        return UNKNOWN if result is None else _found(next(iter(result.verdicts), None))
+        return UNKNOWN if result is None else _answer(next(iter(result.verdicts), None))
 
     def _scenario(self, after: bool, pair: tuple[str, str]) -> str:
         return str(self._sides[after].run.rows[pair[after]].get("scenario_id") or "")
@@ -165,14 +165,14 @@ class Recombiner:
             side, facts = self._sides[rule], self._sides[scenario].run.plan.scenarios
             if (name and name not in facts) or check not in side.checks:
                 return None
-            known = {name: facts[name]} if name else {}
-            self._engines[key] = Engine(only(side.run.plan, side.checks[check], known))
+            scenarios = {name: facts[name]} if name else {}
+            self._engines[key] = Engine(only(side.run.plan, side.checks[check], scenarios))
         return self._engines[key]
 
     # Rows
 
     def causes_of_row(self, pair: tuple[str, str]) -> Causes:
-        """Why the outcome of a pair differs: other verdicts, another scorecard, other thresholds."""
+        """The causes of a difference in a pair's outcome: verdicts, the scorecard, thresholds."""
         rows = [side.run.rows[name] for side, name in zip(self._sides, pair, strict=True)]
         changed = [VERDICTS] if self._verdicts_differ(pair) or self._lacks_differ(rows) else []
         if self.other_scorecard:
@@ -183,30 +183,30 @@ class Recombiner:
 
     @property
     def other_scorecard(self) -> bool:
-        """Whether verdicts become outcomes by other rules, whatever the values of their parameters."""
+        """Whether the scorecards differ, apart from the values of their parameters."""
         old, new = (digest(_policy(side.run.plan.scorecard)) for side in self._sides)
         return old != new
 
     @property
     def other_thresholds(self) -> bool:
-        """Whether a parameter that both scorecards have has another value."""
+        """Whether a parameter of both scorecards has different values."""
         old, new = (_thresholds(side.run) for side in self._sides)
         return any(old[name] != new[name] for name in old.keys() & new.keys())
 
     def under_first_policy(self, pair: tuple[str, str]) -> JsonObject:
-        """The second row of a pair as the first run's scorecard and thresholds make it of its verdicts."""
+        """Return the second row of a pair, scored with the first run's scorecard and thresholds."""
         run, name = self._after.run, pair[1]
         return score_again(self._card(False, False), run.rows[name], run.verdicts[name].values())
 
     def _verdicts_differ(self, pair: tuple[str, str]) -> bool:
         old, new = (
-            {name: _found(verdict) for name, verdict in side.run.verdicts[transcript].items()}
+            {name: _answer(verdict) for name, verdict in side.run.verdicts[transcript].items()}
             for side, transcript in zip(self._sides, pair, strict=True)
         )
         return old != new
 
     def _lacks_differ(self, rows: Sequence[Mapping[str, object]]) -> bool:
-        """Whether the rows lack different things of their scenario, or wait for different checks."""
+        """Whether only one row lacks facts of its scenario, or only one has checks left out."""
         return any(bool(rows[0].get(key)) != bool(rows[1].get(key)) for key in ("missing", "left_out"))
 
     def _outcome(self, pair: tuple[str, str], taken: frozenset[str]) -> Json:
@@ -214,7 +214,7 @@ class Recombiner:
         try:
             card = self._card(SCORECARD in taken, THRESHOLD in taken)
         except PlanError:
-            return UNKNOWN  # the thresholds of one scorecard don't fit the other
+            return UNKNOWN  # the thresholds of one scorecard are invalid for the other
         row = score_again(card, side.run.rows[name], side.run.verdicts[name].values())
         return outcome_of(row)
 
@@ -228,13 +228,13 @@ class Recombiner:
                 other = self._sides[not scorecard].run.plan.scorecard
                 values = _thresholds(self._sides[threshold].run)
                 own = {parameter.name for parameter in plan.parameters}
-                given = {name: value for name, value in values.items() if name in own}
-                self._cards[key] = Scorecard(knowing(plan, other), given)
+                parameters = {name: value for name, value in values.items() if name in own}
+                self._cards[key] = Scorecard(knowing(plan, other), parameters)
         return self._cards[key]
 
 
 def carried_out(engine: Engine, transcript: Transcript, replies: Replies | None) -> TranscriptResult | None:
-    """The result with the recorded replies; None where the transcript is refused, or a question was never asked."""
+    """Return the result with the recorded replies; None if the transcript is refused or a reply is missing."""
     if replies is not None:
         replies.unanswered = False
     (started,) = engine.started([transcript])
@@ -247,17 +247,17 @@ def carried_out(engine: Engine, transcript: Transcript, replies: Replies | None)
 
 
 def rank_of(outcome: str) -> int:
-    """How good an outcome is; a change to a lower one is a step down."""
+    """Return the rank of an outcome; a lower rank is worse."""
     return _RANKS[outcome]
 
 
 def outcome_of(row: JsonMapping) -> tuple[str, bool]:
-    """What decides about a row: its outcome, and whether a failure in it was found by nobody."""
+    """Return the outcome of a row, and whether it is unproven."""
     return (row[ENGINE]["outcome"], bool(row[ENGINE]["unproven"]))
 
 
 def _policy(card: Json) -> object:
-    """A scorecard without the values of its parameters and without what it repeats of the checks."""
+    """A scorecard without the values of its parameters and without its copy of the checks."""
     if card is None:
         return None
     parameters = tuple(replace(parameter, default="") for parameter in card.parameters)
@@ -270,13 +270,13 @@ def _thresholds(run: StoredRun) -> dict[str, object]:
 
 
 def _stored(side: Side, transcript: str, check: str) -> object:
-    return _found(side.run.verdicts[transcript].get(check))
+    return _answer(side.run.verdicts[transcript].get(check))
 
 
-def _found(verdict: Json) -> tuple[bool, str]:
+def _answer(verdict: Json) -> tuple[bool, str]:
     return (False, NOT_RUN) if verdict is None else (verdict.eligible, verdict.verdict)
 
 
 def only(plan: Plan, check: Check, scenarios: JsonObject) -> Plan:
-    """The plan with one check and these scenarios, and without a scorecard."""
+    """Return the plan with one check and these scenarios, and without a scorecard."""
     return replace(plan, checks=(check,), scenarios=scenarios, scorecard=None, left_out=())

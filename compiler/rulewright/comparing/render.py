@@ -1,4 +1,4 @@
-"""The differences between two runs for people: as text, and as Markdown for a pull request."""
+"""Renders the differences between two runs as text, and as Markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import left, one_line, width, wrapped
 
-MOST: Final = 50
-_HEAD: Final = re.compile(r" *(?:\S+ {2,})?")  # the indentation of a line, and what stands in a column before its text
+MAX_ROWS: Final = 50
+_HEAD: Final = re.compile(r" *(?:\S+ {2,})?")  # the indentation of a line and its first column
 _SIDES: Final = ("before", "after")
 _CHANGES: Final = {
     "transcripts": "transcripts",
@@ -27,9 +27,9 @@ _CHANGES: Final = {
 }
 
 
-def text(found: JsonMapping, columns: int) -> Iterator[str]:
-    """The lines of the comparison, none wider than `columns`: a longer one is broken, and goes on under its text."""
-    for line in map(one_line, _text(found)):
+def text(comparison: JsonMapping, columns: int) -> Iterator[str]:
+    """Yield the lines of the comparison, wrapped at `columns`; continuation lines are indented to the text."""
+    for line in map(one_line, _text(comparison)):
         if width(line) <= columns:
             yield line
             continue
@@ -38,78 +38,80 @@ def text(found: JsonMapping, columns: int) -> Iterator[str]:
         yield from wrapped(line[head.end() :], columns, head[0])
 
 
-def _text(found: JsonMapping) -> Iterator[str]:
-    yield f"Rulewright diff: {found['verdict']}"
-    for reason in found["reasons"]:
+def _text(comparison: JsonMapping) -> Iterator[str]:
+    yield f"Rulewright diff: {comparison['verdict']}"
+    for reason in comparison["reasons"]:
         yield f"  {reason}"
     yield ""
     for side in _SIDES:
-        yield left(side, 10) + run_line(found[side])
-        yield from (left("", 10) + line for line in unresolved_lines(found[side]["unresolved"]))
-    yield left("pairs", 10) + pairs_line(found)
-    yield left("changed", 10) + (", ".join(changes(found["changed"])) or "nothing that the plans or summaries record")
-    yield left("score", 10) + score_line(found["score"])
-    yield left("failed", 10) + failed_line(found["failed"])
-    for row in found["outcomes"][:MOST]:
+        yield left(side, 10) + run_line(comparison[side])
+        yield from (left("", 10) + line for line in unresolved_lines(comparison[side]["unresolved"]))
+    yield left("pairs", 10) + pairs_line(comparison)
+    yield left("changed", 10) + (
+        ", ".join(changes(comparison["changed"])) or "nothing that the plans or summaries record"
+    )
+    yield left("score", 10) + score_line(comparison["score"])
+    yield left("failed", 10) + failed_line(comparison["failed"])
+    for row in comparison["outcomes"][:MAX_ROWS]:
         yield ""
         yield f"{row['transcript_id']}: {row['before']} -> {row['after']}{_because(row)}"
         yield f"  cause: {cause(row)}"
-    if len(found["outcomes"]) > MOST:
-        yield f"and {len(found['outcomes']) - MOST} more transcripts; `--format json` holds all"
-    for flip in found["flips"][:MOST]:
+    if len(comparison["outcomes"]) > MAX_ROWS:
+        yield f"and {len(comparison['outcomes']) - MAX_ROWS} more transcripts; `--format json` holds all"
+    for flip in comparison["flips"][:MAX_ROWS]:
         yield ""
         yield f"{flip['check_id']} ({flip['severity']}) {flip['transcript_id']}: {flip['before']} -> {flip['after']}"
         yield f"  cause: {cause(flip)}"
         yield from (f"  {line}" for line in quotes(flip))
-    if len(found["flips"]) > MOST:
-        yield f"and {len(found['flips']) - MOST} more flips; `--format json` holds all"
-    if tested := significant(found["checks"]):
+    if len(comparison["flips"]) > MAX_ROWS:
+        yield f"and {len(comparison['flips']) - MAX_ROWS} more flips; `--format json` holds all"
+    if tested := significant(comparison["checks"]):
         yield ""
         yield from (f"{check['check_id']}: {check_line(check)}" for check in tested)
-    if any(not each["causes"]["told_apart"] for each in (*found["flips"], *found["outcomes"])):
+    if any(not each["causes"]["told_apart"] for each in (*comparison["flips"], *comparison["outcomes"])):
         yield ""
         yield "help: `--transcripts PATH` (and `--replies FILE`) of both runs tell apart the causes joined by `or`"
 
 
-def markdown(found: Mapping[str, object]) -> str:
-    """The comparison as a Markdown page."""
-    return "\n".join(_markdown(found)).rstrip() + "\n"
+def markdown(comparison: Mapping[str, object]) -> str:
+    """Return the comparison as a Markdown page."""
+    return "\n".join(_markdown(comparison)).rstrip() + "\n"
 
 
-def _markdown(found: JsonMapping) -> Iterator[str]:
-    yield f"# Comparison: {found['verdict']}"
+def _markdown(comparison: JsonMapping) -> Iterator[str]:
+    yield f"# Comparison: {comparison['verdict']}"
     yield ""
-    yield from (f"- {escape(reason)}" for reason in found["reasons"])
+    yield from (f"- {escape(reason)}" for reason in comparison["reasons"])
     yield ""
-    about = [(side, run_line(found[side])) for side in _SIDES]
-    about += [(f"{side}, unresolved", "; ".join(unresolved_lines(found[side]["unresolved"]))) for side in _SIDES]
-    about = [(what, said) for what, said in about if said]
-    about += [("pairs", pairs_line(found)), ("changed", ", ".join(changes(found["changed"])) or "nothing")]
-    about += [("score", score_line(found["score"])), ("failed", failed_line(found["failed"]))]
+    about = [(side, run_line(comparison[side])) for side in _SIDES]
+    about += [(f"{side}, unresolved", "; ".join(unresolved_lines(comparison[side]["unresolved"]))) for side in _SIDES]
+    about = [(what, value) for what, value in about if value]
+    about += [("pairs", pairs_line(comparison)), ("changed", ", ".join(changes(comparison["changed"])) or "nothing")]
+    about += [("score", score_line(comparison["score"])), ("failed", failed_line(comparison["failed"]))]
     yield from table(("what", ""), about)
     yield ""
-    if found["outcomes"]:
+    if comparison["outcomes"]:
         yield "## Transcripts"
         yield ""
         rows = [
             (row["transcript_id"], row["before"], row["after"], ", ".join(row["because"]), cause(row))
-            for row in found["outcomes"][:MOST]
+            for row in comparison["outcomes"][:MAX_ROWS]
         ]
         yield from table(("transcript", "before", "after", "because of", "cause"), rows)
-        if len(found["outcomes"]) > MOST:
+        if len(comparison["outcomes"]) > MAX_ROWS:
             yield ""
-            yield f"The first {MOST} of {len(found['outcomes'])}; `--format json` holds all."
+            yield f"The first {MAX_ROWS} of {len(comparison['outcomes'])}; `--format json` holds all."
         yield ""
-    if found["flips"]:
-        yield f"## {plural(len(found['flips']), 'verdict flips', 'verdicts flip')}"
+    if comparison["flips"]:
+        yield f"## {plural(len(comparison['flips']), 'verdict flips', 'verdicts flip')}"
         yield ""
         heads = ("check", "severity", "transcript", "before", "after", "cause", "evidence")
-        yield from table(heads, [_flip_row(flip) for flip in found["flips"][:MOST]])
-        if len(found["flips"]) > MOST:
+        yield from table(heads, [_flip_row(flip) for flip in comparison["flips"][:MAX_ROWS]])
+        if len(comparison["flips"]) > MAX_ROWS:
             yield ""
-            yield f"The first {MOST} of {len(found['flips'])}; `--format json` holds all."
+            yield f"The first {MAX_ROWS} of {len(comparison['flips'])}; `--format json` holds all."
         yield ""
-    if tested := significant(found["checks"]):
+    if tested := significant(comparison["checks"]):
         yield "## Checks"
         yield ""
         rows = [(c["check_id"], c["pairs"], c["broken"], c["mended"], f"{c['p_holm']:.3f}") for c in tested]
@@ -123,7 +125,7 @@ def _flip_row(flip: JsonMapping) -> tuple[str, ...]:
 
 
 def run_line(side: JsonMapping) -> str:
-    """A run with what it was made with."""
+    """A run with its plan, profile, scorecard, parameters and judge, on one line."""
     about = [f"plan {side['plan'][:12]}", f"profile {side['profile']}"]
     about += [f"scorecard {side['scorecard']}"] if side["scorecard"] else []
     about += [f"{name}={value}" for name, value in sorted(side["parameters"].items())]
@@ -131,18 +133,18 @@ def run_line(side: JsonMapping) -> str:
     return one_line(f"{side['run']} ({', '.join(about)})")
 
 
-def pairs_line(found: JsonMapping) -> str:
-    """How many pairs there are, and what has no partner."""
-    alone = [
-        f"{len(found[key])} {words}"
+def pairs_line(comparison: JsonMapping) -> str:
+    """The number of pairs, and of transcripts without a partner."""
+    unpaired = [
+        f"{len(comparison[key])} {words}"
         for key, words in (("only_before", "only in the first run"), ("only_after", "only in the second"))
-        if found[key]
+        if comparison[key]
     ]
-    return f"{found['pairs']} by {found['paired_by']}" + (f"; {', '.join(alone)}" if alone else "")
+    return f"{comparison['pairs']} by {comparison['paired_by']}" + (f"; {', '.join(unpaired)}" if unpaired else "")
 
 
 def changes(changed: Mapping[str, object]) -> list[str]:
-    """What differs in how the runs were made, in words."""
+    """The differing inputs of the runs, as phrases."""
     words = []
     for key, what in _CHANGES.items():
         value = changed[key]
@@ -154,45 +156,45 @@ def changes(changed: Mapping[str, object]) -> list[str]:
 
 
 def score_line(score: JsonMapping) -> str:
-    """The paired difference of the mean score with its interval, and what would not be seen."""
+    """The paired difference of the mean score with its interval, and the smallest detectable difference."""
     if not score["count"]:
         return "no pair has a score in both runs"
     of = f"over {plural(score['count'], 'pair')} in {plural(score['clusters'], 'cluster')}"
     if score["low"] is None:
         return f"{score['mean']:+.3f} {of}; one cluster gives no interval"
-    found = f"{score['mean']:+.3f} (95 % {score['low']:+.3f} to {score['high']:+.3f}) {of}"
-    unseen = f"; a true difference under {score['detectable']:.3f} would not be seen"
-    return found + unseen if score["error"] else found
+    line = f"{score['mean']:+.3f} (95 % {score['low']:+.3f} to {score['high']:+.3f}) {of}"
+    undetected = f"; a true difference under {score['detectable']:.3f} would not be seen"
+    return line + undetected if score["error"] else line
 
 
 def failed_line(failed: Mapping[str, object]) -> str:
-    """How many transcripts newly fail, how many no longer do, and the exact test."""
+    """The numbers of transcripts that newly fail and no longer fail, and the exact test."""
     return f"{failed['broken']} newly, {failed['mended']} no longer (McNemar, exact: p = {failed['p']:.3f})"
 
 
 def check_line(check: Mapping[str, object]) -> str:
-    """The same for one check."""
+    """The line of `failed_line` for one check, with Holm's correction."""
     return f"{failed_line(check)}, after Holm's correction {check['p_holm']:.3f}"
 
 
 def significant(checks: Sequence[JsonMapping]) -> list[JsonMapping]:
-    """The checks of which some pair changed, the least likely first."""
+    """The checks with a changed pair, sorted by p-value."""
     changed = [check for check in checks if check["broken"] or check["mended"]]
     return sorted(changed, key=lambda check: (check["p"], check["check_id"]))
 
 
-def cause(found: JsonMapping) -> str:
-    """The causes in words: changes that only work together are joined by `with`, those of which each is enough by `or
-    alone`, and those that can't be told apart by `or`."""
-    sets, note = found["causes"]["sets"], found.get("note", "")
+def cause(difference: JsonMapping) -> str:
+    """The causes as a phrase: changes that only work together are joined by `together with`, sufficient changes by `or
+    alone`, and changes that can't be told apart by `or`."""
+    sets, note = difference["causes"]["sets"], difference.get("note", "")
     if not sets:
         return "nothing that the runs record; another version of rulewright?"
-    if not found["causes"]["told_apart"]:
-        said = " or ".join(sets[0])
+    if not difference["causes"]["told_apart"]:
+        phrase = " or ".join(sets[0])
     else:
-        said = ", or alone: ".join(" together with ".join(each) for each in sets)
-    checks = f" ({', '.join(found['flips'])})" if found.get("flips") and "verdicts" in said else ""
-    return said + checks + (f"; {note}" if note else "")
+        phrase = ", or alone: ".join(" together with ".join(each) for each in sets)
+    checks = f" ({', '.join(difference['flips'])})" if difference.get("flips") and "verdicts" in phrase else ""
+    return phrase + checks + (f"; {note}" if note else "")
 
 
 def _because(row: JsonMapping) -> str:
@@ -204,7 +206,7 @@ def _because(row: JsonMapping) -> str:
 
 
 def quotes(flip: JsonMapping) -> list[str]:
-    """The quotes behind the graver of a flip's two verdicts, else its code."""
+    """The quotes of the worse of a flip's two verdicts, or else its code."""
     before, after = flip["evidence"]
     shown = after if flip["after"] == "FAIL" or not before or flip["before"] != "FAIL" else before
     if not shown:
