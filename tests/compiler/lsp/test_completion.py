@@ -208,7 +208,7 @@ def test_ready_checks_and_their_parameters_are_offered(editor: Editor, project: 
     new = project / "checks" / "brief.yaml"
     found = offered(editor, new, "id: brief\nuse: |\n")
     brief = next(each for each in found if each["label"] == "library/replies-are-brief")
-    assert brief["documentation"]["value"] == "No reply is longer than so many words."
+    assert brief["documentation"]["value"] == "No reply has more words than allowed."
     assert labels(offered(editor, new, "id: brief\nuse: library/replies-are-brief\nparams:\n  |\n")) == ["words"]
     file = project / "rulewright.yaml"
     text = f"{file.read_text(encoding='utf-8')}use:\n  - use: library/replies-are-brief\n    params:\n      |\n"
