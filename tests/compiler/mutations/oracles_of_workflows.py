@@ -93,6 +93,9 @@ def type_of(artifact: Any) -> str | None:
 
 def written_twice(flow: Data) -> bool:
     waits = above(flow)
+    outputs = [[path_of(each) for each in task.data.get("outputs", [])] for task in tasks(flow)]
+    if any(len(set(paths)) < len(paths) for paths in outputs):
+        return True
     for one, two in combinations(tasks(flow), 2):
         shared = {path_of(a) for a in one.data.get("outputs", [])} & {path_of(a) for a in two.data.get("outputs", [])}
         if shared and one.name not in waits[two.name] and two.name not in waits[one.name]:
