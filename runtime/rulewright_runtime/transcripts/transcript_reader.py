@@ -223,6 +223,8 @@ class Reader:
                     turns.append((number, turn))
         if records.started:
             yield from records.flush(self._admit)
+        elif broken and not turns and "__" not in stem(path):  # lines of conversations, all of them broken
+            yield from broken
         else:
             yield self._single(path, turns, broken)
 

@@ -233,3 +233,11 @@ def test_every_published_transcript_is_read() -> None:
     items = list(Reader().read([folder("invisiblebench") / "transcripts"]))
     assert len(items) == 277
     assert all(isinstance(item, Transcript) for item in items)
+
+
+def test_every_broken_line_of_a_file_of_conversations_is_refused(tmp_path: Path) -> None:
+    text = 'not JSON\n{"messages": [\n{"turns": [\n'
+    found = read(tmp_path, text, "chats.jsonl")
+    assert [each.line for each in found if isinstance(each, InputError)] == [1, 2, 3]
+    (single,) = read(tmp_path, text, "m__s.jsonl")  # a file that is named as one conversation
+    assert isinstance(single, InputError)
