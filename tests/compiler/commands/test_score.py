@@ -787,7 +787,7 @@ def test_a_baseline_with_a_doubled_key_is_refused(capsys: pytest.CaptureFixture[
         assert old in text
         Path("base.json").write_text(text.replace(old, new, 1))
         assert score("--batch", "b", "--baseline", "base.json") == 3
-        assert "base.json: the key" in capsys.readouterr().err
+        assert "base.json: duplicate key" in capsys.readouterr().err
 
 
 def test_observations_and_events_go_to_files() -> None:
