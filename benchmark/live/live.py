@@ -13,7 +13,7 @@ from typing import Final
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.commands.live_judge import independence_of
+from rulewright.judges import independence_of
 from rulewright.project import load_project
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.models.local import LocalModel

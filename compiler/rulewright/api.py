@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rulewright.check.project_check import compile_project
-from rulewright.commands.live_judge import open_project_judge
 from rulewright.errors import UsageError
 from rulewright.exporting.records import score_records, verdict_records
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
+from rulewright.judges import open_live
 from rulewright.project import Project, load_project
 from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.scoring.batches import load_scorecard
@@ -212,7 +212,7 @@ def _judge_of(source: Project | Plan, judge: Judge | LiveJudge | str | None) -> 
     """The judge, without one that of the project file; a model has the limits that the project file sets."""
     project = source if isinstance(source, Project) else None
     asked = project.judge_source if judge is None and project is not None else judge
-    return open_project_judge(asked, project) if isinstance(asked, str) and is_live(asked) else asked
+    return open_live(asked, project) if isinstance(asked, str) and is_live(asked) else asked
 
 
 def _project(path: str | os.PathLike[str]) -> Project:

@@ -12,11 +12,11 @@ from decimal import Decimal
 from pathlib import Path
 
 from rulewright.arguments.shared_options import LEDGER, again
-from rulewright.commands.live_judge import known_answers, refuse_below
 from rulewright.commands.output import answer, writing_to
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
+from rulewright.judges import known_answers, refuse_below
 from rulewright.planning.harness import calls_needed, compile_run_plan, run_cost
 from rulewright.project import Project, load_project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price

@@ -1,4 +1,4 @@
-"""A run whose judge is a model: its settings, what is said before the first call, and how calls go."""
+"""A run whose judge is a model: refused if it can't fit its budget, with progress while it runs."""
 
 from __future__ import annotations
 
@@ -6,36 +6,19 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
-from decimal import Decimal
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Final
 
-from rulewright.arguments.shared_options import LEDGER, again
-from rulewright.errors import UsageError
+from rulewright.arguments.shared_options import again
 from rulewright.exit_codes import REFUSED, UNDECIDED
-from rulewright.planning.bounds import first_questions
-from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
-from rulewright_runtime.calls.call_request import request_key
-from rulewright_runtime.calls.ledger import Ledger
-from rulewright_runtime.calls.scheduler import CallLimits, Scheduler
+from rulewright.judges import JudgeOptions, open_live, refuse_what_cannot_fit, warn_of_unknown_families
+from rulewright_runtime.calls.budget import BudgetError
+from rulewright_runtime.calls.scheduler import Scheduler
 from rulewright_runtime.errors import InputError, OutageError
-from rulewright_runtime.judging.independence import Independence
-from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live
-from rulewright_runtime.judging.judge import open_judge as open_recorded
-from rulewright_runtime.models.call import ModelAnswer, ModelCall
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.runs.live import (
-    JudgeSettings,
-    LiveJudge,
-    ask_of,
-    model_and_endpoint,
-    open_live_judge,
-    speakers,
-)
+from rulewright_runtime.runs.live import speakers
 from rulewright_runtime.runs.store import run
-from rulewright_runtime.runs.waiting_judge import WaitingJudge
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import complain, left, safe_stream, width_for
 from rulewright_runtime.transcripts.messages import Transcript
@@ -57,13 +40,14 @@ def live_run(
     settings: JsonMapping,
 ) -> JsonObject | int:
     """The summary of a run whose judge is a model; the exit code of one that had to stop."""
-    made = open_judge(judge, args, project)
-    refuse_what_cannot_fit(plan, read(), made, gates_only=args.gates_only)
+    options = JudgeOptions(**{each.name: getattr(args, each.name) for each in fields(JudgeOptions)})
+    live = open_live(judge, project, options)
+    refuse_what_cannot_fit(plan, read(), live, gates_only=args.gates_only)
     items = Counter(speakers(item) if isinstance(item, Transcript) else () for item in read())
-    warn_of_unknown_families(made, {name for names in items for name in names})
+    warn_of_unknown_families(live, {name for names in items for name in names})
     progress = LiveProgress(items.total())
     try:
-        summary = run(plan, args.transcripts, args.out, judge=made, **settings, watch=progress)
+        summary = run(plan, args.transcripts, args.out, judge=live, **settings, watch=progress)
     except (BudgetError, OutageError) as stopped:
         complain(f"stopped: {stopped}", f"help: continue with `{again()}`")
         return UNDECIDED if isinstance(stopped, BudgetError) else REFUSED
@@ -71,147 +55,6 @@ def live_run(
     if args.explain_cache:
         progress.explain()
     return summary
-
-
-def open_judge(judge: str, args: argparse.Namespace, project: Project | None) -> LiveJudge:
-    """The live judge that the options describe, else the project's part `judge`; says what will leave this machine."""
-    made = open_live_judge(judge)
-    usd = _chosen("max_usd", args, project)
-    price = _price(made.model.identity.model, project, usd)
-    ledger = args.ledger or str((project.root if project is not None else Path()) / LEDGER)
-    calls, tokens = _chosen("max_calls", args, project), _chosen("max_tokens", args, project)
-    spent_at_most = None if usd is None else str(usd)
-    made.settings = JudgeSettings(
-        ledger,
-        _limits(args, project),
-        calls,
-        tokens,
-        spent_at_most,
-        price,
-        independence_of(project),
-        args.explain_cache,
-    )
-    if made.model.host:
-        complain(
-            f"note: transcripts and prompts are sent to {made.model.host} ({model_and_endpoint(made.model.identity)})"
-        )
-    return made
-
-
-def open_project_judge(judge: str, project: Project | None) -> LiveJudge:
-    """The live judge with what the project's part `judge` says, for a program that gives no options."""
-    names = ("ledger", "max_usd", "max_calls", "max_tokens", "timeout", "concurrency")
-    rates = ("requests_per_minute", "tokens_per_minute")
-    options = {**dict.fromkeys((*names, *rates)), "on_ambiguous": CallLimits().on_ambiguous, "explain_cache": False}
-    return open_judge(judge, argparse.Namespace(**options), project)
-
-
-def _limits(args: argparse.Namespace, project: Project | None) -> CallLimits:
-    usual = CallLimits()
-    return CallLimits(
-        concurrency=_chosen("concurrency", args, project) or usual.concurrency,
-        requests=_chosen("requests_per_minute", args, project),
-        tokens=_chosen("tokens_per_minute", args, project),
-        seconds=_chosen("timeout", args, project) or usual.seconds,
-        on_ambiguous=args.on_ambiguous,
-    )
-
-
-def _chosen(name: str, args: argparse.Namespace, project: Project | None) -> Any:
-    """The option, else what the project's part `judge` says."""
-    given = getattr(args, name)
-    return given if given is not None or project is None else getattr(project.judge, name)
-
-
-def independence_of(project: Project | None) -> Independence:
-    """Who may judge whom in the project."""
-    return Independence() if project is None else Independence(project.judge.families, project.judge.same_family)
-
-
-def open_waiting_judge(
-    judge: str,
-    stack: ExitStack,
-    run: str = "",
-    settings: Callable[[str], JudgeSettings] = lambda _: JudgeSettings(LEDGER),
-    questions: Callable[[], Iterable[JudgeRequest]] | None = None,
-) -> Judge:
-    """The judge that answers one question at a time, recorded replies or a model; closed with `stack`.
-
-    `settings` are those for a model's name. Raises UsageError where `questions`, which will be put, exceed its limits.
-    """
-    if not is_live(judge):
-        return open_recorded(judge)
-
-    live = open_live_judge(judge)
-    live.settings = settings(live.model.identity.model)
-    if questions is not None and live.settings.has_limit:
-        refuse_questions(questions(), live)
-    if live.model.host:
-        complain(f"note: what is judged is sent to {live.model.host} ({model_and_endpoint(live.model.identity)})")
-    waiting = WaitingJudge(live, run)
-    stack.callback(waiting.close)
-    return waiting
-
-
-def warn_of_unknown_families(made: LiveJudge, subjects: Iterable[str]) -> None:
-    """Say which models' families nobody knows: of them only the same name tells that a judge is not independent."""
-    known = made.settings.independence.is_known
-    unknown = sorted({name for name in (made.model.identity.model, *subjects) if not known(name)})
-    if unknown:
-        some = ", ".join(f"`{name}`" for name in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
-        complain(f"warning: unknown family of {some}; each counts as a family of its own (see `judge.families`)")
-
-
-def _price(model: str, project: Project | None, usd: Decimal | None) -> tuple[str, str] | None:
-    """The price of the model. Raises UsageError where a limit in USD needs one and there is none."""
-    found = None if project is None else project.pricing.get(model)
-    if usd is not None and found is None:
-        raise UsageError(f"a limit in USD needs a price for `{model}` in the project's `pricing`")
-    return None if found is None else (str(found.input), str(found.output))
-
-
-def within(
-    model: str, project: Project | None, calls: int | None, tokens: int | None, usd: Decimal | None
-) -> JudgeSettings:
-    """The settings of a judge that only limits are given for. Raises UsageError where a price is missing."""
-    price = _price(model, project, usd)
-    return JudgeSettings(LEDGER, calls=calls, tokens=tokens, usd=None if usd is None else str(usd), price=price)
-
-
-def refuse_what_cannot_fit(
-    plan: Plan, items: Iterable[Transcript | InputError], made: LiveJudge, *, gates_only: bool = False
-) -> None:
-    """Raise UsageError where the plan needs more than the budget allows, whatever is answered."""
-    transcripts = (item for item in items if isinstance(item, Transcript))
-    if made.settings.has_limit:
-        refuse_questions(first_questions(plan, transcripts, gates_only=gates_only), made)
-
-
-def refuse_questions(questions: Iterable[JudgeRequest], made: LiveJudge) -> None:
-    """The same for questions that will be put, whatever is answered. What the ledger holds costs nothing."""
-    settings, identity = made.settings, made.model.identity
-    asks = (ask_of(question, made.model.capabilities) for question in questions)
-    needed = {request_key(identity, ask): (ask.call, settings.token_price) for ask in asks if ask is not None}
-    with known_answers(settings.ledger) as known:
-        refuse_below(settings.budget, [call for key, call in needed.items() if known(key) is None])
-
-
-def refuse_below(budget: Budget, calls: Iterable[tuple[ModelCall, Price | None]]) -> None:
-    """Raise UsageError where calls can't be answered within a budget."""
-    try:
-        budget.refuse(minimum_budget(calls))
-    except BudgetError as error:
-        raise UsageError(str(error)) from None
-
-
-@contextmanager
-def known_answers(ledger: str) -> Iterator[Callable[[str], ModelAnswer | None]]:
-    """What a ledger holds, by key; nothing where there is none yet."""
-    if not Path(ledger).is_file():
-        yield lambda _: None
-        return
-    with closing(Ledger(ledger)) as opened:
-        yield opened.answer
 
 
 class LiveProgress:

@@ -12,12 +12,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from rulewright.commands.live_judge import open_waiting_judge, within
 from rulewright.commands.output import answer
 from rulewright.diagnostics import Severity
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import DocumentError, UsageError
 from rulewright.exit_codes import REFUSED
+from rulewright.judges import open_waiting_judge, within
 from rulewright.project import load_project
 from rulewright.proving.label_findings import check_labels
 from rulewright.render.human import render

@@ -17,13 +17,13 @@ import msgspec
 
 from rulewright.arguments.shared_options import again
 from rulewright.check.workflow_check import check, compile_workflow
-from rulewright.commands.live_judge import open_waiting_judge
 from rulewright.commands.workflow_graph import draw
 from rulewright.commands.workflow_settings import open_store, settings_of, state_of
 from rulewright.commands.workflow_status import as_data, one_line, places, shown, standing
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
+from rulewright.judges import open_waiting_judge
 from rulewright.render.human import render
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.errors import OutageError, RuntimeFailure

@@ -56,7 +56,7 @@ MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte
 _TURNS: Final[Decoder[Turn]] = Decoder(Turn, defaulted=defaulted_in_turn)
 TABLES: Final = ("csv", "parquet", "arrow")
 RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these is a run and has no chats
-HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these has its chats in a subfolder
+HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
 
 
@@ -326,9 +326,8 @@ def _files(path: str) -> Iterator[str | InputError]:
         if set(names) >= RUN_FILES:
             folders.clear()
             continue
-        if set(names) >= HARNESS_FILES:
-            continue
-        for name in names:
+        own = {*HARNESS_FILES, "harness.json"} if set(names) >= HARNESS_FILES else ()
+        for name in set(names).difference(own):
             file = os.path.join(folder, name)
             if without_compression(name).endswith(SUFFIXES):
                 files.append((file, file))

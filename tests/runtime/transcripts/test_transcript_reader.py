@@ -241,3 +241,10 @@ def test_every_broken_line_of_a_file_of_conversations_is_refused(tmp_path: Path)
     assert [each.line for each in found if isinstance(each, InputError)] == [1, 2, 3]
     (single,) = read(tmp_path, text, "m__s.jsonl")  # a file that is named as one conversation
     assert isinstance(single, InputError)
+
+
+def test_chats_beside_the_files_of_a_harness_run_are_read(tmp_path: Path) -> None:
+    for name in ("header.json", "run_plan.json", "harness.json"):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "m__s.jsonl").write_text(USER + REPLY)
+    assert summary(list(Reader(["s"]).read([tmp_path]))) == ["m__s"]

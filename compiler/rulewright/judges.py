@@ -1,0 +1,186 @@
+"""The judge that a project or a command names: its limits, its price, and what it can't answer within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.arguments.shared_options import LEDGER
+from rulewright.errors import UsageError
+from rulewright.planning.bounds import first_questions
+from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
+from rulewright_runtime.calls.call_request import request_key
+from rulewright_runtime.calls.ledger import Ledger
+from rulewright_runtime.calls.scheduler import CallLimits, OnAmbiguous
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.judging.independence import Independence
+from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live
+from rulewright_runtime.judging.judge import open_judge as open_recorded
+from rulewright_runtime.models.call import ModelAnswer, ModelCall
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, ask_of, model_and_endpoint, open_live_judge
+from rulewright_runtime.runs.waiting_judge import WaitingJudge
+from rulewright_runtime.terminal import complain
+from rulewright_runtime.transcripts.messages import Transcript
+
+if TYPE_CHECKING:
+    from rulewright.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """The options of a command for a live judge; None leaves a value to the project's part `judge`."""
+
+    ledger: str | None = None
+    max_usd: Decimal | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    concurrency: int | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    timeout: float | None = None
+    on_ambiguous: OnAmbiguous = CallLimits().on_ambiguous
+    explain_cache: bool = False
+
+
+USUAL: Final = JudgeOptions()
+
+
+def open_live(judge: str, project: Project | None, options: JudgeOptions = USUAL) -> LiveJudge:
+    """Open the live judge that the options describe, else the project's part `judge`, and say where data are sent.
+
+    Raises UsageError for a limit in USD without a price, and ModelError for a model that can't be opened.
+    """
+    live = open_live_judge(judge)
+    usd = _chosen("max_usd", options, project)
+    price = _price(live.model.identity.model, project, usd)
+    ledger = options.ledger or str((project.root if project is not None else Path()) / LEDGER)
+    calls, tokens = _chosen("max_calls", options, project), _chosen("max_tokens", options, project)
+    spent_at_most = None if usd is None else str(usd)
+    live.settings = JudgeSettings(
+        ledger,
+        _limits(options, project),
+        calls,
+        tokens,
+        spent_at_most,
+        price,
+        independence_of(project),
+        options.explain_cache,
+    )
+    if live.model.host:
+        complain(
+            f"note: transcripts and prompts are sent to {live.model.host} ({model_and_endpoint(live.model.identity)})"
+        )
+    return live
+
+
+def _limits(options: JudgeOptions, project: Project | None) -> CallLimits:
+    usual = CallLimits()
+    return CallLimits(
+        concurrency=_chosen("concurrency", options, project) or usual.concurrency,
+        requests=_chosen("requests_per_minute", options, project),
+        tokens=_chosen("tokens_per_minute", options, project),
+        seconds=_chosen("timeout", options, project) or usual.seconds,
+        on_ambiguous=options.on_ambiguous,
+    )
+
+
+def _chosen(name: str, options: JudgeOptions, project: Project | None) -> Any:
+    """The option, else what the project's part `judge` says."""
+    given = getattr(options, name)
+    return given if given is not None or project is None else getattr(project.judge, name)
+
+
+def independence_of(project: Project | None) -> Independence:
+    """Who may judge whom in the project."""
+    return Independence() if project is None else Independence(project.judge.families, project.judge.same_family)
+
+
+def open_waiting_judge(
+    judge: str,
+    stack: ExitStack,
+    run: str = "",
+    settings: Callable[[str], JudgeSettings] = lambda _: JudgeSettings(LEDGER),
+    questions: Callable[[], Iterable[JudgeRequest]] | None = None,
+) -> Judge:
+    """The judge that answers one question at a time, recorded replies or a model; closed with `stack`.
+
+    `settings` are those for a model's name. Raises UsageError where `questions`, which will be put, exceed its limits.
+    """
+    if not is_live(judge):
+        return open_recorded(judge)
+
+    live = open_live_judge(judge)
+    live.settings = settings(live.model.identity.model)
+    if questions is not None and live.settings.has_limit:
+        refuse_questions(questions(), live)
+    if live.model.host:
+        complain(f"note: what is judged is sent to {live.model.host} ({model_and_endpoint(live.model.identity)})")
+    waiting = WaitingJudge(live, run)
+    stack.callback(waiting.close)
+    return waiting
+
+
+def warn_of_unknown_families(live: LiveJudge, subjects: Iterable[str]) -> None:
+    """Say which models' families nobody knows: of them only the same name tells that a judge is not independent."""
+    known = live.settings.independence.is_known
+    unknown = sorted({name for name in (live.model.identity.model, *subjects) if not known(name)})
+    if unknown:
+        some = ", ".join(f"`{name}`" for name in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
+        complain(f"warning: unknown family of {some}; each counts as a family of its own (see `judge.families`)")
+
+
+def _price(model: str, project: Project | None, usd: Decimal | None) -> tuple[str, str] | None:
+    """The price of the model. Raises UsageError where a limit in USD needs one and there is none."""
+    found = None if project is None else project.pricing.get(model)
+    if usd is not None and found is None:
+        raise UsageError(f"a limit in USD needs a price for `{model}` in the project's `pricing`")
+    return None if found is None else (str(found.input), str(found.output))
+
+
+def within(
+    model: str, project: Project | None, calls: int | None, tokens: int | None, usd: Decimal | None
+) -> JudgeSettings:
+    """The settings of a judge that only limits are given for. Raises UsageError where a price is missing."""
+    price = _price(model, project, usd)
+    return JudgeSettings(LEDGER, calls=calls, tokens=tokens, usd=None if usd is None else str(usd), price=price)
+
+
+def refuse_what_cannot_fit(
+    plan: Plan, items: Iterable[Transcript | InputError], live: LiveJudge, *, gates_only: bool = False
+) -> None:
+    """Raise UsageError where the plan needs more than the budget allows, whatever is answered."""
+    transcripts = (item for item in items if isinstance(item, Transcript))
+    if live.settings.has_limit:
+        refuse_questions(first_questions(plan, transcripts, gates_only=gates_only), live)
+
+
+def refuse_questions(questions: Iterable[JudgeRequest], live: LiveJudge) -> None:
+    """The same for questions that will be put, whatever is answered. What the ledger holds costs nothing."""
+    settings, identity = live.settings, live.model.identity
+    asks = (ask_of(question, live.model.capabilities) for question in questions)
+    needed = {request_key(identity, ask): (ask.call, settings.token_price) for ask in asks if ask is not None}
+    with known_answers(settings.ledger) as known:
+        refuse_below(settings.budget, [call for key, call in needed.items() if known(key) is None])
+
+
+def refuse_below(budget: Budget, calls: Iterable[tuple[ModelCall, Price | None]]) -> None:
+    """Raise UsageError where calls can't be answered within a budget."""
+    try:
+        budget.refuse(minimum_budget(calls))
+    except BudgetError as error:
+        raise UsageError(str(error)) from None
+
+
+@contextmanager
+def known_answers(ledger: str) -> Iterator[Callable[[str], ModelAnswer | None]]:
+    """What a ledger holds, by key; nothing where there is none yet."""
+    if not Path(ledger).is_file():
+        yield lambda _: None
+        return
+    with closing(Ledger(ledger)) as opened:
+        yield opened.answer
