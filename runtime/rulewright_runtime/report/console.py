@@ -86,7 +86,7 @@ def _gates(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
 def _failed(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Iterator[str]:
     failed, outcomes = summary["failed"], summary["outcomes"]
     share = f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})"
-    by = "a gate" if summary["decided_by"] == "gates" else "a check; no gate holds one"
+    by = "a gate" if summary["decided_by"] == "gates" else "checks (no gate covers a check)"
     yield left("Failed", 20) + paint("bad" if failed["count"] else "good", share) + f" by {by}" * bool(failed["count"])
     if failed["unproven"]:
         yield from paint.lines("open", wrapped(unproven(summary), columns, left("", 20)))

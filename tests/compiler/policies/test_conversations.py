@@ -13,6 +13,7 @@ from rulewright.cli import main
 from rulewright.policies.checks import UNDECIDED_VERDICT
 from rulewright.policies.compare import policy_diff
 from rulewright.reporting.stored_run import read_run
+from rulewright_runtime.strict_json import JsonMapping
 
 CHECK = """\
 id: E-1
@@ -34,6 +35,14 @@ def project(folder: Path, fail: str, more: str) -> Path:
     return path
 
 
+def shown_regions(found: JsonMapping) -> list[JsonMapping]:
+    """The regions with a conversation; one of them turns a FAIL into a PASS, or the other way round."""
+    assert found["verdict"] == "different"
+    shown = [region for region in found["regions"] if region["witness"] is not None]
+    assert {(region["before"], region["after"]) for region in shown} & {("FAIL", "PASS"), ("PASS", "FAIL")}
+    return shown
+
+
 @pytest.mark.parametrize(
     ("one", "two", "each"),
     [
@@ -53,10 +62,7 @@ def test_a_conversation_shows_what_it_is_said_to_show(tmp_path: Path, one: str, 
     more = (f"each: {each}\n" if each else "") + "params: {word: refund}\n"
     paths = [project(tmp_path / name, fail, more) for name, fail in (("one", one), ("two", two))]
     found = policy_diff(*paths)
-    assert found["verdict"] == "different"
-    shown = [region for region in found["regions"] if region["witness"] is not None]
-    assert {(region["before"], region["after"]) for region in shown} & {("FAIL", "PASS"), ("PASS", "FAIL")}
-    for region in shown:
+    for region in shown_regions(found):
         for path, verdict in zip(paths, (region["before"], region["after"]), strict=True):
             result = check_transcript(path.parent.parent, region["witness"])
             assert [each.verdict for each in result.verdicts] == [verdict]
@@ -92,10 +98,7 @@ def test_a_scenario_and_other_verdicts_show_it_too(tmp_path: Path, one: str, two
     for path in paths:
         (path.parent / "E-2.yaml").write_text(OTHER["PASS"])
     found = policy_diff(*paths)
-    assert found["verdict"] == "different"
-    shown = [region for region in found["regions"] if region["witness"] is not None]
-    assert {(region["before"], region["after"]) for region in shown} & {("FAIL", "PASS"), ("PASS", "FAIL")}
-    for region in shown:
+    for region in shown_regions(found):
         for path, verdict in zip(paths, (region["before"], region["after"]), strict=True):
             assert said_of(region["witness"], path) == verdict
 
