@@ -44,7 +44,7 @@ GROUPS = (
     (
         "write rules",
         (
-            ("lint", "find mistakes before anything runs, to the exact column"),
+            ("lint", "find mistakes before anything runs"),
             ("lsp", "run the language server for editors"),
             ("explain", "print the manual page of a diagnostic"),
             ("eval", "evaluate one expression on a JSON or YAML context"),
@@ -70,16 +70,16 @@ GROUPS = (
         "read a run and decide",
         (
             ("why", "explain one verdict of a run"),
-            ("report", "show a finished run as one page"),
+            ("report", "write a finished run as a page"),
             ("serve", "show runs in a browser, and take decisions and labels"),
-            ("adjudicate", "list and take the decisions that a run leaves to people"),
+            ("adjudicate", "list the verdicts that wait for a person, and record decisions"),
             ("diff", "compare two runs: what flipped, why, and whether it is worse"),
             ("whatif", "show how another policy would change a run"),
-            ("rescore", "rescore a run with another scorecard or other parameters"),
+            ("rescore", "write a run again under another policy"),
             ("leaderboard", "rank the models of finished runs"),
             ("gold", "draw items of a run for people to label"),
             ("calibrate", "compare a run with human labels, and correct its rates"),
-            ("export", "write a finished run as Parquet, events or reports"),
+            ("export", "write a run as Parquet, OpenTelemetry events or reports"),
         ),
     ),
     (
@@ -87,7 +87,7 @@ GROUPS = (
         (
             ("score", "score batches of test cases and label each case"),
             ("workflow", "check, draw, run and trace workflows"),
-            ("hil", "decide the tasks that wait for a person"),
+            ("hil", "decide the items that wait for a person"),
         ),
     ),
 )
@@ -108,8 +108,8 @@ def _overview() -> str:
         "usage: rulewright COMMAND [ARGUMENTS]\n\n"
         "Compiles declarative evaluation rules and runs the plan over transcripts.\n\n"
         f"{rows}\n\n`rulewright COMMAND --help` shows more, `rulewright --version` the version.\n"
-        "Every command takes `--color auto|always|never`; with `auto` a terminal has\n"
-        "colours unless NO_COLOR is set, anything else where FORCE_COLOR is.\n"
+        "Every command takes `--color auto|always|never`. `auto` uses colours in a\n"
+        "terminal unless NO_COLOR is set, and elsewhere only if FORCE_COLOR is set.\n"
     )
 
 

@@ -8,19 +8,19 @@ INTERRUPTED = 130
 _RUN = {
     MET: "every gate passed; without gates, no check failed",
     FAILED: "a gate failed; without gates, a check failed",
-    UNDECIDED: "undecided: an open gate, too few answers, or no check applied",
+    UNDECIDED: "a gate is undecided, too few checks were decided, or no check applied",
     REFUSED: "refused input, an error in the project or plan, or bad usage",
 }
 EXIT_CODES: dict[str, dict[int, str]] = {
     "init": {MET: "written", REFUSED: "a file already exists, or bad usage"},
-    "demo": {MET: "the demonstration ran", REFUSED: "it did not, or bad usage"},
+    "demo": {MET: "the demo ran", REFUSED: "the demo failed, or bad usage"},
     "inspect-data": {MET: "shown", REFUSED: "an input was refused, or bad usage"},
     "convert": {MET: "written", REFUSED: "an input was refused or missing, a file already exists, or bad usage"},
     "completion": {MET: "printed", REFUSED: "no such shell, or bad usage"},
     "lint": {MET: "no finding fails", FAILED: "findings at or above --fail-level", REFUSED: "bad usage"},
     "lsp": {
         MET: "the editor closed the session",
-        FAILED: "it disconnected",
+        FAILED: "the editor disconnected",
         REFUSED: "bad usage or the extra is missing",
     },
     "explain": {MET: "printed", REFUSED: "no such code, or bad usage"},
@@ -36,7 +36,7 @@ EXIT_CODES: dict[str, dict[int, str]] = {
         REFUSED: "a document with mistakes, or bad usage",
     },
     "policy-diff": {
-        MET: "proved to be equivalent",
+        MET: "the two are proved equivalent",
         FAILED: "an input or a stored row shows a difference",
         UNDECIDED: "neither a difference nor a proof was found",
         REFUSED: "a document with mistakes, two that can't be compared, or bad usage",
@@ -82,8 +82,8 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "rescore": {**_RUN, REFUSED: "the scan refused input, a check that was never asked, or bad usage"},
     "leaderboard": {
         MET: "every model is ranked",
-        FAILED: "a model is left out, a scan refused input, or a transcript failed without a confirmed failure",
-        UNDECIDED: "every model is ranked, and transcripts wait for a person",
+        FAILED: "a model is not ranked, a scan refused input, or a failure is unconfirmed",
+        UNDECIDED: "every model is ranked, but transcripts wait for a person",
         REFUSED: "runs that can't be read or compared, or bad usage",
     },
     "gold": {MET: "drawn", REFUSED: "a run that can't be read, a file already exists, or bad usage"},
@@ -91,14 +91,14 @@ EXIT_CODES: dict[str, dict[int, str]] = {
         MET: "every gate fails at most as often as --require allows",
         FAILED: "a gate truly fails more often",
         UNDECIDED: "inconclusive: an interval contains the limit, or there are no labels",
-        REFUSED: "labels that can't be read, a threshold that is reported on the split it was chosen on, or bad usage",
+        REFUSED: "unreadable labels, a threshold reported on its own split, or bad usage",
     },
     "export": {MET: "written", REFUSED: "a run that can't be read or was changed, no pyarrow, or bad usage"},
     "score": {
         MET: "every case passes",
         FAILED: "a case fails, or the run is worse than its baseline",
         UNDECIDED: "a case needs review, or the judge gave no usable reply",
-        REFUSED: "a case that could not be scored (--allow-errors tolerates it), an error, or bad usage",
+        REFUSED: "a case could not be scored (see --allow-errors), an error, or bad usage",
     },
     "workflow": {
         MET: "completed (check: no errors)",

@@ -18,25 +18,31 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", metavar="PATTERN", help="a batch, or a pattern such as 'I25_batch_*'")
     parser.add_argument("--cases", metavar="DIR", help="the folder that holds the batches")
     parser.add_argument("--outputs", metavar="PATH", help="the engine's outputs: a file, or a folder of files")
-    parser.add_argument("--output", metavar="PATH", help="where the report is written; - is the standard output")
+    parser.add_argument("--output", metavar="PATH", help="where the report goes; - prints it")
     parser.add_argument(
         "--format",
         choices=("json", "console", "markdown", "html", "junit", "all"),
-        help="the report's form (default: console)",
+        help="the report's format (default: console)",
     )
-    parser.add_argument("--scorecard", metavar="NAME", default="safe-v0", help="a scorecard's name or file")
+    parser.add_argument(
+        "--scorecard", metavar="NAME", default="safe-v0", help="a scorecard's name or file (default: safe-v0)"
+    )
     parser.add_argument("--config", metavar="FILE", help="the settings file (default: safe.config.json)")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
     parser.add_argument("--strict-ah", action="store_true", help="one forbidden word makes AH 0")
     parser.add_argument("--fold", action="store_true", help="fold typography and white space before matching")
     parser.add_argument("--show-config", action="store_true", help="print every setting with its source, and stop")
-    parser.add_argument("--verbose", action="store_true", help="add spans of what was found, and near misses")
-    parser.add_argument("--semantic", metavar="NAME", help="matches by meaning: minilm, a model's folder, word vectors")
+    parser.add_argument("--verbose", action="store_true", help="add the position of each match, and near misses")
     parser.add_argument(
-        "--semantics", metavar="NAME", help="seed (default), or reference, where missing inputs are empty"
+        "--semantic",
+        metavar="NAME",
+        help="search by meaning with `minilm`, the folder of a model, or a file of word vectors",
     )
     parser.add_argument(
-        "--judge", metavar="JUDGE", help="ask a judge as well: replay:FILE or a model; its verdicts are hints"
+        "--semantics", metavar="NAME", help="`seed` (default), or `reference`, which reads missing inputs as empty"
+    )
+    parser.add_argument(
+        "--judge", metavar="JUDGE", help="also ask a judge, `replay:FILE` or a model; its verdicts are hints"
     )
     parser.add_argument("--max-calls", type=at_least(0), metavar="N", help="stop asking the judge after N calls")
     add_spending_options(parser)
@@ -51,23 +57,16 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
 def workflow_arguments(parser: argparse.ArgumentParser) -> None:
     """Check, draw, run and trace workflows.
 
-        rulewright workflow check [FILE]          find mistakes before anything runs
-        rulewright workflow graph [FILE]          draw the tasks, or a task's states with --task ID
-        rulewright workflow run [FILE]            run it; --resume [RUN] continues an unfinished run
-        rulewright workflow watch [RUN]           follow a run: status and confidence of each task
-        rulewright workflow runs                  list the runs with their states
-        rulewright workflow cancel RUN            cancel a run and withdraw its open decisions
-        rulewright workflow trace [RUN]           the history of a run, as text, JSON lines or JSON
-
-    FILE defaults to the project's `workflow.file`, RUN to the latest run. Agents, folders and the database of runs
-    come from the project file `rulewright.yaml`.
+    `rulewright workflow ACTION --help` shows the arguments of an action. The workflow defaults to `workflow.file` of
+    the project, the run to the latest one. Agents, folders and the database of runs come from the project file
+    `rulewright.yaml`.
     """
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, summary in (
         ("check", "find mistakes before anything runs"),
-        ("graph", "draw the tasks, or the state machine of one"),
-        ("run", "run the workflow, or continue a run"),
-        ("watch", "follow a run until it ends"),
+        ("graph", "draw the tasks, or the state machine of one task"),
+        ("run", "run the workflow, or continue an unfinished run"),
+        ("watch", "follow a run until it ends: status and confidence of each task"),
         ("runs", "list the runs with their states"),
         ("cancel", "cancel a run and withdraw its open decisions"),
         ("trace", "show the history of a run"),
@@ -75,7 +74,7 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
         action = actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         if name == "trace":
             action.add_argument("run_id", nargs="?", metavar="RUN", help="a run such as run-1 (default: the latest)")
-            action.add_argument("--format", choices=("story", "jsonl", "json"), default="story")
+            action.add_argument("--format", choices=("human", "jsonl", "json"), default="human")
         if name == "watch":
             action.add_argument("run_id", nargs="?", metavar="RUN", help="a run such as run-1 (default: the latest)")
             action.add_argument("--once", action="store_true", help="show the current state and exit")
@@ -91,8 +90,8 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("file", nargs="?", metavar="FILE", help="the workflow (default: the project's)")
         if name == "graph":
             action.add_argument("--format", choices=("mermaid", "dot", "svg"), default="mermaid")
-            action.add_argument("--run", metavar="RUN", help="mark the progress of this run (`latest`: the latest)")
-            action.add_argument("--task", metavar="ID", help="the state machine of this task")
+            action.add_argument("--run", metavar="RUN", help="show the progress of this run, or of the `latest`")
+            action.add_argument("--task", metavar="ID", help="draw the state machine of this task")
         if name == "run":
             _add_run_options(action)
 
@@ -100,21 +99,15 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
 def hil_arguments(parser: argparse.ArgumentParser) -> None:
     """Decide the items that wait for a person.
 
-        rulewright hil list                       list open items; --all includes decided ones
-        rulewright hil show ITEM                  show one item with its history
-        rulewright hil ack ITEM                   mark an item as being looked at
-        rulewright hil resolve ITEM --notes TEXT  approve it: the task continues
-        rulewright hil reject ITEM --reason TEXT  reject it: the task ends
-        rulewright hil serve                      the same as web pages, on this machine only
-
-    If two people decide, only the first decision counts. Decisions by agents and by processes that a run started are
-    refused. If the project file names `hil.signers`, `--key FILE` signs the decision.
+    `rulewright hil ACTION --help` shows the arguments of an action. If two people decide, only the first decision
+    counts. Decisions by agents and by processes that a run started are refused. If the project file names
+    `hil.signers`, `--key FILE` signs the decision.
     """
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, summary in (
         ("list", "list open items"),
         ("show", "show one item with its history"),
-        ("ack", "mark an item as being looked at"),
+        ("ack", "mark an item as under review"),
         ("resolve", "approve an item: the task continues"),
         ("reject", "reject an item: the task ends"),
         ("serve", "serve the items as web pages, on this machine only"),
@@ -150,10 +143,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         help="with --resume: continue although the workflow has changed; unchanged tasks keep their results",
     )  # fmt: skip
     parser.add_argument("--task", metavar="ID", help="run only this task and its dependencies")
-    parser.add_argument(
-        "--no-hil", action="store_true",
-        help="skip human sign-offs except those of T2 gates",
-    )  # fmt: skip
+    parser.add_argument("--no-hil", action="store_true", help="skip human sign-offs except those of T2 gates")
     parser.add_argument("--judge", metavar="MODEL", help="a model that replaces the evaluators of `llm_judge` metrics")
     parser.add_argument("--dry-run", action="store_true", help="show what would run without running it")
     parser.add_argument("--step", action="store_true", help="run one activity and stop")

@@ -8,7 +8,7 @@ from rulewright.arguments.shared_options import add_fail_on, add_policy_options,
 
 
 def why_arguments(parser: argparse.ArgumentParser) -> None:
-    """Explain one verdict of a run: who was asked, about what, what came back, and what it did to the gates.
+    """Explain one verdict of a run: the question, the judge's replies, the evidence, and the effect on the gates.
 
     Everything is read from the folder RUN; nothing is run again.
     """
@@ -20,11 +20,11 @@ def why_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def report_arguments(parser: argparse.ArgumentParser) -> None:
-    """Show a finished run as a page: what it came to, what waits for people, and every failure with its conversation.
+    """Write a finished run as a page: its result, what waits for a person, and every failure in its conversation.
 
     Everything is read from the folder RUN, and the conversations from their original files; nothing is run again.
-    With more than 200 transcripts, the conversations are on linked pages in a folder next to the page. The pages need
-    no network and work without their script.
+    With more than 200 transcripts, the conversations are written to linked pages in a folder next to the page. The
+    pages need no network and work without their script.
     """
     parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
     parser.add_argument("--out", metavar="FILE", help="where to write (default: report.html in RUN; - prints)")
@@ -59,12 +59,12 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def adjudicate_arguments(parser: argparse.ArgumentParser) -> None:
-    """Show what of a run waits for a person, take decisions, and recompute the run with them.
+    """List the verdicts of a run that wait for a person, record decisions, and recompute the run with them.
 
     Without decisions, the command lists the waiting verdicts; `--format jsonl` prints them as lines to fill in
     (`verdict`, `why`) and to read back with --file. In a terminal, --ask goes through them one by one. The run itself
-    is not changed: the recomputed run is written to RUN/adjudicated (or --out) and is a run like any other for
-    `report`, `leaderboard` and `diff`.
+    is not changed: the recomputed run is written to RUN/adjudicated (or --out), and `report`, `leaderboard` and
+    `diff` read it like any other run.
     """
     parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
     parser.add_argument(
@@ -73,9 +73,9 @@ def adjudicate_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar=("TRANSCRIPT", "CHECK", "VERDICT"),
-        help="decide one verdict: PASS, FAIL or NOT_APPLICABLE (may be repeated)",
+        help="decide one verdict: PASS, FAIL or NOT_APPLICABLE (repeatable)",
     )
-    parser.add_argument("--why", metavar="TEXT", help="why, for --decide")
+    parser.add_argument("--why", metavar="TEXT", help="the reason for --decide")
     parser.add_argument("--file", metavar="FILE", help="decisions as lines of JSON")
     parser.add_argument("--ask", action="store_true", help="decide interactively in the terminal")
     parser.add_argument("--by", metavar="NAME", default="", help="the person who decides")
@@ -86,18 +86,22 @@ def adjudicate_arguments(parser: argparse.ArgumentParser) -> None:
 def diff_arguments(parser: argparse.ArgumentParser) -> None:
     """Compare two finished runs: what flipped, worst first, why, and whether the second is worse.
 
-    The causes of a flip (transcript, judge reply, rule, scenario; of a transcript's outcome verdicts, scorecard,
-    threshold) are found by recombining the two runs, without asking a judge. To separate several changes, the
-    conversations are read again from their original files or from --transcripts, and recorded replies from --replies.
+    The causes of a flipped verdict (transcript, judge reply, rule, scenario) and of a flipped outcome (verdicts,
+    scorecard, threshold) are found by recombining the two runs, without asking a judge. To separate several changes,
+    the conversations are read again from their original files or from --transcripts, and recorded replies from
+    --replies.
 
-    AFTER is worse when a transcript fails that did not, a check fails significantly more often, or the mean score is
-    lower beyond the margin and beyond chance. It is not worse when all of that can be ruled out; otherwise the result
-    is inconclusive.
+    AFTER is worse if a transcript newly fails, a check fails significantly more often, or the mean score is lower
+    beyond the margin and beyond chance. It is not worse if all of that can be ruled out; otherwise the result is
+    inconclusive.
     """
     parser.add_argument("before", metavar="BEFORE", help="the folder of the run to compare with")
-    parser.add_argument("after", metavar="AFTER", help="the folder of the run in question")
+    parser.add_argument("after", metavar="AFTER", help="the folder of the run to compare")
     parser.add_argument(
-        "--pair", choices=("transcript", "scenario"), default="transcript", help="how transcripts are paired"
+        "--pair",
+        choices=("transcript", "scenario"),
+        default="transcript",
+        help="how transcripts are paired (default: transcript)",
     )
     add_sources(parser)
     parser.add_argument(
@@ -112,11 +116,11 @@ def whatif_arguments(parser: argparse.ArgumentParser) -> None:
     """Show how other parameters, another scorecard or another profile would change a finished run.
 
     The recorded verdicts are scored again; no judge is asked, and nothing is written. --set changes a parameter of
-    the scorecard, --scorecard selects another scorecard of the project, and --profile another profile, with whose
-    votes recorded replies are counted again. --votes and --majority-of count them again by other rules.
-    --sweep finds every value of a parameter at which a transcript changes, or with `votes` every number of votes.
-    Verdicts that would need a question that was never asked are named, not guessed. `rulewright rescore` writes such
-    a run. Of a JSON report of `rulewright score` the cases are labelled again by their recorded scores.
+    the scorecard, and --scorecard selects another scorecard of the project. --profile, --votes and --majority-of
+    count the recorded replies again. --sweep finds every value of a parameter at which a transcript changes;
+    `--sweep votes` does the same for the number of votes. A verdict that needs a question that was never asked is
+    listed as unknown. `rulewright rescore` writes the changed run. If RUN is a JSON report of `rulewright score`, its
+    cases are labelled again from their recorded scores.
     """
     add_policy_options(parser, "the folder that a scan wrote, or a JSON report of `score`")
     parser.add_argument("--sweep", metavar="NAME", help="find the values of this parameter at which transcripts change")
@@ -126,10 +130,9 @@ def whatif_arguments(parser: argparse.ArgumentParser) -> None:
 def rescore_arguments(parser: argparse.ArgumentParser) -> None:
     """Write a finished run again under other parameters, another scorecard or another profile.
 
-    The recorded verdicts are scored again; no judge is asked. Under another profile recorded replies are counted again
-    by its votes, and with --votes or --majority-of by these. The new run holds its plan, its verdicts, new scores and
-    a new summary, which says under `rescored` what it came from. Where a verdict would need a question that was never
-    asked, nothing is written.
+    The recorded verdicts are scored again; no judge is asked. --profile, --votes and --majority-of count the recorded
+    replies again. The new run holds its plan, verdicts, scores and a summary that names the original run under
+    `rescored`. If a verdict needs a question that was never asked, nothing is written.
     """
     add_policy_options(parser)
     parser.add_argument("--out", required=True, metavar="FOLDER", help="where the new run goes")
@@ -138,9 +141,9 @@ def rescore_arguments(parser: argparse.ArgumentParser) -> None:
 def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
     """Rank the models of finished runs: the same plan, the same scenarios, raw transcripts only.
 
-    Every RUN is a folder that a scan wrote; all must have run the same plan with the same parameters and judge. A
-    transcript without a score counts as 0 and is listed as unscored. If answers are missing, a score is the interval
-    between the worst and the best completion. A rank is the range that paired tests leave possible.
+    All runs must have the same plan, parameters and judge. A transcript without a score counts as 0 and is listed as
+    unscored. If answers are missing, a score is the interval between the worst and the best completion. A rank is the
+    range of places that paired tests can't exclude.
 
     --out writes the leaderboard as JSON, the same bytes for the same runs.
     """
@@ -159,25 +162,25 @@ def gold_arguments(parser: argparse.ArgumentParser) -> None:
     """Draw items of a run for people to label.
 
     The CSV has the columns `id,target,annotator,split`. Items are balanced over checks and verdicts, in an order
-    given by the seed, and do not show the verdicts. Write PASS, FAIL or NOT_APPLICABLE under `target` and a name
+    given by the seed, and do not show the verdicts. Write PASS, FAIL or NOT_APPLICABLE under `target` and your name
     under `annotator`; add a line for each further annotator. `rulewright calibrate` reads the file.
     """
     parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
     parser.add_argument("--draw", type=int, default=50, metavar="N", help="how many items (default: 50)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the order (default: 1)")
-    parser.add_argument("--check", action="append", default=[], metavar="ID", help="draw of this check (repeatable)")
+    parser.add_argument("--check", action="append", default=[], metavar="ID", help="only this check (repeatable)")
     parser.add_argument(
         "--split",
         action="append",
         default=[],
         metavar="NAME",
-        help="split of the items (report); several alternate",
+        help="the split of the items (default: report); several alternate",
     )
-    parser.add_argument("--known", metavar="FILE", help="skip items that this CSV contains")
+    parser.add_argument("--known", metavar="FILE", help="skip the items in this CSV")
     parser.add_argument(
         "--fingerprint",
         action="store_true",
-        help="add the column `conversation`: labels of a conversation that has changed since are then refused",
+        help="add the column `conversation`, by which labels of a changed conversation are refused",
     )
     parser.add_argument("--out", metavar="FILE", help="write the CSV there (default: print it)")
 
@@ -185,49 +188,51 @@ def gold_arguments(parser: argparse.ArgumentParser) -> None:
 def calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     """Compare a run's verdicts with human labels, and propagate the judge's errors to rates and gates.
 
-    For every check: precision, recall, balanced accuracy and kappa against the labels, and the share of failures
-    corrected by them, with 95 % intervals. For every gate: how often it truly fails, computed through the scorecard;
-    --require GATE=SHARE sets the limit. A gate whose interval contains the limit is inconclusive.
+    For every check, it reports precision, recall, balanced accuracy and kappa against the labels, and the corrected
+    share of failures, with 95 % intervals. For every gate, it estimates through the scorecard how often the gate truly
+    fails; --require GATE=SHARE sets the limit. A gate whose interval contains the limit is inconclusive.
 
-    --measured-on uses labels of another run of the same judge. --choose-on SPLIT chooses the confidence threshold of
-    a FAIL; report on another --split. Labels by `model:` annotators are counted separately and are never gold.
+    --measured-on uses the labels of another run of the same judge. --choose-on SPLIT chooses the confidence threshold
+    of a FAIL on one split; report on another with --split. Labels by `model:` annotators are counted separately and
+    are never gold.
     """
     parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
     parser.add_argument("--gold", required=True, metavar="FILE", help="labels, as `rulewright gold` draws them")
     parser.add_argument("--split", metavar="NAME", help="report on this split only")
-    parser.add_argument("--measured-on", metavar="RUN", help="the labels belong to this other run")
-    parser.add_argument("--choose-on", metavar="SPLIT", help="choose a threshold of confidence on this split")
+    parser.add_argument("--measured-on", metavar="RUN", help="the labels are those of this other run")
+    parser.add_argument("--choose-on", metavar="SPLIT", help="choose a confidence threshold on this split")
     parser.add_argument(
         "--require",
         action="append",
         default=[],
         metavar="GATE=SHARE",
-        help="largest share that may truly fail the gate",
+        help="the largest share of transcripts that may truly fail the gate",
     )
     parser.add_argument("--format", choices=("human", "json"), default="human")
 
 
 def export_arguments(parser: argparse.ArgumentParser) -> None:
-    """Write a finished run as Parquet, as events of OpenTelemetry, or as reports of Every Eval Ever.
+    """Write a finished run as Parquet, OpenTelemetry events or Every Eval Ever reports.
 
-    `parquet` writes verdicts.parquet and scores.parquet beside the run's JSON lines (`rulewright[data]`), `otel` a
-    file of `gen_ai.evaluation.result` events as a collector takes them, `every-eval-ever` a folder with a report for
-    each model.
+    `parquet` writes verdicts.parquet and scores.parquet beside the run's JSON lines and needs `rulewright[data]`.
+    `otel` writes a file of `gen_ai.evaluation.result` events that a collector can read. `every-eval-ever` writes a
+    folder with one report per model.
     """
     parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
     parser.add_argument(
         "--format",
         choices=("parquet", "otel", "every-eval-ever"),
         default="parquet",
-        help="format (parquet)",
+        help="the format (default: parquet)",
     )
-    parser.add_argument("-o", "--out", metavar="PATH", help="a folder, or a file of events (in RUN)")
-    reported = parser.add_argument_group("reports of Every Eval Ever")
-    reported.add_argument("--dataset", help="name of the dataset (the name of RUN)")
-    reported.add_argument("--organization", default="unknown", help="who evaluated")
+    parser.add_argument("-o", "--out", metavar="PATH", help="a folder, or a file of events (default: in RUN)")
+    reported = parser.add_argument_group("Every Eval Ever reports")
+    reported.add_argument("--dataset", metavar="NAME", help="the name of the dataset (default: the name of RUN)")
+    reported.add_argument("--organization", metavar="NAME", default="unknown", help="who evaluated (default: unknown)")
     reported.add_argument(
         "--relationship",
         choices=("first_party", "third_party", "collaborative", "other"),
         default="other",
-        help="the evaluator's relationship to the model's developer (other)",
+        metavar="KIND",
+        help="who evaluated the model: `first_party`, `third_party`, `collaborative` or `other` (default)",
     )

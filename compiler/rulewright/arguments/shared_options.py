@@ -60,10 +60,10 @@ def add_project_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--project",
         metavar="PATH",
-        help="project file or folder (default: the nearest `rulewright.yaml`, upwards)",
+        help="project file or folder (default: the nearest `rulewright.yaml` in this folder or a parent)",
     )
-    parser.add_argument("--profile", metavar="NAME", help="which checks run, and how many votes a judge has")
-    parser.add_argument("--scorecard", metavar="NAME", help="how verdicts become gates and scores")
+    parser.add_argument("--profile", metavar="NAME", help="the profile: which checks run, with how many votes")
+    parser.add_argument("--scorecard", metavar="NAME", help="the scorecard: how verdicts become gates and scores")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +71,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         metavar="RUN",
-        help="the folder of the run (default: the next number in the folder `runs`; with --resume the last one)",
+        help="the folder of the run (default: `runs/N` with the next number; with --resume, the last one)",
     )
     parser.add_argument("--judge", metavar="JUDGE", help="the judge: `replay:FILE` or a model")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scorecard")
@@ -81,13 +81,15 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--max-expanded", type=at_least(1), metavar="BYTES", help="refuse larger recorded replies (256 MiB, expanded)"
     )
     parser.add_argument(
-        "--jobs", type=at_least(1), default=1, metavar="N", help="use N processes; not with a model as judge"
+        "--jobs", type=at_least(1), default=1, metavar="N", help="use N processes (1); not with a model as judge"
     )
     parser.add_argument(
         "--gates-only", action="store_true", help="ask only questions that can change a gate; no scores"
     )
     parser.add_argument(
-        "--ray", metavar="ADDRESS", help="judge on this Ray cluster (`local`: one here, of N processes); extra `ray`"
+        "--ray",
+        metavar="ADDRESS",
+        help="use this Ray cluster, or `local` for one with --jobs processes here; needs the extra `ray`",
     )
     parser.add_argument("--resume", action="store_true", help="continue a killed run in RUN")
     parser.add_argument("--overwrite", action="store_true", help="replace the run in RUN")
@@ -108,14 +110,14 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         "--columns",
         type=_columns,
         metavar="FIELD=NAME,...",
-        help="columns of a CSV file, such as `user=question,assistant=answer`",
+        help="names of the columns of a table, such as `user=question,assistant=answer`",
     )
 
 
 def add_sources(parser: argparse.ArgumentParser, note: str = "") -> None:
     """Declare the paths of a finished run's conversations and recorded replies."""
     for option, what, help in (
-        ("--transcripts", "PATH", "moved conversations"),
+        ("--transcripts", "PATH", "where the conversations are now, if they were moved"),
         ("--replies", "FILE", "recorded replies that the run used"),
     ):
         parser.add_argument(option, action="append", default=[], metavar=what, help=f"{help}{note} (repeatable)")
@@ -140,13 +142,13 @@ def add_live_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="time limit of one attempt (180)")
     add_spending_options(group)
-    group.add_argument("--ledger", metavar="FILE", help=f"file of questions and answers ({LEDGER} of the project)")
+    group.add_argument("--ledger", metavar="FILE", help=f"the ledger of calls ({LEDGER} of the project)")
     group.add_argument("--explain-cache", action="store_true", help="explain which checks were asked again, and why")
     group.add_argument(
         "--on-ambiguous",
         choices=("retry", "unclear", "hold"),
         default="retry",
-        help="how to treat a call that a killed run had sent: ask again, count it as unanswered, or stop (retry)",
+        help="a call that a killed run had sent: ask again (`retry`, default), count it as unanswered, or stop",
     )
 
 
@@ -162,10 +164,14 @@ def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder 
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scorecard")
     parser.add_argument("--scorecard", metavar="NAME", help="another scorecard of the project")
     parser.add_argument("--profile", metavar="NAME", help="another profile of the project: which checks run, and votes")
-    parser.add_argument("--project", metavar="PATH", help="the project that has them (default: the nearest project)")
+    parser.add_argument("--project", metavar="PATH", help="the project of both (default: the nearest project)")
     parser.add_argument("--votes", type=at_least(1), metavar="N", help="count N votes of each judged check")
-    parser.add_argument("--majority-of", choices=("planned", "usable"), help="of which votes a majority is needed")
-    add_sources(parser, ", with --profile, --votes or --majority-of")
+    parser.add_argument(
+        "--majority-of",
+        choices=("planned", "usable"),
+        help="whether a verdict needs a majority of the planned or of the usable votes",
+    )
+    add_sources(parser, "; with --profile, --votes or --majority-of")
 
 
 def again() -> str:

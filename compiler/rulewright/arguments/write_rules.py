@@ -10,7 +10,7 @@ FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")
 
 
 def lint_arguments(parser: argparse.ArgumentParser) -> None:
-    """Find mistakes before anything runs, to the exact column.
+    """Find mistakes before anything runs, and show the exact column of each.
 
     PATHS are projects, folders or single files; the default is the project of the working folder. `-` reads one
     document from standard input (name it with --stdin-name). Single files use the settings and `accept` entries of
@@ -28,13 +28,20 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--extend-select", action="append", default=[], metavar="CODES", help="report these as well")
     parser.add_argument("--ignore", action="append", default=[], metavar="CODES", help="do not report these")
-    parser.add_argument("--category", action="append", default=[], choices=CATEGORIES, help="report only this category")
+    parser.add_argument(
+        "--category",
+        action="append",
+        default=[],
+        choices=CATEGORIES,
+        metavar="NAME",
+        help=f"report only this category: {', '.join(CATEGORIES)}",
+    )
     parser.add_argument("--preview", action="store_true", help="also report rules that are in preview")
     parser.add_argument(
         "--fail-level",
         choices=("error", "warning", "advice"),
         default="warning",
-        help="the lowest severity that fails (warning)",
+        help="exit 1 if a finding has this or a higher severity (default: warning)",
     )
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
     parser.add_argument("--quiet", action="store_true", help="report errors only")
@@ -63,20 +70,22 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
     """Print the manual page of a diagnostic or of a ready check; without a name, list the diagnostics.
 
-    `library` lists the ready checks, `library/NAME` prints one: when it passes, its parameters, and its examples.
+    `library` lists the ready checks, and `library/NAME` prints one: when it passes, its parameters, and its examples.
     """
-    parser.add_argument("code", nargs="?", help="for instance `unknown-key` or `library/tool-call-valid`")
+    parser.add_argument(
+        "code", nargs="?", metavar="CODE", help="for instance `unknown-key` or `library/tool-call-valid`"
+    )
     parser.add_argument("--format", choices=("human", "json"), default="human")
 
 
 def eval_arguments(parser: argparse.ArgumentParser) -> None:
     """Evaluate one expression on a JSON or YAML context.
 
-    The roots of the context need no declaration: an unknown path is an absent value, and an unknown word with an
-    upper-case letter on the right of a comparison is a constant. `--as` decides an absent value as a condition of that
-    kind: permitting and exempting conditions give no, guarding ones give yes.
+    The variables of the context need no declaration: an unknown path is an absent value, and an unknown word with an
+    upper-case letter on the right of a comparison is a constant. `--as` evaluates the expression as a condition of
+    that kind: an absent value counts as not met in permitting and exempting conditions, and as met in guarding ones.
     """
-    parser.add_argument("expression", help="the expression, for instance 'review.decision == GO'")
+    parser.add_argument("expression", metavar="EXPR", help="the expression, for instance 'review.decision == GO'")
     parser.add_argument("--context", metavar="FILE", help="a JSON or YAML file of values; - reads JSON from stdin")
     parser.add_argument("--strict", action="store_true", help="plain CEL, without the profile")
     parser.add_argument(
@@ -91,14 +100,21 @@ def eval_arguments(parser: argparse.ArgumentParser) -> None:
 def prove_arguments(parser: argparse.ArgumentParser) -> None:
     """Prove properties of a document for every input, or show a counterexample.
 
-    A scorecard over cases: the label table covers every case, every row decides some case, no case both passes and
-    fails a metric. A scorecard over verdicts: every condition can hold, no verdict both fails a gate and leaves it
-    open. A policy: every row decides some input. A workflow: the guarantees of every task's state machine. A check:
-    its `when` can hold. Every example was run through the evaluator. `note` lines do not affect the exit code.
+      scorecard over cases     every case gets a label; every row decides some case;
+                               no case both passes and fails a metric
+      scorecard over verdicts  every condition can hold; no verdict both fails a
+                               gate and leaves it undecided
+      policy                   every row decides some input
+      workflow                 the guarantees of every task's state machine
+      check                    its `when` can hold
+
+    Every counterexample was run through the evaluator. Lines marked `note` do not affect the exit code.
     """
-    parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards, policies, workflows, checks")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards, policies, workflows or checks")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
-    parser.add_argument("--config", metavar="FILE", help="the settings file, or what declares a policy's variables")
+    parser.add_argument(
+        "--config", metavar="FILE", help="the settings file, or the declarations of a policy's variables"
+    )
     parser.add_argument("--format", choices=("human", "json"), default="human")
 
 
@@ -113,9 +129,11 @@ def policy_diff_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("one", metavar="ONE", help="a scorecard, a policy, a check, a lexicon or a workflow")
     parser.add_argument("two", metavar="TWO", help="another one of the same kind")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set a parameter of both")
-    parser.add_argument("--config", metavar="FILE", help="the settings file, or what declares a policy's variables")
+    parser.add_argument(
+        "--config", metavar="FILE", help="the settings file, or the declarations of a policy's variables"
+    )
     parser.add_argument("--run", metavar="RUN", help="list what would change in this run or report")
     parser.add_argument(
-        "--project", metavar="PATH", help="where checks belong (default: the project around ONE or TWO)"
+        "--project", metavar="PATH", help="the project of the checks (default: the project around ONE or TWO)"
     )
     parser.add_argument("--format", choices=("human", "json"), default="human")

@@ -1,4 +1,4 @@
-"""`workflow`: workflows are checked, drawn, run and told of."""
+"""`workflow`: check, draw, run and trace workflows."""
 
 from __future__ import annotations
 
@@ -371,7 +371,7 @@ def _cancel(args: argparse.Namespace) -> int:
         store.cancel(args.run_id, args.reason, here("command").user, utc_now())
     say(f"{args.run_id} is CANCELLED")
     for item in withdrawn:
-        say(f"nobody is asked any more: {item.id}")
+        say(f"withdrawn: {item.id}")
     return 0
 
 

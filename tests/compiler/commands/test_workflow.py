@@ -191,7 +191,7 @@ def test_a_run_is_given_up_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("workflow", "run") == 2
     capsys.readouterr()
     assert run("workflow", "cancel", "run-1", "--reason", "too dear") == 0
-    assert capsys.readouterr().out == "run-1 is CANCELLED\nnobody is asked any more: run-1-check-1\n"
+    assert capsys.readouterr().out == "run-1 is CANCELLED\nwithdrawn: run-1-check-1\n"
     assert run("hil", "list") == 0
     assert capsys.readouterr().out == "nothing waits for a person\n"
     assert "is CANCELLED: there is nothing to cancel" in refused(capsys, "workflow", "cancel", "run-1")

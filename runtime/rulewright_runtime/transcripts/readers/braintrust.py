@@ -165,7 +165,7 @@ def _messages(value: Json, names: Sequence[str], role: Role, where: str) -> list
 
 FORMAT: Final = Format(
     "braintrust",
-    '{"root_span_id", "span_attributes", "input", "output"}, an event a line, or {"events": [...]}',
+    '{"root_span_id", "span_attributes", "input", "output"}, one per line, or {"events": [...]}',
     _recognises,
     _read,
     joins=True,

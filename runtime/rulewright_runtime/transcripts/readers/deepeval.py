@@ -157,7 +157,7 @@ def _text(value: object) -> str:
 
 FORMAT: Final = Format(
     "deepeval",
-    '{"input", "actual_output", "tools_called", ...}, {"scenario", "turns"}, {"testCases": [...]}',
+    '{"input", "actual_output", ...}, {"scenario", "turns"}, or {"testCases": [...]}',
     _recognises,
     _read,
     local_ids=True,

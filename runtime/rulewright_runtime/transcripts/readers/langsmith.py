@@ -253,7 +253,7 @@ def _plain(fields: Record, role: object) -> JsonObject:
 
 FORMAT: Final = Format(
     "langsmith",
-    '{"run_type", "inputs", "outputs"}, a run a line, or {"runs": [...]}',
+    '{"run_type", "inputs", "outputs"}, one per line, or {"runs": [...]}',
     _recognises,
     _read,
     joins=True,

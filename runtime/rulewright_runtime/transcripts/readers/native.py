@@ -33,7 +33,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
 
 FORMAT: Final = Format(
     "rulewright",
-    '{"format": "rulewright-chat", "version": 1, ...}, as `convert` writes it',
+    '{"format": "rulewright-chat", ...}, as `convert` writes it',
     lambda record: record.get("format") == CHAT,
     _read,
 )

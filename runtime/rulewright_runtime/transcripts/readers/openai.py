@@ -214,7 +214,7 @@ def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError
 
 LINES: Final = Format(
     "messages",
-    '{"role": "user", "content": "..."}, a message a line',
+    '{"role": "user", "content": "..."}, one per line',
     lambda record: "role" in record and "content" in record,
     _read_lines,
     joins=True,
@@ -222,7 +222,7 @@ LINES: Final = Format(
 )
 FORMAT: Final = Format(
     "openai",
-    '{"messages": [{"role", "content"}, ...]}, a completion, a response',
+    '{"messages": [{"role", "content"}, ...]}, chat completions, Responses',
     _recognises,
     _read,
 )
