@@ -1,4 +1,4 @@
-"""Rule: an adapter whose script or program is not there."""
+"""Rule: an adapter whose script or program does not exist."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ PROGRAMS: Final = frozenset((".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts"
 def adapter_names_missing_file(workflow: Workflow) -> Iterator[Diagnostic]:
     """The `script` of an adapter, or a program in its `command`, does not exist.
 
-    Why it matters: the run starts, and its first task fails for a reason that has nothing to do with the work.
-    Instead: correct the path. A `script` is looked for from the project's root, a command runs in `workflow.folder`.
+    Why it matters: the run starts, and the first task that uses the adapter fails.
+    Instead: correct the path. A `script` is relative to the project's root; a `command` runs in `workflow.folder`, or
+    in the adapter's own `folder` below it.
     """
     written = {path for task in workflow.document.tasks for path in [each.path for each in task.outputs]}
     adapters = descend(workflow.settings, "adapters")
     for adapter in (entry.value for entry in adapters.entries) if isinstance(adapters, Mapping) else ():
         script = scalar(adapter, "script")
         if script is not None and _is_missing(workflow.root, str(script.value)):
-            yield _missing(script, workflow.root, "a script is looked for from the project's root")
+            yield _missing(script, workflow.root, "`script` is relative to the project's root")
         folder = workflow.place("folder", ".") / text(adapter, "folder")
         words = (each for each in items(adapter, "command") if isinstance(each, Scalar))
         program = next((each for each in words if Path(str(each.value)).suffix in PROGRAMS), None)
@@ -42,9 +43,9 @@ def _is_missing(folder: Path, written: str) -> bool:
     return "$" not in written and not dependencies.exists(_from(folder, written))
 
 
-def _missing(place: Scalar, folder: Path, usual: str) -> Diagnostic:
+def _missing(place: Scalar, folder: Path, otherwise: str) -> Diagnostic:
     written = str(place.value)
-    help = path_meant(_from(folder, written), written) or usual
+    help = path_meant(_from(folder, written), written) or otherwise
     return warning(place, f"file not found: `{written}`", help=help)
 
 

@@ -1,4 +1,4 @@
-"""Rule: an early stop where there is nothing to stop."""
+"""Rule: an early stop with only one repetition."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from rulewright.documents.profile import Profile
 
 
 def adaptive_with_one_repetition(subject: CheckDocument | Profile) -> Iterator[Diagnostic]:
-    """`adaptive_repetitions` is on where there is only one repetition.
+    """`adaptive_repetitions` is on, but there is only one repetition.
 
-    Why it matters: an early stop after the first vote saves nothing when there is only one; whoever reads the setting
-    believes that several votes are cast.
-    Instead: turn it off, or ask for at least three repetitions.
+    Why it matters: an early stop after the first vote saves nothing when one vote is all there is.
+    Instead: turn it off, or set at least three repetitions.
     """
     steps: tuple[str, ...]
     if isinstance(subject, CheckDocument):

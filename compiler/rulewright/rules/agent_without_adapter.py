@@ -1,4 +1,4 @@
-"""Rule: adapters that answer for other agents than the tasks name."""
+"""Rule: agents of tasks without an adapter, and adapters of unknown agents."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ if TYPE_CHECKING:
 
 
 def agent_without_adapter(workflow: Workflow) -> Iterator[Diagnostic]:
-    """The project file has adapters, but none for an agent of a task, or one for an agent there is not.
+    """The project file has adapters, but none for an agent of a task, or one for an unknown agent.
 
-    Why it matters: a run stops before its first task where an agent can't be reached, and what nobody calls is dead.
+    Why it matters: a run stops before its first task when an agent has no adapter; the adapter of an unknown agent is
+    never used.
     Instead: name the agent in `workflow.adapters`, correct the name there, or add an adapter called `default`.
     """
     adapters = descend(workflow.settings, "adapters")
     if not isinstance(adapters, Mapping):
         return
-    strangers = [entry for entry in adapters.entries if entry.name not in workflow.agents and entry.name != DEFAULT]
+    unknown = [entry for entry in adapters.entries if entry.name not in workflow.agents and entry.name != DEFAULT]
     names = (*workflow.agents.names, DEFAULT)
-    for entry in strangers:
+    for entry in unknown:
         help = did_you_mean(entry.name, names)
-        yield warning(entry.key, f"there is no agent `{entry.name}` that this adapter could answer for", help=help)
-    meant = {suggest(entry.name, names) for entry in strangers}
+        yield warning(entry.key, f"unknown agent `{entry.name}`: this adapter is never used", help=help)
+    meant = {suggest(entry.name, names) for entry in unknown}
     for task in workflow.document.tasks if DEFAULT not in adapters and DEFAULT not in meant else ():
         for named in task.agents:
             name = str(named.agent.value)
             answers = name in adapters or name in meant
             if name in workflow.agents and not answers and not (named.agent is task.agent and _is_replaced(task)):
-                meant.add(name)  # once is enough
-                yield task.warning(named.agent, named.field, f"no adapter answers for the agent `{name}`")
+                meant.add(name)  # reported once
+                yield task.warning(named.agent, named.field, f"the agent `{name}` has no adapter")
 
 
 def _is_replaced(task: TaskDocument) -> bool:

@@ -1,4 +1,4 @@
-"""Rule: a weighted mean of which every weight is 0."""
+"""Rule: a weighted mean whose default weights are all 0."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ WEIGHTS: Final = re.compile(r"\bwmean\s*\(\s*\[[^][]*\]\s*,\s*\[([^][]*)\]\s*\)"
 
 
 def all_weights_zero(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """Every weight of the composite's weighted mean is 0 unless somebody sets another.
+    """All weights of the composite's weighted mean are 0 by default.
 
-    Why it matters: such a mean has no value, so every case of a batch that sets nothing is an error.
+    Why it matters: a weighted mean needs a positive weight, so every case is an error unless the batch sets one.
     Instead: give at least one weight a default above 0.
     """
     written = scorecard.composite

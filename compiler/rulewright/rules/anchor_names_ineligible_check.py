@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def anchor_names_ineligible_check(project: Project) -> Iterator[Diagnostic]:
     """A cue anchor names a check that is not eligible in the scenario.
 
-    Why it matters: somebody marked the cue for the check, and the check is never held against it.
-    Instead: list the check in `eligible_modes` (or give the scenario its tag), or remove it from the anchor.
+    Why it matters: the anchor marks a cue for the check, but the check never runs in this scenario.
+    Instead: list the check in `eligible_modes`, give the scenario one of its tags, or remove it from the anchor.
     """
     checks = {check.id: check for check in project.checks}
     for scenario in project.scenarios.values():
@@ -25,7 +25,7 @@ def anchor_names_ineligible_check(project: Project) -> Iterator[Diagnostic]:
                 if name in checks and applies(checks[name], scenario) is False:
                     listed = bool(scenario.eligible_modes)
                     place = scenario.key_place("eligible_modes") if listed else checks[name].key_place("eligibility")
-                    why = "not listed here" if listed else "none of these tags is the scenario's"
+                    why = "not listed here" if listed else "the scenario has none of these tags"
                     yield warning(
                         anchor.place("modes", i),
                         f"the anchor is never used for `{name}`: the check is not eligible in this scenario",

@@ -1,4 +1,4 @@
-"""Rule: an anchor for a check that looks at no event."""
+"""Rule: an anchor for a check that does not use event windows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def anchor_without_event_window(project: Project) -> Iterator[Diagnostic]:
     """A cue anchor names a check whose unit of analysis is not `event_window`.
 
-    Why it matters: only event windows start from an anchor; for this check the anchor changes nothing.
-    Instead: set `unit_of_analysis: event_window` in the check, or remove it from the anchor.
+    Why it matters: only `event_window` uses anchors; for this check the anchor has no effect.
+    Instead: set `unit_of_analysis: event_window` in the check, or remove the check from the anchor.
     """
     checks = {check.id: check for check in project.checks}
     units = project.scoring.unit_by_bucket if project.scoring else {}

@@ -1,4 +1,4 @@
-"""Rule: the tag `any` among others."""
+"""Rule: the tag `any` among other tags."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from rulewright.documents.check import CheckDocument
 
 
 def any_mixed_with_tags(check: CheckDocument) -> Iterator[Diagnostic]:
-    """The tag `any` stands among other tags.
+    """The tag `any` is listed among other tags.
 
-    Why it matters: `any` means everywhere only when it stands alone; among others it is a tag like them, which no
-    scenario bears.
-    Instead: leave `any` alone, or remove it.
+    Why it matters: `any` selects every scenario only when it is the only tag; among others it is an ordinary tag.
+    Instead: list `any` alone, or remove it.
     """
     tags = check.tags or ()
     if "any" in tags and len(tags) > 1:
@@ -21,6 +20,6 @@ def any_mixed_with_tags(check: CheckDocument) -> Iterator[Diagnostic]:
         listed = check.key_place("eligibility", "scenario_tags_any")
         yield warning(
             place,
-            "`any` means everywhere only when it stands alone; here it is a tag like the others",
+            "`any` selects every scenario only when it is the only tag; here it is an ordinary tag",
             notes=[(listed, "the check is universal: no tag selects it")] if check.is_universal else (),
         )

@@ -1,4 +1,4 @@
-"""Rule: a pattern that misses the apostrophe people type."""
+"""Rule: a pattern that misses the curly apostrophe."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ EITHER: Final = "write `['\u2019]` for the apostrophe"
 
 
 def ascii_only_apostrophe(subject: LexiconDocument | ScenarioDocument) -> Iterator[Diagnostic]:
-    """A pattern or the phrase of a branch looks for the apostrophe of typewriters only.
+    """A pattern or the phrase of a branch matches only the straight apostrophe.
 
-    Why it matters: models and phones write the curly one (U+2019), and the pattern misses it: of one published lexicon
-    four hits in five were lost. Texts of a lexicon find every apostrophe unless its `fold` opts out; regular
-    expressions and branches see the text as it is.
+    Why it matters: models and phones write the curly one (U+2019), and the pattern misses it: in one published lexicon,
+    four of five hits were lost. A text in a lexicon matches both unless its `fold` opts out. A regular expression
+    matches both only where `fold` lists `apostrophes`; a branch never does.
     Instead: add `apostrophes` to the lexicon's `fold`; write `['\u2019]` in regular expressions, and the phrases of
     branches in both spellings.
     """
@@ -44,7 +44,7 @@ def ascii_only_apostrophe(subject: LexiconDocument | ScenarioDocument) -> Iterat
 
 
 def _missed(phrases: Iterable[Scalar], help: str) -> Iterator[Diagnostic]:
-    """The phrases that no phrase beside them spells with the curly apostrophe."""
+    """The phrases with a straight apostrophe that no phrase beside them covers with a curly one."""
     phrases = tuple(phrases)
     texts = {str(phrase.value).lower() for phrase in phrases}
     for phrase in phrases:
@@ -55,7 +55,7 @@ def _missed(phrases: Iterable[Scalar], help: str) -> Iterator[Diagnostic]:
 
 
 def _missed_by(patterns: Iterable[Scalar]) -> Iterator[Diagnostic]:
-    """The regular expressions with an apostrophe outside a set of characters, and no other way round it."""
+    """The regular expressions with a straight apostrophe that nothing makes optional or offers an alternative to."""
     for pattern in patterns:
         outside = CLASS.sub("", str(pattern.value))
         if "'" in ANY_TWO.sub("", outside):

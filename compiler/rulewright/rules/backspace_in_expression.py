@@ -1,4 +1,4 @@
-"""Rule: a text in an expression with a backspace, where the border of a word was meant."""
+"""Rule: a backspace in a string of an expression, where a word boundary was meant."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 def backspace_in_expression(
     document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """A text in an expression holds a backspace.
+    """A string in an expression contains a backspace.
 
-    Why it matters: in the quotes of an expression `\\b` is a backspace, which nobody types, and not the border of a
-    word: what looks for it never finds anything.
-    Instead: write `\\\\b`, or a raw text such as `r"\\bno\\b"`.
+    Why it matters: in an expression's quotes, `\\b` is a backspace and not a word boundary. Nobody types a backspace,
+    so the string is never found.
+    Instead: write `\\\\b`, or a raw string such as `r"\\bno\\b"`.
     """
     for written in expressions_of(document):
         for part in written.parts():
             if isinstance(part, Literal) and isinstance(part.value, str) and "\b" in part.value:
                 help = "write `\\\\b`, or `r` before the quotes"
-                yield warning(written.span(part), "`\\b` in this text is a backspace, no border of a word", help=help)
+                yield warning(written.span(part), "`\\b` in this string is a backspace, not a word boundary", help=help)

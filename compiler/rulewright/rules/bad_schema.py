@@ -1,4 +1,4 @@
-"""Rule: a parameter that a condition uses as a JSON Schema, and that is none."""
+"""Rule: a parameter used as a JSON Schema that is not a valid one."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
 
 # JSON Schema 2020-12: the vocabularies of core, applicators, validation, content and annotations.
-WORDS: Final = frozenset(Draft202012Validator.VALIDATORS) | {
+KEYWORDS: Final = frozenset(Draft202012Validator.VALIDATORS) | {
     "$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "contentEncoding",
     "contentMediaType", "contentSchema", "default", "definitions", "deprecated", "description", "else", "examples",
     "maxContains", "minContains", "readOnly", "then", "title", "writeOnly",
 }  # fmt: skip
-NAMED: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+MAPS: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 PARAMETERS: Final = Name("params", NOWHERE)
-VALUES: Final = frozenset({"const", "default", "enum", "examples"})  # what stands below is data
+DATA: Final = frozenset({"const", "default", "enum", "examples"})  # their values are data, not schemas
 
 
 def bad_schema(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A parameter that `valid_against` uses is not a valid JSON Schema, or has a misspelt word in it.
+    """A parameter used by `valid_against` is not a valid JSON Schema, or misspells a keyword or a property.
 
-    Why it matters: with an invalid schema nothing is decided, and a word that JSON Schema does not know is ignored,
-    so that what it was to refuse passes.
+    Why it matters: with an invalid schema nothing can be decided. JSON Schema ignores an unknown keyword, so values
+    that the schema was meant to refuse pass.
     Instead: correct the word.
     """
     for name in _schemas(check):
@@ -44,7 +44,7 @@ def bad_schema(check: CheckDocument) -> Iterator[Diagnostic]:
 
 
 def _schemas(check: CheckDocument) -> list[str]:
-    """The parameters that stand as the schema of a `valid_against`."""
+    """The names of the parameters that a `valid_against` uses as its schema."""
     parts = (part for written in expressions_of(check) for part in written.parts())
     schemas = (part.args[-1] for part in parts if isinstance(part, Call) and part.function == "valid_against")
     names = [each.field for each in schemas if isinstance(each, Select) and each.operand == PARAMETERS]
@@ -53,28 +53,28 @@ def _schemas(check: CheckDocument) -> list[str]:
 
 def _misspelt(schema: Node) -> Iterator[Diagnostic]:
     for entry in schema.entries if isinstance(schema, Mapping) else ():
-        if entry.name not in WORDS and (meant := suggest(entry.name, WORDS)):
+        if entry.name not in KEYWORDS and (meant := suggest(entry.name, KEYWORDS)):
             fix = respell(entry.key, meant, safe=False)
-            yield error(entry.key, f"JSON Schema does not know `{entry.name}`", help=Guess(meant), fix=fix)
-        for below in () if entry.name in VALUES else _below(entry.name, entry.value):
+            yield error(entry.key, f"unknown JSON Schema keyword `{entry.name}`", help=Guess(meant), fix=fix)
+        for below in () if entry.name in DATA else _below(entry.name, entry.value):
             yield from _misspelt(below)
     if isinstance(schema, Mapping) and isinstance(properties := schema.get("properties"), Mapping):
         yield from _not_required(properties, texts(schema, "required"))
 
 
 def _below(word: str, value: Node) -> tuple[Node, ...]:
-    """The schemas that a word of a schema holds."""
+    """The subschemas under a keyword."""
     if isinstance(value, Sequence):
         return value.items
-    if word in NAMED and isinstance(value, Mapping):
+    if word in MAPS and isinstance(value, Mapping):
         return tuple(entry.value for entry in value.entries)
     return (value,)
 
 
 def _not_required(properties: Mapping, required: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """The properties that nothing requires beside one, spelt almost so, that is required and not described."""
+    """The properties whose names are almost those of required properties without a description."""
     unknown = [name for name in required if name not in properties]
     for entry in properties.entries:
         if entry.name not in required and (meant := suggest(entry.name, unknown)):
-            message = f"`{entry.name}` is described here, and `{meant}` is required"
+            message = f"`properties` describes `{entry.name}`, but `required` lists `{meant}`"
             yield error(entry.key, message, help=Guess(meant), fix=respell(entry.key, meant, safe=False))

@@ -1,4 +1,4 @@
-"""Rule: an output in its old form."""
+"""Rule: an output in its deprecated form."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 def bare_output_path(task: TaskDocument) -> Iterator[Diagnostic]:
-    """An output is written as a bare path. Deprecated.
+    """An output is written as a bare path, which is deprecated.
 
-    Why it matters: a bare path has no place for a contract, so nothing says what the file has to hold.
-    Instead: write `{path: note.md}`, and a `contract` beside it where you know one.
+    Why it matters: a bare path can't carry a contract, so nothing says what the file has to contain.
+    Instead: write `{path: note.md}`, with a `contract` where you know one.
     """
     for artifact in task.outputs:
         if isinstance(artifact.node, Scalar):
-            fix = _spelled(artifact.node)
+            fix = _fix(artifact.node)
             message = "a bare output path is deprecated; write `path`"
             yield task.advice(artifact.node, artifact.field, message, fix=fix)
 
 
-def _spelled(node: Scalar) -> Fix | None:
+def _fix(node: Scalar) -> Fix | None:
     written = node.source.text[node.start : node.end]
     return None if "\n" in written else replace(node, f"{{path: {written}}}", "write `path`", safe=True)

@@ -1,4 +1,4 @@
-"""Rule: an operator whose two sides say the same."""
+"""Rule: an operator with two equal sides."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ PROVED: Final = frozenset({"CheckDocument", "Profile", "ScorecardDocument", "Cas
 def both_sides_equal(
     document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """A comparison of a value with itself, a choice between two equal values, or a condition joined to itself.
+    """Both sides of an operator, or both branches of a choice, are the same expression.
 
-    Why it matters: it says the same whatever happens, and mostly another name was meant on one of the sides.
-    Instead: correct one side, or remove the expression around it.
+    Why it matters: the result is the same for every input; usually one side was meant to be something else.
+    Instead: correct one side, or simplify the expression.
     """
-    # `condition-adds-nothing` knows more of conditions that are joined, where it looks.
+    # Where `condition-adds-nothing` runs, it reports joined conditions.
     operators = COMPARISONS if type(document).__name__ in PROVED else COMPARISONS | JOINING
     for written in expressions_of(document):
         for part in written.parts():
             if isinstance(part, Binary) and part.operator in operators and part.left == part.right:
                 yield warning(written.span(part), f"both sides of `{part.operator}` are `{written.text(part.left)}`")
             elif isinstance(part, Conditional) and part.then == part.otherwise:
-                yield warning(written.span(part), f"this is `{written.text(part.then)}` either way")
+                yield warning(written.span(part), f"both branches are `{written.text(part.then)}`")

@@ -1,4 +1,4 @@
-"""Rule: an outer loop with more iterations than an inner one leaves it."""
+"""Rule: an outer loop with more iterations than a loop inside it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def bound_never_reached(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A loop may run more often than a loop inside it, whose count is never reset.
+    """A loop has a larger `max_iterations` than a loop inside it.
 
-    Why it matters: each iteration of the outer loop is one of the inner loop as well; when the inner one is used up, so
-    is the outer one, and the larger number promises what can't happen.
+    Why it matters: the count of an inner loop is never reset, so each iteration of the outer loop also uses one of the
+    inner loop's. When these are used up, both loops end.
     Instead: give the inner loop at least as many iterations as the outer one.
     """
     loops = task.loops
@@ -24,7 +24,7 @@ def bound_never_reached(task: TaskDocument) -> Iterator[Diagnostic]:
             if outer.max_iterations and inner.max_iterations and outer.max_iterations > inner.max_iterations:
                 place = outer.find("max_iterations") or outer.node
                 message = (
-                    f"{outer.max_iterations} is never reached: `{inner.name}` allows {inner.max_iterations} in all"
+                    f"{outer.max_iterations} is never reached: `{inner.name}` inside allows only {inner.max_iterations}"
                 )
                 yield task.warning(place, f"{outer.field}.max_iterations", message)
                 break

@@ -1,4 +1,4 @@
-"""Rule: a branch that says what the turn says."""
+"""Rule: a branch that sends the turn's own message."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rulewright.documents.scenario import ScenarioDocument
 
 
 def branch_changes_nothing(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A branch sends the very message that the turn sends without it.
+    """A branch sends the same message as its turn.
 
-    Why it matters: the conversation goes on the same way whether the branch is taken or not.
+    Why it matters: the conversation is the same whether or not the branch is taken.
     Instead: write another message, or remove the branch.
     """
     for turn in scenario.turns:

@@ -11,7 +11,7 @@ from rulewright.documents.scenario import BranchDocument, ScenarioDocument
 def branch_never_taken(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A branch can never be taken.
 
-    Why it matters: the conversation it describes is never held, and what it would have shown is never seen.
+    Why it matters: the conversation that the branch describes never takes place, so nothing tests it.
     Instead: correct its condition, move it before the branch that hides it, or remove it.
     """
     for turn in scenario.turns[:1]:
@@ -20,17 +20,19 @@ def branch_never_taken(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     for turn in scenario.turns[1:]:
         for i, branch in enumerate(turn.branches):
             if branch.type == "contains_any" and not branch.values and "condition" in branch.node:
-                yield warning(branch.key_place("condition"), f"`{branch.branch_id}` is never taken: no values to find")
+                yield warning(
+                    branch.key_place("condition"), f"`{branch.branch_id}` is never taken: `contains_any` has no values"
+                )
                 continue
             if branch.type == "not_contains" and "" in branch.values:
-                message = f"`{branch.branch_id}` is never taken: the empty text is in every reply"
+                message = f"`{branch.branch_id}` is never taken: every reply contains the empty text"
                 yield warning(branch.key_place("condition"), message)
                 continue
             hiding = next((other for other in turn.branches[:i] if _hides(other, branch)), None)
             if hiding is not None:
                 yield warning(
                     branch.key_place("condition"),
-                    f"`{branch.branch_id}` is never taken: `{hiding.branch_id}` comes first and holds whenever it does",
+                    f"`{branch.branch_id}` is never taken: the earlier `{hiding.branch_id}` holds whenever it does",
                     notes=[(hiding.key_place("condition"), "the earlier condition")],
                 )
 

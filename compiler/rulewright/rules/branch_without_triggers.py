@@ -1,4 +1,4 @@
-"""Rule: a branch that leaves out what its turn says about failing."""
+"""Rule: a branch without the `autofail_triggers` that its turn has."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def branch_without_triggers(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A branch has expectations of its own and no `autofail_triggers`, and its turn has both.
+    """A branch has `expected_behaviors` but no `autofail_triggers`, although its turn has some.
 
-    Why it matters: where the branch is taken, nothing says what fails the answer.
+    Why it matters: when the branch is taken, nothing says what fails the answer.
     Instead: add `autofail_triggers` to the branch.
     """
     for turn in scenario.turns:

@@ -1,4 +1,4 @@
-"""Rule: a bucket that the scoring file provides for and no check is in."""
+"""Rule: a bucket of the scoring file without checks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def bucket_without_checks(project: Project) -> Iterator[Diagnostic]:
-    """The scoring file has a unit, a gate or a dimension for a bucket that holds no check.
+    """The scoring file lists a bucket that no check is in.
 
-    Why it matters: a gate over no checks is open for everybody, and a dimension over none never has a value. It is an
-    error where no bucket of a gate or dimension holds a check, and advice elsewhere.
-    Instead: remove the entry, or correct the letter.
+    Why it matters: a gate without checks stops nobody, and a dimension without checks never has a value. This is an
+    error where all buckets of a gate or dimension are empty, and advice elsewhere.
+    Instead: remove the entry, or correct the bucket.
     """
     if project.scoring is None or not project.checks:
         return
@@ -33,6 +33,6 @@ def bucket_without_checks(project: Project) -> Iterator[Diagnostic]:
             buckets = text_scalars(entry.value, key)
             found = [bucket for bucket in buckets if bucket.value in empty]
             if found and len(found) == len(buckets):
-                yield error(found[0], f"no check of the project belongs to `{section}.{entry.name}`")
+                yield error(found[0], f"no check is in the buckets of `{section}.{entry.name}`")
             else:
                 yield from (advice(bucket, f"no check is in bucket `{bucket.value}`") for bucket in found)

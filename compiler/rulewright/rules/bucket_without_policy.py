@@ -1,4 +1,4 @@
-"""Rule: a bucket that counts nowhere."""
+"""Rule: a bucket that affects no score."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
-    """A check's bucket stands in no gate and in no quality dimension of the scoring file.
+    """A check's bucket is in no gate and in no quality dimension of the scoring file.
 
-    Why it matters: the check runs, perhaps with a judge who is paid, and its verdict counts nowhere.
+    Why it matters: the check runs, and may pay for a judge, but its verdict affects no score.
     Instead: add the bucket to a gate or a dimension of the scoring file, or give the check another bucket.
     """
     if project.scoring is None:
@@ -35,9 +35,9 @@ def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
     for bucket, (first, *others) in buckets.items():
         yield warning(
             first.place("primary_bucket"),
-            f"bucket {bucket} counts nowhere: no gate and no dimension holds it",
+            f"bucket {bucket} affects no score: no gate and no dimension lists it",
             notes=[
                 (project.scoring.span, "the scoring file"),
-                *((check.place("primary_bucket"), "in this bucket as well") for check in others),
+                *((check.place("primary_bucket"), "also in this bucket") for check in others),
             ],
         )

@@ -1,4 +1,4 @@
-"""Rule: a challenger who also decides formally."""
+"""Rule: a challenger who is also the formal reviewer or a judge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def challenger_is_the_reviewer(workflow: Workflow) -> Iterator[Diagnostic]:
     """The challenger of a pair is also the reviewer of a formal review, or a judge of the same task.
 
-    Why it matters: who helped to shape the work judges it afterwards, and agrees with itself.
+    Why it matters: an agent that helped to shape the work is not an independent judge of it.
     Instead: let another agent challenge, review or judge.
     """
     reviewers = {
@@ -34,5 +34,5 @@ def challenger_is_the_reviewer(workflow: Workflow) -> Iterator[Diagnostic]:
             yield task.warning(challenger, field, message, notes=notes)
         for metric in task.metrics:
             if metric.evaluator is not None and metric.evaluator.value == challenger.value:
-                message = f"`{challenger.value}` challenges the work and scores it, too"
+                message = f"`{challenger.value}` both challenges and scores the work"
                 yield task.warning(challenger, field, message, notes=[(metric.evaluator, "judges here")])

@@ -1,4 +1,4 @@
-"""Rule: an `expression` check that gives FAIL for no conversation."""
+"""Rule: a check whose conditions never give FAIL."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def check_never_fails(check: CheckDocument) -> Iterator[Diagnostic]:
-    """The conditions of a check exclude that it ever fails.
+    """The conditions of a check can never give FAIL.
 
-    Why it matters: it passes whatever is said, and its score and its gate are worth nothing.
-    Instead: look for parts of `fail` that exclude each other, or for a comparison that can't hold.
+    Why it matters: the check can't find a failure, so its score and its gate mean nothing.
+    Instead: look for parts of `fail` that contradict each other, or for a comparison that can never hold.
     """
     if not check.verdict_conditions:
         return

@@ -1,4 +1,4 @@
-"""Rule: an `expression` check that gives PASS for no conversation."""
+"""Rule: a check whose conditions never give PASS."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def check_never_passes(check: CheckDocument) -> Iterator[Diagnostic]:
-    """The conditions of a check exclude that it ever passes.
+    """The conditions of a check can never give PASS.
 
-    Why it matters: it says FAIL or UNCLEAR whatever is said, which nobody can improve.
-    Instead: look for a `fail` that always holds, or for parts of `pass` that exclude each other or `fail`.
+    Why it matters: the check gives FAIL or UNCLEAR whatever the assistant does.
+    Instead: look for a `fail` that always holds, or for parts of `pass` that contradict each other or `fail`.
     """
     if not check.verdict_conditions:
         return

@@ -1,4 +1,4 @@
-"""Rule: a check that no scenario can make eligible."""
+"""Rule: a check that applies in no scenario."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
-    """A check is eligible in none of the project's scenarios.
+    """A check applies in none of the project's scenarios.
 
-    Why it matters: it is counted as coverage, and no transcript is ever held against it.
+    Why it matters: it counts as coverage, but never runs.
     Instead: add a scenario with one of its tags, list it in a scenario's `eligible_modes`, or correct its tags.
     """
     scenarios = list(project.scenarios.values())
@@ -26,9 +26,9 @@ def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
         if not any(_reaches(each, check, holds) for each in scenarios):
             yield warning(
                 check.key_place("eligibility") if check.get("eligibility") else check.place("id"),
-                f"none of the {len(scenarios)} scenarios reaches `{check.id}`"
+                f"`{check.id}` applies in none of the {len(scenarios)} scenarios"
                 if len(scenarios) > 1
-                else f"the only scenario does not reach `{check.id}`",
+                else f"`{check.id}` does not apply in the only scenario",
             )
 
 

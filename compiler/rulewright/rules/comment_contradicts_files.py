@@ -1,4 +1,4 @@
-"""Rule: a description that counts other scenarios than there are."""
+"""Rule: a comment that counts scenarios wrongly."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ COUNTED: Final = re.compile(
 
 
 def comment_contradicts_files(unread: UnreadFiles) -> Iterator[Diagnostic]:
-    """The description beside the scenarios says that `31/64` of them have a key, and the files say otherwise.
+    """A comment in the description of scenarios says that `31/64` of them have a key, but the files differ.
 
-    Why it matters: nobody recounts what a description says; papers and plans are written by it.
-    Instead: correct the numbers, or leave them out.
+    Why it matters: readers rely on these numbers and do not count again.
+    Instead: correct the numbers, or remove them.
     """
     total = len(unread.scenarios)
     for source in unread.descriptions if total else ():

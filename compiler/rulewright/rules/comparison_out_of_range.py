@@ -1,4 +1,4 @@
-"""Rule: a comparison that the range of its variable has decided already."""
+"""Rule: a comparison that the range of its variable decides."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def comparison_out_of_range(
     document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """A comparison with a value that its variable can't reach, or can't pass.
+    """A comparison has the same result for every value that its variable can have.
 
-    Why it matters: a score lies between 0 and 1 and a counter starts at 1, so the comparison says the same every time.
-    Instead: compare with a value inside the range; `>= 0.8` where `> 80` was meant.
+    Why it matters: a score lies between 0 and 1, and a counter starts at 1, so a limit outside decides nothing.
+    Instead: compare with a value inside the range, for instance `>= 0.8` instead of `> 80`.
     """
     for placed in placed_conditions(document):
         for part, holds in placed.study.decided:

@@ -1,4 +1,4 @@
-"""Rule: a part of a condition that the rest makes idle."""
+"""Rule: a redundant part of a condition."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 def condition_adds_nothing(
     document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """A part of a condition without which it means the same: a duplicate, or one that another part implies.
+    """A part of a condition is redundant: it repeats another part, or another part decides it.
 
-    Why it matters: two limits where one counts; whoever changes the idle one wonders why nothing happens.
-    Instead: remove the part, or correct it if another value or variable was meant.
+    Why it matters: only one of the two parts has an effect; a change of the other one changes nothing.
+    Instead: remove the part, or correct its value or variable.
     """
     for placed in placed_conditions(document):
         for part, joined in placed.study.idle:
-            message = f"`{written(part)}` adds nothing: what it is joined to by `{_WORDS[joined]}` says it already"
+            message = f"`{written(part)}` is redundant: the other side of `{_WORDS[joined]}` already decides it"
             yield warning(span_of(placed, part), message)
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def condition_always_holds(
     document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """A condition that every input meets.
+    """A condition is true for every input.
 
-    Why it matters: it reads as if it decided something, and decides nothing.
-    Instead: write `true` if that is meant, else look for parts that cover everything between them.
+    Why it matters: it looks like a decision, but decides nothing.
+    Instead: write `true` if that is intended, else look for parts that together cover every case.
     """
     for placed in placed_conditions(document):
         if placed.study.always and not placed.in_table:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def condition_never_holds(
     document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """A condition that no input can meet.
+    """A condition is true for no input.
 
-    Why it matters: what it guards never happens, though the document reads as if it could.
-    Instead: look for parts that exclude each other, or for a number on the wrong side of a comparison.
+    Why it matters: what it guards never happens.
+    Instead: look for parts that contradict each other, or for a number on the wrong side of a comparison.
     """
     yield from _unclear_after_fail(document)
     for placed in placed_conditions(document):

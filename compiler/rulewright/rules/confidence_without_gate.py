@@ -1,4 +1,4 @@
-"""Rule: confidence with nobody to decide."""
+"""Rule: a confidence loop without a policy gate."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rulewright.documents.workflow_fixes import add_overlay, evidence_for
 def confidence_without_gate(task: TaskDocument) -> Iterator[Diagnostic]:
     """A task has a confidence loop, but no enabled policy gate.
 
-    Why it matters: confidence is advice and never promotes; a gate of tier T1 is added, which has no evidence and so
-    never says PASS.
+    Why it matters: confidence alone never promotes a task, so a gate of tier T1 is added. It has no evidence and
+    therefore never says PASS.
     Instead: enable `policy_gate`, choose its tier and name the reports that your tools write.
     """
     loop = task.on("confidence_loop")

@@ -1,4 +1,4 @@
-"""Rule: confidence that measures nothing."""
+"""Rule: a confidence loop without metrics that count."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def confidence_without_metrics(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A confidence loop has no metric that counts.
+    """A confidence loop has no metrics, or only metrics with the weight 0.
 
-    Why it matters: without metrics, or with weights that are all zero, confidence is 0.0 and never meets a threshold.
-    Instead: list metrics, at least one of them with a weight above zero.
+    Why it matters: its confidence is always 0.0 and never meets a threshold.
+    Instead: list metrics, at least one of them with a weight above 0.
     """
     loop = task.on("confidence_loop")
     if loop is None:

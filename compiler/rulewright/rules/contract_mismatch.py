@@ -1,4 +1,4 @@
-"""Rule: an input that asks for another contract than its output promises."""
+"""Rule: an input with another contract than the output it reads."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def contract_mismatch(workflow: Workflow) -> Iterator[Diagnostic]:
-    """A task reads a file under another contract type than the task that writes it promises.
+    """A task reads a file under another contract than the task that writes it.
 
-    Why it matters: the reader would be given what it can't use, and would fail only after the writer's work was paid.
-    Instead: name the same type and version in both tasks.
+    Why it matters: the reader gets a file that it can't use, and fails after the writer's work has been paid for.
+    Instead: name the same contract and version in both tasks.
     """
     promised: dict[str, list[tuple[TaskDocument, ArtifactDocument, str]]] = {}
     for task in workflow.document.tasks:
@@ -32,7 +32,7 @@ def contract_mismatch(workflow: Workflow) -> Iterator[Diagnostic]:
             writer, output, name = writers[0]
             producer, consumer = (_version(name), _version(wanted)) if _kind(name) == _kind(wanted) else (name, wanted)
             message = f"artifact contract mismatch: {artifact.path} (producer: {producer}, consumer: {consumer})"
-            notes = [(output.contract or output.node, f"what `{writer.id}` promises")]
+            notes = [(output.contract or output.node, f"the contract of `{writer.id}`")]
             yield task.error(artifact.contract or artifact.node, f"{artifact.field}.contract", message, notes=notes)
 
 

@@ -1,4 +1,4 @@
-"""Rule: a scenario of a contrast set that stands alone or says the same as a sibling."""
+"""Rule: a scenario of a contrast set without a counterpart."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from rulewright.project import Project
 
 
 def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
-    """A scenario of a contrast set has no sibling, or one with the same `contrast_variable`.
+    """A scenario is alone in its contrast set, or another one in the set has the same `contrast_variable`.
 
-    Why it matters: a contrast is read off siblings that differ in one thing; without one there is nothing to compare.
-    Instead: write the sibling, correct the name of the `contrast_group`, or name what differs in `contrast_variable`.
+    Why it matters: a contrast compares scenarios that differ in one thing; without a counterpart there is nothing to
+    compare.
+    Instead: add the counterpart, correct the name of the `contrast_group`, or name the difference in
+    `contrast_variable`.
     """
     groups: dict[str, list[ScenarioDocument]] = {}
     for scenario in project.scenarios.values():
@@ -30,5 +32,5 @@ def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
                 yield warning(
                     scenario.place("contrast_variable"),
                     f"`{scenario.id}` and `{first.id}` both say that `{differs}` differs",
-                    notes=[(first.place("contrast_variable"), "the sibling says it here")],
+                    notes=[(first.place("contrast_variable"), "the other scenario")],
                 )

@@ -1,4 +1,4 @@
-"""Rule: numbers of checks in metadata that the files contradict."""
+"""Rule: a number of checks in the metadata that differs from the files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def count_contradicts_files(project: Project) -> Iterator[Diagnostic]:
-    """The metadata beside the checks give a number of checks that is not how many there are.
+    """The metadata beside the checks states a number of checks that differs from the files.
 
     Why it matters: reports and papers quote these numbers.
     Instead: correct the number, or remove it.
@@ -21,8 +21,8 @@ def count_contradicts_files(project: Project) -> Iterator[Diagnostic]:
     gates = sum(check.is_gate for check in project.checks)
     total = len(project.checks)
     actual = {
-        "total_modes": (total, "files"),
-        "total_checks": (total, "files"),
+        "total_modes": (total, "checks"),
+        "total_checks": (total, "checks"),
         "gate_modes": (gates, "gate checks"),
         "gate_checks": (gates, "gate checks"),
         "quality_modes": (total - gates, "checks that are not gate checks"),
@@ -34,7 +34,7 @@ def count_contradicts_files(project: Project) -> Iterator[Diagnostic]:
         for name, (count, what) in actual.items():
             written = node.get(name)
             if isinstance(written, Scalar) and isinstance(written.value, int) and written.value != count:
-                yield warning(written, f"`{name}` says {written.value}, but there are {count} {what}")
+                yield warning(written, f"`{name}` is {written.value}, but the project has {count} {what}")
         yield from _parts(node)
 
 

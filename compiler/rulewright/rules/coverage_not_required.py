@@ -1,4 +1,4 @@
-"""Rule: a bound of coverage at a gate that requires none."""
+"""Rule: a coverage threshold without required coverage."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def coverage_not_required(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A policy gate sets `coverage_threshold` and does not set `require_coverage`.
+    """A policy gate sets `coverage_threshold`, but not `require_coverage`.
 
-    Why it matters: without it coverage is noted in the report and stops nothing, however low it is.
+    Why it matters: the report then only notes the coverage; the gate passes however low it is.
     Instead: write `require_coverage: true`, or remove the threshold.
     """
     gate = task.on("policy_gate")
@@ -24,5 +24,5 @@ def coverage_not_required(task: TaskDocument) -> Iterator[Diagnostic]:
         yield task.warning(
             written,
             "overlays.policy_gate.coverage_threshold",
-            "this threshold stops nothing: the gate does not require coverage",
+            "this threshold has no effect without `require_coverage: true`",
         )

@@ -1,4 +1,4 @@
-"""Rule: a lexicon of cues that is held against the assistant's turns."""
+"""Rule: a lexicon of cues without a role."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ ADDRESS: Final = re.compile(r"\byou(?:r|rs|rself)?\b", re.IGNORECASE)
 
 
 def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
-    """The lexicon that finds the cues of an event window does not say whose words they are.
+    """The lexicon that finds the cues of an event window has no `role`.
 
-    Why it matters: cues are mostly what users say; looked for in the assistant's words they are not found, and the
-    judge gets the whole transcript instead of the window. Patterns that mostly address somebody ("you're just tired")
-    are an assistant's words and need no role.
-    Instead: write `role: user` (or `both`) in the lexicon; `role: assistant` where the assistant's words are the cue.
+    Why it matters: without a role it searches only the assistant's turns, but cues are mostly words of the user. The
+    judge then gets the whole transcript instead of the window. Lexicons whose patterns mostly address somebody ("you're
+    just tired") are left alone: those are an assistant's words.
+    Instead: write `role: user` or `role: both` in the lexicon, or `role: assistant` where the assistant's words are the
+    cue.
     """
     units = project.scoring.unit_by_bucket if project.scoring else {}
     for check in project.checks:
@@ -34,7 +35,7 @@ def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
             continue
         yield warning(
             check.place("routing", "deterministic_precheck"),
-            f"`{lexicon.name}` looks for cues in the assistant's turns only",
+            f"`{lexicon.name}` searches for cues only in the assistant's turns",
             notes=[(first_place(lexicon.node), "no `role` here means `assistant`")],
-            help="say whose words they are: `role: user`, `assistant` or `both`",
+            help="set `role: user`, `assistant` or `both` in the lexicon",
         )

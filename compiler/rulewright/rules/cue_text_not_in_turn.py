@@ -1,4 +1,4 @@
-"""Rule: an anchor's cue text that nobody says in its turn."""
+"""Rule: an anchor's cue text that does not occur in its turn."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rulewright_runtime.matching.folding import fold
 
 
 def cue_text_not_in_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """An anchor's `cue_text_match` does not occur in the user's message of its turn, nor in one of its branches.
+    """An anchor's `cue_text_match` does not occur in the user's message of its turn or of the turn's branches.
 
-    Why it matters: it describes the cue instead of quoting it, so nothing can find the cue by it, and nobody notices
-    when the turn is rewritten or the turns are renumbered.
-    Instead: quote words of the turn, and keep the description in `cue_label`.
+    Why it matters: a description instead of a quotation can't locate the cue, and nobody notices when the turn is
+    rewritten or renumbered.
+    Instead: quote words of the turn, and put the description into `cue_label`.
     """
     turns = {turn.number: turn for turn in scenario.turns if turn.number is not None}
     for anchor in scenario.cue_anchors:
@@ -30,6 +30,6 @@ def cue_text_not_in_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
             yield advice(
                 words,
                 f"these words do not occur in turn {anchor.cue_turn}",
-                notes=[(turn.place("user_message"), "what the user says there")],
+                notes=[(turn.place("user_message"), "the user's message")],
                 help=f"they occur in turn {elsewhere}" if elsewhere is not None else "quote what the user says",
             )

@@ -1,4 +1,4 @@
-"""Rule: tasks that wait for each other."""
+"""Rule: tasks that depend on each other in a cycle."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def cyclic_dependency(workflow: Workflow) -> Iterator[Diagnostic]:
-    """Tasks depend on each other in a circle.
+    """Tasks depend on each other in a cycle.
 
-    Why it matters: each waits for the next, and none can ever start.
+    Why it matters: each task waits for the next one, so none can start.
     Instead: remove one of the dependencies.
     """
     for cycle in cycles(workflow.document):

@@ -129,8 +129,8 @@ def always_taken(scenario: Data) -> bool:
     for turn, branch in branches(scenario):
         kind, values = condition(branch).get("type"), condition(branch).get("values", [])
         without = not values and kind in ("contains_all", "not_contains")
-        everywhere = "" in values if kind == "contains_any" else bool(values) and "" in values
-        if turn is not turns(scenario)[0] and (without or (everywhere and kind in ("contains_any", "contains_all"))):
+        everywhere = (kind == "contains_any" and "" in values) or (kind == "contains_all" and not any(values))
+        if turn is not turns(scenario)[0] and (without or everywhere):
             return True
     return False
 
