@@ -13,11 +13,11 @@ from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
 from rulewright.render.record import record_lines
 from rulewright.reporting.findings import conditions
+from rulewright.reporting.judged import open_run
 from rulewright.reporting.run_reader import rows
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.runs.folder import REPLIES
@@ -29,10 +29,8 @@ WIDTH = 80
 
 def run(args: argparse.Namespace) -> int:
     """Find the verdict and tell its story."""
-    folder = Path(args.run)
-    if not (folder / "verdicts.jsonl").is_file():
-        raise UsageError(f"`{folder}` holds no finished run: there is no `verdicts.jsonl` in it")
-    plan = decode((folder / "plan.json").read_bytes())
+    finished = open_run(Path(args.run))
+    folder, plan = finished.folder, finished.plan
     check = next((check for check in plan.checks if check.id == args.check), None)
     left_out = next((part for part in plan.left_out if part.id == args.check), None)
     if check is None and left_out is None:

@@ -16,7 +16,7 @@ from rulewright_runtime.aggregate.outcome import ENGINE, GateState, Outcome
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scorecard import HEADLINE
-from rulewright_runtime.runs.folder import FILES, SUMMARY, RunFolder
+from rulewright_runtime.runs.folder import FILES, LOG, REPLIES, SUMMARY, RunFolder
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.manifest import read_manifest, refuse_changed
 from rulewright_runtime.strict_json import Json, JsonObject
@@ -66,7 +66,7 @@ def _refuse_changed(folder: Path) -> None:
     if manifest is None:
         return
     try:
-        refuse_changed(folder, manifest, PARTS)
+        refuse_changed(folder, manifest, (*PARTS, LOG, REPLIES))
     except PlanError:
         for part in ("scores.jsonl", "verdicts.jsonl"):
             deque(rows(folder / part), maxlen=0)  # a row that can't be read is told with its place

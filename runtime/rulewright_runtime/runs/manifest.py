@@ -95,10 +95,11 @@ def _blocks(stream: IO[bytes]) -> Iterable[bytes]:
 
 
 def refuse_changed(folder: str | os.PathLike[str], manifest: Manifest, names: Collection[str] | None = None) -> None:
-    """Raise PlanError if a file of the run, or one of these `names`, is missing or differs from the manifest."""
-    for each in manifest.files:
-        if names is not None and each.name not in names:
-            continue
-        path = os.path.join(folder, each.name)
-        if not os.path.isfile(path) or described(each.name, path).sha256 != each.sha256:
+    """Raise PlanError if a file of the run, or one of these `names`, is missing, was added or differs from the
+    manifest."""
+    files = {each.name: each for each in manifest.files}
+    for name in files if names is None else names:
+        path = os.path.join(folder, name)
+        found = described(name, path).sha256 if os.path.isfile(path) else None
+        if found != (files[name].sha256 if name in files else None):
             raise PlanError(f"`{path}` is not the file that `{NAME}` names; scan again")

@@ -163,15 +163,31 @@ def test_a_damaged_row_is_told_with_its_place(
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("part", ["scores.jsonl", "verdicts.jsonl", "summary.json"])
-@pytest.mark.parametrize("command", ["report", "leaderboard", "whatif", "adjudicate", "gold"])
+READING_A_RUN = (
+    *("report run", "leaderboard run", "whatif run", "adjudicate run", "gold run", "why run one__night W-1"),
+    *("record run -o replies.json", "rescore run --scorecard two-tier --out again", "export run", "diff run run"),
+)
+
+
+@pytest.mark.parametrize("part", ["scores.jsonl", "verdicts.jsonl", "summary.json", "inputs.jsonl", "replies.jsonl"])
 def test_a_run_that_was_edited_is_refused(
-    command: str, part: str, finished: Path, capsys: pytest.CaptureFixture[str]
+    part: str, finished: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(finished.parent)
     file = finished / part
-    file.write_bytes(file.read_bytes().replace(b"W-1", b"W-9"))
-    assert main([command, str(finished)]) == 3
-    assert f"{part}` is not the file that `manifest.json` names; scan again" in capsys.readouterr().err
+    file.write_bytes(file.read_bytes().replace(b"one_", b"two_") if file.exists() else b"{}\n")
+    before = {path.name for path in finished.parent.iterdir()}
+    for command in READING_A_RUN:
+        assert main(command.split()) == 3, command
+        assert f"{part}` is not the file that `manifest.json` names; scan again" in capsys.readouterr().err
+    assert {path.name for path in finished.parent.iterdir()} == before
+
+
+def test_a_run_whose_manifest_names_no_files_is_refused(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = json.loads((finished / "manifest.json").read_text(encoding="utf-8"))
+    (finished / "manifest.json").write_text(json.dumps({**manifest, "files": []}), encoding="utf-8")
+    assert main(["report", str(finished)]) == 3
+    assert "is not the file that `manifest.json` names; scan again" in capsys.readouterr().err
 
 
 def test_a_report_is_not_written_through_a_link_that_a_run_brings(
