@@ -98,31 +98,31 @@ def cause(field: str, ours: dict[str, Any], theirs: dict[str, Any], asked_again:
     """Why a field of one record differs, or None where nobody knows."""
     extra = ours["extra"]
     if "edge" in extra:
-        missed = "a hit that only folding finds" if theirs["verdict"] == "PASS" else "a hit"
+        missed = "a hit found only by folding" if theirs["verdict"] == "PASS" else "a hit"
         return f"{missed} goes to a judge, and no reply was recorded"
     if asked_again and (field == "judge calls" or not extra.get("unverified_fail")):
-        return "a reply that is more or less than one object is asked again"
+        return "a reply that is not exactly one object is asked again"
     if field == "judge calls" and "windows" in extra:
-        return "every exchange is judged by itself"
+        return "every exchange is judged separately"
     windows = extra.get("windows", [extra])
     if field in ("judge calls", "confidence") and any("unasked" in window for window in windows):
-        return "what can no longer change a verdict is not asked"
+        return "a question that can't change the verdict is not asked"
     if any(window.get("unverified_fail") for window in windows) and field in ("verdict", "adjudication", "confidence"):
-        return "a failure without a quote that stands in the window is open"
+        return "a failure without a quote from the window is not confirmed"
     found = [span["quote"] for span in ours["evidence"]]
     unverified = any(span["quote"] not in found for window in windows for span in window.get("unverified_evidence", ()))
     if field == "evidence":
         if unverified:
-            return "a quote that does not stand in the window is not evidence"
-        return "every exchange is judged by itself" if "windows" in extra else None
+            return "a quote that is not in the window is not evidence"
+        return "every exchange is judged separately" if "windows" in extra else None
     if field == "rationale code" and theirs["rationale_code"] is not None:
         return "the code comes from a vote that counts"
     if field == "confidence" and ours["confidence"] < theirs["confidence"]:
-        return "votes that could not be used stay in the denominator"
+        return "unusable votes stay in the denominator"
     if field == "adjudication" and theirs["verdict"] == ours["verdict"] == "FAIL":
         if ours[KEYS[field]]:
-            return "a failure without a quote that stands in the window is open" if unverified else None
-        return "a clear failure needs no second look"
+            return "a failure without a quote from the window is not confirmed" if unverified else None
+        return "a confirmed failure needs no adjudication"
     return None
 
 
@@ -220,7 +220,7 @@ def test_the_page_says_how_many_failures_of_compliance_stop_no_gate() -> None:
     assert rows == published_hard - stopped
     page = PAGE.read_text(encoding="utf-8")
     assert f"{len(harmless)} verdicts in {len(rows)} rows" in page
-    assert f"of the {len(published_hard)} transcripts that the published engine fails hard {len(stopped)} do" in page
+    assert f"of the {len(published_hard)} transcripts that the published engine hard-fails, {len(stopped)} do" in page
 
 
 def test_the_page_says_which_recorded_replies_are_not_usable() -> None:
@@ -249,9 +249,9 @@ def test_the_page_says_which_quotes_are_found() -> None:
                 for span in tolerant(replies.strict(raw))[0]:
                     counts[_kind_of(span, turns, looked_up)] += 1
     page = PAGE.read_text(encoding="utf-8")
-    assert f"Of {counts.total():,} quotes {counts['word for word']:,} stand" in page
+    assert f"Of {counts.total():,} quotes, {counts['word for word']:,} occur" in page
     assert f"{counts['folded']:,} do after folding" in page
-    assert f"{counts['elsewhere']} stand in another turn, {counts['nowhere']} in none" in page
+    assert f"{counts['elsewhere']} occur in another turn, {counts['nowhere']} in none" in page
 
 
 def _kind_of(span: EvidenceSpan, turns: Sequence[Turn], looked_up: QuotedTurns) -> str:
@@ -281,8 +281,8 @@ def test_the_page_of_windows_counts_who_sees_the_whole_talk() -> None:
                 shown = (1, last) if window in ("unbounded", {}) else (window.get("from_turn"), window.get("to_turn"))
                 whole += "windows" not in verdict.extra and shown == (1, last)
     page = (PAGE.parent / "windows.md").read_text(encoding="utf-8")
-    assert f"of {judged:,} judged verdicts used to see the whole talk. Now {whole} do" in page
-    assert f"and {unbounded} because nothing marks a cue" in page
+    assert f"of {judged:,} judged verdicts saw the whole conversation. Now {whole} do" in page
+    assert f"and {unbounded} because there is no cue" in page
     planned = scan_plan(load_project(PROJECT), plan(), transcripts().values())
     assert planned["windows"]["unbounded"] == unbounded
     assert f"become {planned['planned_llm_calls']:,}" in page
@@ -293,7 +293,7 @@ def test_the_page_of_windows_counts_who_sees_the_whole_talk() -> None:
 
 def test_a_row_is_valid_where_every_verdict_came_to_something() -> None:
     found = re.search(
-        r"126 rows (\d+) are `valid`, (\d+) are `needs_adjudication`.*?and (\d+) is `invalid`",
+        r"126 rows, (\d+) are `valid`, (\d+) are `needs_adjudication`.*?and (\d+) is `invalid`",
         PAGE.read_text(encoding="utf-8"),
         re.DOTALL,
     )
