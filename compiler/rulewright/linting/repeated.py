@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, Note, Span, is_within
+from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -116,6 +117,8 @@ ALIKE: Final = frozenset(
         "unknown-value",
     )
 )
+# And those that are copied with their words: a tag of a family of checks, a probe of the variants of a scenario.
+COPIED: Final = frozenset({"probe-expects-an-untold-name", "tag-no-scenario-carries"})
 SAME: Final = frozenset({"bad-expression", "unknown-state"})  # as `ALIKE`, in one document
 # And those that have it whatever they say: a line that the profiles lack, a habit of all prompts.
 ACROSS: Final = ALIKE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
@@ -141,7 +144,21 @@ def together(found: Sequence[Diagnostic]) -> list[Diagnostic]:
             joining.append((leader, each))
     for leader, each in joining:
         crowds[_cause(leader)].append(each)
-    return [_one_of(crowd) for crowd in crowds.values()]
+    return [_one_of(crowd) for crowd in _without_copies(crowds.values())]
+
+
+def _without_copies(crowds: Iterable[list[Diagnostic]]) -> list[list[Diagnostic]]:
+    """The crowds, those that only say again what an earlier one says as a part of that one."""
+    kept: list[list[Diagnostic]] = []
+    for crowd in crowds:
+        said = {(each.code, each.message) for each in crowd}
+        same = [other for other in kept if other[0].code == crowd[0].code in COPIED]
+        earlier = next((other for other in same if said <= {(each.code, each.message) for each in other}), None)
+        if earlier is None:
+            kept.append(crowd)
+        else:
+            earlier += crowd
+    return kept
 
 
 def _leader(found: Diagnostic, leaders: Mapping[tuple[str, Span], Diagnostic]) -> Diagnostic | None:
@@ -160,12 +177,13 @@ def _cause(found: Diagnostic) -> object:
     if found.fix is None and found.code in SAME:
         return found.span.path, found.code, found.message, found.help
     if found.fix is None and found.code in CROWDS:
-        return found.span.path, found.code, found.severity, found.help
+        return found.span.path, found.code, found.help if isinstance(found.help, Guess) else None
     return found
 
 
 def _one_of(crowd: list[Diagnostic]) -> Diagnostic:
-    first, *others = crowd
+    first = min((each for each in crowd if each.code == crowd[0].code), key=lambda each: each.severity.rank)
+    others = [each for each in crowd if each is not first]
     further = len({each.span for each in others} - {first.span})
     where = "this document" if all(each.span.path == first.span.path for each in others) else "other documents"
     more = f" (and {further} more {'place' if further == 1 else 'places'} in {where})" if further else ""

@@ -30,8 +30,9 @@ def expectation_without_question(project: Project) -> Iterator[Diagnostic]:
     unasked = [turn for turn in turns if not turn.rubric and any(texts(turn.node, key) for key in PROSE)]
     if unasked:
         key = next(key for key in PROSE if texts(unasked[0].node, key))
+        told = f"{len(unasked)} of {len(turns)} turns say only in prose what a good answer does"
         yield advice(
             unasked[0].key_place(key),
-            f"{len(unasked)} of {len(turns)} turns say in prose what a good answer does, and no profile asks about it",
+            f"{told}, and no profile asks about it",
             help="set `include_expectations: true` in a profile",
         )

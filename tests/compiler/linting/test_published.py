@@ -365,4 +365,4 @@ def test_prose_that_nobody_asks_about_is_one_finding_with_the_number_of_turns() 
     unasked = [turn for turn in prose if not turn.get("rubric")]
     assert len(linted()["expectation-without-question"]) == 1
     message = next(each.message for each in reported().diagnostics if each.code == "expectation-without-question")
-    assert message.startswith(f"{len(unasked)} of {len(turns)} turns ")
+    assert message.startswith(f"{len(unasked)} of {len(turns)} turns say only in prose ")

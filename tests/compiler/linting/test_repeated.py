@@ -8,6 +8,7 @@ import pytest
 
 from rulewright.diagnostics import Diagnostic, Span, advice, error, replace, warning
 from rulewright.linting.repeated import together
+from rulewright.spelling import Guess
 
 
 def at(path: str, line: int, column: int = 1) -> Span:
@@ -45,6 +46,38 @@ def test_a_dimension_that_nobody_knows_is_told_once_for_all_scenarios() -> None:
     first, other = together(found)
     assert first.message == "unknown dimension: `belonging` (and 1 more place in other documents)"
     assert other.message == "unknown dimension: `safty`"
+
+
+def test_what_a_document_has_to_give_up_is_told_once_and_the_graver_part_of_it_leads() -> None:
+    rubric = warning(at("a.json", 1), "nobody reads it", code="retired-rubric-dialect", help="write `rubric`")
+    kind = error(at("a.json", 5), "the criterion has no `kind`", code="retired-rubric-dialect", help="its kinds")
+    (told,) = together([rubric, kind])
+    assert (told.severity, told.span, [note.message for note in told.notes]) == (
+        kind.severity,
+        kind.span,
+        ["nobody reads it"],
+    )
+
+
+def test_two_guesses_of_one_document_are_two_findings() -> None:
+    found = [
+        warning(at("a.yaml", n), f"no scenario bears `{tag}`", code="tag-no-scenario-carries", help=Guess(tag[:-1]))
+        for n, tag in enumerate(("griefe", "painn"))
+    ]
+    assert together(found) == found
+
+
+@pytest.mark.parametrize("code", ["tag-no-scenario-carries", "probe-expects-an-untold-name"])
+def test_what_was_copied_to_other_documents_is_told_in_the_first_of_them(code: str) -> None:
+    found = [
+        warning(at(path, n), f"nobody says `{word}`", code=code)
+        for path, words in (("a.json", ["Maya", "Tom"]), ("b.json", ["Maya"]), ("c.json", ["Maya", "Ann"]))
+        for n, word in enumerate(words)
+    ]
+    first, other = together(found)
+    assert places(first) == [at("a.json", 0), at("a.json", 1), at("b.json", 0)]
+    assert first.message == "nobody says `Maya` (and 2 more places in other documents)"
+    assert places(other) == [at("c.json", 0), at("c.json", 1)]
 
 
 def test_a_name_that_the_routing_lacks_as_well_is_told_there() -> None:
