@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 from dataclasses import is_dataclass
+from functools import cache
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from rulewright.documents.base import (
@@ -67,7 +68,7 @@ _PLANS: Final[dict[type, ModelFields]] = {}  # the fields of a model that are re
 def as_meant(node: Mapping, kind: str) -> Mapping:
     """The mapping with its misspelt keys under the names that were meant, so that a typo, which validation reports, is
     one mistake and not a missing part as well."""
-    known = schema(kind)["properties"]
+    known = _properties(kind)
     meant = {key: suggest(key, known) or key for key in node.index if key not in known}
     if all(key == name or name in node.index for key, name in meant.items()):
         return node
@@ -76,6 +77,12 @@ def as_meant(node: Mapping, kind: str) -> Mapping:
         name = meant.get(key, key)
         index.setdefault(key if name in node.index else name, entry)
     return Mapping(index, node.start, node.end, node.source)
+
+
+@cache
+def _properties(kind: str) -> frozenset[str]:
+    """The keys at the root of a kind of document."""
+    return frozenset(schema(kind)["properties"])
 
 
 class At:
