@@ -98,6 +98,11 @@ class TurnDocument(Document):
     rubric: tuple[Criterion, ...]
     probes: tuple[ProbeDocument, ...]
 
+    @property
+    def nodes(self) -> tuple[Mapping, ...]:
+        """The mappings of the turn and of its branches; each may have expectations and a rubric."""
+        return self.node, *(branch.node for branch in self.branches)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SessionDocument(Document):
@@ -117,6 +122,10 @@ class CueAnchorDocument(Document):
     from_turn: Annotated[int | None, At("response_window", "from_turn")]
     to_turn: Annotated[int | None, At("response_window", "to_turn")]
     modes: tuple[str, ...]
+
+    def is_for(self, check: str) -> bool:
+        """Whether the anchor marks a cue of the check with this id."""
+        return not self.modes or check in self.modes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

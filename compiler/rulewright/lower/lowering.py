@@ -88,8 +88,7 @@ class LoweringContext:
         )
 
     def window(self, check: CheckDocument) -> Window:
-        units = self.project.scoring.unit_by_bucket if self.project.scoring else {}
-        unit = unit_of(check, units, default_units=self.policies.is_seed)
+        unit = unit_of(check, self.project)
         cue = self.precheck(check) if unit == "event_window" else None
         return self.policies.window(unit, cue, self.project.exchange_turns)
 

@@ -26,6 +26,7 @@ from rulewright_runtime.plan.question import (
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.project_file import Semantics
+    from rulewright.project import Project
 
 UNDECIDED_UNIT: Final = "turn_level_or_session_state"
 
@@ -85,15 +86,15 @@ def policies(semantics: Semantics) -> Policies:
     return REFERENCE if semantics == "reference" else SEED
 
 
-def unit_of(check: CheckDocument, units_by_bucket: dict[str, str], *, default_units: bool) -> str | None:
+def unit_of(check: CheckDocument, project: Project) -> str | None:
     """Return the check's unit of analysis: its own, else its bucket's; longitudinal checks read whole sessions."""
     own = check.routing.unit_of_analysis
-    if own is not None or not default_units:
+    if own is not None or project.semantics != "seed":
         return own
     longitudinal = check.routing.route == "longitudinal_trace"
     if longitudinal:  # seed 004, event-window scoping: session_state is the unit of longitudinal checks
         return "session_state"
-    unit = units_by_bucket.get(check.primary_bucket)
+    unit = project.scoring.unit_by_bucket.get(check.primary_bucket) if project.scoring else None
     return "turn_level" if unit == UNDECIDED_UNIT else unit
 
 

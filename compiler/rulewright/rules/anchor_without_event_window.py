@@ -20,17 +20,17 @@ def anchor_without_event_window(project: Project) -> Iterator[Diagnostic]:
     Instead: set `unit_of_analysis: event_window` in the check, or remove the check from the anchor.
     """
     checks = {check.id: check for check in project.checks}
-    units = project.scoring.unit_by_bucket if project.scoring else {}
     for scenario in project.scenarios.values():
         for anchor in scenario.cue_anchors:
             for i, name in enumerate(anchor.modes):
                 check = checks.get(name)
                 if check is None or applies(check, scenario) is False:
                     continue
-                unit = unit_of(check, units, default_units=project.semantics == "seed")
+                unit = unit_of(check, project)
                 if unit != "event_window":
+                    shown = f"`{unit}`" if unit else "the whole transcript"
                     yield warning(
                         anchor.place("modes", i),
-                        f"the anchor is never used for `{name}`: its unit is `{unit or 'the whole transcript'}`",
+                        f"the anchor is never used for `{name}`: its unit is {shown}",
                         notes=[(check.key_place("routing"), "the check's routing")],
                     )

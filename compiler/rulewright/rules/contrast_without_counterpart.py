@@ -28,9 +28,9 @@ def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
         for scenario in siblings:
             first = seen.setdefault(scenario.contrast_variable, scenario)
             if first is not scenario:
-                differs = scenario.contrast_variable or "nothing"
+                shared = f"`{scenario.contrast_variable}`" if scenario.contrast_variable else "none"
                 yield warning(
                     scenario.place("contrast_variable"),
-                    f"`{scenario.id}` and `{first.id}` both say that `{differs}` differs",
+                    f"`{scenario.id}` and `{first.id}` have the same `contrast_variable`: {shared}",
                     notes=[(first.place("contrast_variable"), "the other scenario")],
                 )

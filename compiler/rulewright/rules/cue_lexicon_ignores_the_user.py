@@ -25,10 +25,9 @@ def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
     Instead: write `role: user` or `role: both` in the lexicon, or `role: assistant` where the assistant's words are the
     cue.
     """
-    units = project.scoring.unit_by_bucket if project.scoring else {}
     for check in project.checks:
         lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
-        unit = unit_of(check, units, default_units=project.semantics == "seed")
+        unit = unit_of(check, project)
         if lexicon is None or not check.is_judged or unit != "event_window" or lexicon.role:
             continue
         if 2 * sum(ADDRESS.search(pattern.text) is not None for pattern in lexicon.patterns) > len(lexicon.patterns):

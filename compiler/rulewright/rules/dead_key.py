@@ -1,4 +1,4 @@
-"""Rule: a key that looks like a directive and is read by nobody."""
+"""Rule: a key that looks like a directive, but that nothing reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.project import Project
 
-# What `semantics: reference` leaves unread of a check, and the values that ask for nothing.
+# The keys of a check that `semantics: reference` does not read, and the values without an effect.
 SEED_ONLY: Final[tuple[tuple[tuple[str, str], tuple[object, ...]], ...]] = (
     (("scorer", "require_evidence_span"), (None, False)),
     (("scorer", "unclear_policy"), (None, "adjudicate")),
@@ -27,21 +27,21 @@ UNREAD_SCORING: Final = ("publication_threshold", "unclear_handling", "calibrati
 
 
 def dead_key(project: Project) -> Iterator[Diagnostic]:
-    """A key reads like an instruction, and nothing reads it.
+    """A key looks like a directive, but nothing reads it.
 
-    Why it matters: whoever changes it expects other verdicts or scores and gets the same. In the scoring file that is
-    what is said of publishing, calibrating and unclear verdicts; in a turn, how borderline answers are scored; in
-    checks, under `semantics: reference`, what only the seed semantics obey.
-    Instead: say it where it is read (`scorer.unclear_policy` of a check, the scorecard, a turn's `rubric`), or make it
-    a comment.
+    Why it matters: changing it changes no verdict and no score. This concerns keys of the scoring file about
+    publishing, calibration and unclear verdicts; `gray_zone_scoring` in a turn; and, under `semantics: reference`, keys
+    of checks that only `semantics: seed` reads.
+    Instead: use a key that is read (`scorer.unclear_policy` of a check, the scorecard, a turn's `rubric`), or turn this
+    one into a comment.
     """
     if project.scoring is not None:
         for name in UNREAD_SCORING:
             below = project.scoring.node.get(name)
-            if key("scoring", (name,)).use != "consumed" and _says_something(below):
+            if key("scoring", (name,)).use != "consumed" and _is_filled(below):
                 yield warning(project.scoring.node.key_span(name), f"nothing reads `{name}`: it changes no score")
     for turn in (turn for scenario in project.scenarios.values() for turn in scenario.turns):
-        if _says_something(turn.node.get(UNREAD_TURN)):
+        if _is_filled(turn.node.get(UNREAD_TURN)):
             yield advice(turn.key_place(UNREAD_TURN), f"nothing reads `{UNREAD_TURN}`: it changes no score")
     if project.semantics == "reference":
         for check in project.checks:
@@ -51,8 +51,8 @@ def dead_key(project: Project) -> Iterator[Diagnostic]:
 
 def _unread(check: CheckDocument) -> Iterator[tuple[str, ...]]:
     """The keys of a check that ask for something which the reference semantics do not do."""
-    for steps, idle in SEED_ONLY:
-        if value(check.node, *steps) not in idle:
+    for steps, without_effect in SEED_ONLY:
+        if value(check.node, *steps) not in without_effect:
             yield steps
     if check.is_judged and check.routing.deterministic_precheck is not None:
         yield ("routing", "deterministic_precheck")
@@ -60,5 +60,5 @@ def _unread(check: CheckDocument) -> Iterator[tuple[str, ...]]:
         yield ("prompt",)
 
 
-def _says_something(node: Node | None) -> bool:
+def _is_filled(node: Node | None) -> bool:
     return node is not None and plain(node) not in (None, [], {})

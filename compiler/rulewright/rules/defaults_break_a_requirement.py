@@ -1,4 +1,4 @@
-"""Rule: a scorecard over cases whose own defaults it refuses."""
+"""Rule: default parameters that break a requirement of their own scorecard."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def defaults_break_a_requirement(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """The defaults of the parameters do not meet what the scorecard requires of them.
+    """The default parameters of a scorecard break one of its own requirements.
 
-    Why it matters: every batch that sets nothing ends with an error before the first case is scored.
-    Instead: choose defaults that meet the requirement, or loosen it.
+    Why it matters: every batch that keeps the defaults ends with an error before the first case is scored.
+    Instead: choose defaults that meet the requirement, or relax it.
     """
     for requirement, holds in requirements_of_defaults(scorecard):
         if not holds:

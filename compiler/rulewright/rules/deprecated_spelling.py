@@ -1,4 +1,4 @@
-"""Rule: keys of a scenario written as they once were."""
+"""Rule: keys of a scenario under their former names."""
 
 from __future__ import annotations
 
@@ -23,20 +23,18 @@ CRITERION_KEYS: Final = {
 def deprecated_spelling(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """A key of a turn or of a rubric's criterion has its former name.
 
-    Why it matters: it is still understood here, but a reader who looks for the present name finds nothing, and where
-    both stand it is not plain which one counts.
-    Instead: write the present name.
+    Why it matters: the former name still works, but readers who search for the current one find nothing, and where both
+    are written it is unclear which one counts.
+    Instead: write the current name.
     """
     for turn in scenario.turns:
         yield from _former(turn.node, TURN_KEYS)
-        for node in (turn.node, *(branch.node for branch in turn.branches)):
+        for node in turn.nodes:
             for item in items(node, "rubric"):
                 yield from _former(item, CRITERION_KEYS)
             for item in items(node, "autofail_rubric"):
-                retired = (
-                    [(node.key_span("autofail_rubric"), "the list is retired")] if isinstance(node, Mapping) else []
-                )
-                yield from _former(item, CRITERION_KEYS, retired)
+                place = node.key_span("autofail_rubric") if isinstance(node, Mapping) else node.span
+                yield from _former(item, CRITERION_KEYS, [(place, "`autofail_rubric` is retired")])
 
 
 def _former(node: Node, names: dict[str, str], notes: Sequence[tuple[Span, str]] = ()) -> Iterator[Diagnostic]:
@@ -52,5 +50,5 @@ def _former(node: Node, names: dict[str, str], notes: Sequence[tuple[Span, str]]
             f"`{entry.name}` is the former name of `{present}`",
             fix=respell(entry.key, present, safe=True) if renames else None,
             notes=notes,
-            help=None if renames else f"`{present}` is here as well" if present in node else f"write `{present}`",
+            help=None if renames else f"`{present}` is also here" if present in node else f"write `{present}`",
         )

@@ -1,4 +1,4 @@
-"""Rule: a detector that nothing of the project is called."""
+"""Rule: a detector that the project does not define."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def detector_without_definition(project: Project) -> Iterator[Diagnostic]:
-    """`scorer.detectors` names neither a lexicon nor a state machine nor a marker set of the project.
+    """An entry of `scorer.detectors` names no lexicon, state machine or marker set of the project.
 
-    Why it matters: the check says that it was made with these patterns in mind, and nobody can look them up; where the
-    routing names them too, they are never found.
-    Instead: add the file of that name, correct the name, or remove it here and in the routing.
+    Why it matters: the check refers to patterns that nobody can look up; if its routing names them too, they are never
+    found.
+    Instead: add the missing file, correct the name, or remove it here and from the routing.
     """
     known = {*project.lexicons, *project.state_machines, *(markers.name for markers in project.markers)}
     for check in project.checks if project.lexicons else ():
@@ -30,7 +30,7 @@ def detector_without_definition(project: Project) -> Iterator[Diagnostic]:
                     check.place("scorer", "detectors", i),
                     f"no lexicon, state machine or marker set is called `{name}`",
                     notes=[
-                        (check.place("routing", key), "the routing names it as well")
+                        (check.place("routing", key), "the routing names it, too")
                         for key in ("deterministic_precheck", "state_machine")
                         if value(check.node, "routing", key) == name
                     ],

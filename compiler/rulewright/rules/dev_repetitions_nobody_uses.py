@@ -1,4 +1,4 @@
-"""Rule: a number of votes for development that no profile asks for."""
+"""Rule: repetitions for development that no profile uses."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def dev_repetitions_nobody_uses(project: Project) -> Iterator[Diagnostic]:
-    """A check sets `dev_repetitions`, and no profile uses them.
+    """A check sets `dev_repetitions`, but no profile uses it.
 
-    Why it matters: the number looks as if it made development runs cheaper, and it does nothing.
+    Why it matters: every run casts the full number of votes, so the number has no effect.
     Instead: set `use_dev_repetitions: true` in a profile, or remove the number.
     """
     if not project.profiles or any(profile.use_dev_repetitions for profile in project.profiles.values()):
@@ -24,5 +24,5 @@ def dev_repetitions_nobody_uses(project: Project) -> Iterator[Diagnostic]:
             yield warning(
                 check.key_place("routing", "dev_repetitions"),
                 "no profile uses `dev_repetitions`",
-                help="a profile does with `use_dev_repetitions: true`",
+                help="set `use_dev_repetitions: true` in a profile",
             )

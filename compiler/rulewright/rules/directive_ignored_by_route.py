@@ -1,4 +1,4 @@
-"""Rule: a key of the routing that the check's route never reads."""
+"""Rule: a key that the check's route does not read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rulewright.load import Scalar
 
 
 def directive_ignored_by_route(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A key is set that the check's route does not read.
+    """A check sets a key that its route does not read.
 
-    Why it matters: it looks as if it changed how the check is verified, and it changes nothing.
+    Why it matters: the key has no effect on how the check is verified.
     Instead: remove the key, or choose a route that reads it.
     """
     route = check.routing.route
@@ -25,7 +25,7 @@ def directive_ignored_by_route(check: CheckDocument) -> Iterator[Diagnostic]:
         if route not in routes:
             help = f"read by {', '.join(f'`{name}`' for name in routes)}"
         elif path[-1] == "deterministic_precheck" and _finds_nothing(check):
-            help = "here a lexicon only finds the cues of an `event_window`"
+            help = "on this route a lexicon is only used to find the cues of an `event_window`"
         else:
             continue
         yield warning(
@@ -38,7 +38,7 @@ def directive_ignored_by_route(check: CheckDocument) -> Iterator[Diagnostic]:
 
 @cache
 def _directives() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """The keys of a check that only some routes read, with these."""
+    """The keys of a check that only some routes read, with these routes."""
     return tuple((path, key.routes) for path, key in keys_of("check").items() if key.routes)
 
 

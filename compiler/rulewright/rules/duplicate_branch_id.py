@@ -1,4 +1,4 @@
-"""Rule: two branches of one name."""
+"""Rule: two branches with the same id."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rulewright.documents.scenario import BranchDocument, ScenarioDocument
 def duplicate_branch_id(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """Two branches of a turn have the same id.
 
-    Why it matters: a transcript names the branch that was taken, and nobody can tell which of the two it was.
+    Why it matters: a transcript refers to the branch that was taken by its id, which is then ambiguous.
     Instead: give each branch of a turn its own id.
     """
     for turn in scenario.turns:
@@ -20,4 +20,4 @@ def duplicate_branch_id(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
             first = seen.setdefault(branch.branch_id, branch)
             if branch.branch_id and first is not branch:
                 notes = [(first.place("branch_id"), "first used here")]
-                yield error(branch.place("branch_id"), f"the branch `{branch.branch_id}` is there twice", notes=notes)
+                yield error(branch.place("branch_id"), f"duplicate branch id `{branch.branch_id}`", notes=notes)

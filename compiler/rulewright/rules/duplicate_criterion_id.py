@@ -1,4 +1,4 @@
-"""Rule: two criteria of one scenario that cannot be told apart."""
+"""Rule: two criteria with the same id."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rulewright.load import Scalar
 def duplicate_criterion_id(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """Two criteria in the rubrics of a scenario have the same id.
 
-    Why it matters: their results bear one name, so one is taken for the other; those of one turn can't be told apart
-    at all, which is an error.
+    Why it matters: results are reported under the criterion's id, so one criterion is taken for the other. Within one
+    rubric this is an error, because its criteria can't be distinguished at all.
     Instead: rename one of them.
     """
     first: dict[str, Scalar] = {}
@@ -23,14 +23,14 @@ def duplicate_criterion_id(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
         for name in rubric:
             earlier = first.setdefault(str(name.value), name)
             if earlier is not name:
-                notes = [(earlier, "the first criterion of that name")]
+                notes = [(earlier, "first used here")]
                 say = error if id(earlier) in here else warning
-                yield say(name, f"another criterion is called `{name.value}` as well", notes=notes)
+                yield say(name, f"duplicate criterion id `{name.value}`", notes=notes)
 
 
 def _rubrics(scenario: ScenarioDocument) -> Iterator[list[Scalar]]:
     """The ids of each rubric: those of a turn, or of one of its branches."""
     for turn in scenario.turns:
-        for node in (turn.node, *(branch.node for branch in turn.branches)):
+        for node in turn.nodes:
             criteria = [item for key in ("rubric", "autofail_rubric") for item in items(node, key)]
             yield [name for each in criteria if (name := scalar(each, "id") or scalar(each, "criterion_id"))]

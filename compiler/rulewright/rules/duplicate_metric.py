@@ -1,4 +1,4 @@
-"""Rule: two metrics of one type."""
+"""Rule: two metrics of the same type."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def duplicate_metric(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A confidence loop measures the same type twice.
+    """A confidence loop has two metrics of the same type.
 
-    Why it matters: conditions name a metric by its type (`metrics.llm_judge`), and only one of the two can be meant.
-    Instead: keep one of them, with both weights added up or with both sources.
+    Why it matters: conditions refer to a metric by its type (`metrics.llm_judge`), which is then ambiguous.
+    Instead: keep one of them, with the sum of the weights or with both sources.
     """
     first: dict[str, TaskMetricDocument] = {}
     for metric in task.metrics:
@@ -23,5 +23,5 @@ def duplicate_metric(task: TaskDocument) -> Iterator[Diagnostic]:
             other = first.setdefault(metric.type, metric)
             if other is not metric:
                 place = metric.node.get("type") or metric.node
-                notes = [(other.node, "it is first measured here")]
-                yield task.error(place, metric.field, f"the metric `{metric.type}` occurs twice", notes=notes)
+                notes = [(other.node, "first used here")]
+                yield task.error(place, metric.field, f"duplicate metric `{metric.type}`", notes=notes)

@@ -1,4 +1,4 @@
-"""Rule: a pattern that a lexicon has already."""
+"""Rule: a pattern that is twice in a lexicon."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rulewright.documents.lexicon import LexiconDocument, PatternEntry
 
 
 def duplicate_pattern(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
-    """A lexicon holds the same pattern twice.
+    """A lexicon contains the same pattern twice.
 
-    Why it matters: the second never hits; one of the two is perhaps misspelt.
+    Why it matters: the second one never adds a hit; perhaps one of the two is misspelt.
     Instead: remove one of them.
     """
     first: dict[tuple[str, str], PatternEntry] = {}

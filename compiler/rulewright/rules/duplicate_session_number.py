@@ -1,4 +1,4 @@
-"""Rule: two sessions of one number."""
+"""Rule: two sessions with the same number."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def duplicate_session_number(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """Two sessions of a scenario have the same number.
 
-    Why it matters: transcripts and probes name a session by its number, and nobody can tell which one is meant.
-    Instead: number the sessions in their order.
+    Why it matters: transcripts and probes refer to a session by its number, which is then ambiguous.
+    Instead: number the sessions in order.
     """
     seen: dict[int, SessionDocument] = {}
     for session in scenario.sessions:

@@ -1,4 +1,4 @@
-"""Rule: a search in a list that holds nothing."""
+"""Rule: a search in an empty list, or for an empty list of phrases."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ SEARCHING: Final = frozenset({"contains_any", "contains_all", "contains_none", "
 def empty_list_searched(
     document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """A condition asks whether something is in an empty list, or whether a text says one of no phrases.
+    """A condition searches an empty list, or searches a text for an empty list of phrases.
 
-    Why it matters: `in []` never holds, and a function without a phrase can't be decided, whatever is said.
-    Instead: write what is looked for into the list, or remove the condition.
+    Why it matters: `in []` never holds, and a search for no phrases can't be decided.
+    Instead: add the values to search for, or remove the condition.
     """
     for written in expressions_of(document):
         for part in written.parts():
@@ -34,7 +34,7 @@ def empty_list_searched(
                 case Binary(operator="in", right=ListLiteral(items=())):
                     said = "can never hold: the list is empty"
                 case Call(function=name, args=(*_, ListLiteral(items=()))) if name in SEARCHING:
-                    said = "looks for nothing: the list is empty"
+                    said = "searches for nothing: the list is empty"
                 case _:
                     continue
             yield error(written.span(part), f"`{written.text(part)}` {said}")

@@ -1,4 +1,4 @@
-"""Rule: `==` between numbers that were computed with rounding."""
+"""Rule: `==` or `!=` with a rounded number."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ ROUNDING: Final = frozenset("+-*/")
 def equality_after_rounding(
     document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """`==` or `!=` compares a number that was computed, and computing rounds.
+    """`==` or `!=` compares the result of floating-point arithmetic.
 
-    Why it matters: `0.1 + 0.2 == 0.3` is false, so the condition fails where it holds on paper. Scores are exact, other
-    numbers with a point are not.
+    Why it matters: the arithmetic rounds: `0.1 + 0.2 == 0.3` is false. Scores are exact; other decimal numbers are not.
     Instead: compare with `<=` or `>=`, or declare the parameter as a `score`.
     """
     for written in expressions_of(document):
@@ -37,6 +36,6 @@ def equality_after_rounding(
             for side in (part.left, part.right):
                 computed = isinstance(side, Binary) and side.operator in ROUNDING
                 if computed and written.checked.type_of(side) == DOUBLE:
-                    message = f"`{written.text(side)}` is rounded, so `{part.operator}` may say otherwise than on paper"
+                    message = f"`{written.text(side)}` is rounded, so `{part.operator}` is unreliable"
                     yield warning(written.span(part), message)
                     break

@@ -1,4 +1,4 @@
-"""Rule: an evaluator that nothing asks."""
+"""Rule: an evaluator for a metric without a judge."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def evaluator_without_judge(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A metric that needs no judge names an `evaluator_agent`.
+    """A metric that does not ask a judge names an `evaluator_agent`.
 
-    Why it matters: the agent is never asked, so the score is not the one its author has in mind.
+    Why it matters: the agent is never asked, so it has no influence on the score.
     Instead: remove `evaluator_agent`, or make the metric an `llm_judge`.
     """
     for metric in task.metrics:
         if metric.type and metric.type != "llm_judge" and metric.evaluator is not None:
-            message = f"`{metric.type}` asks no judge, so `evaluator_agent` is never read"
+            message = f"`{metric.type}` does not ask a judge, so `evaluator_agent` is never read"
             yield task.warning(metric.evaluator, f"{metric.field}.evaluator_agent", message)

@@ -9,9 +9,10 @@ from rulewright.documents.check import CheckDocument
 
 
 def even_repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A judge votes an even number of times.
+    """A judge casts an even number of votes.
 
-    Why it matters: a verdict needs more than half of the votes, so a tie is UNCLEAR and the last vote buys nothing.
+    Why it matters: a verdict needs more than half of the votes, so a tie gives UNCLEAR. An even number needs as many
+    equal votes as the next odd one.
     Instead: use an odd number.
     """
     for key in ("repetitions", "dev_repetitions"):

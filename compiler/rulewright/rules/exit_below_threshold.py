@@ -1,4 +1,4 @@
-"""Rule: an exit condition that undercuts the threshold."""
+"""Rule: an exit condition that can end the loop below its threshold."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def exit_below_threshold(task: TaskDocument) -> Iterator[Diagnostic]:
-    """One of the exit conditions can end the loop although the threshold is not met.
+    """An exit condition can end the loop although the threshold is not met.
 
-    Why it matters: with `exit_when: any` each condition alone is enough, so the threshold promises more than it holds.
-    Instead: write `exit_when: all`, or drop the condition or the threshold.
+    Why it matters: with `exit_when: any`, each condition alone ends the loop, so the threshold guarantees nothing.
+    Instead: write `exit_when: all`, or remove the condition or the threshold.
     """
     for loop in task.loops:
         if loop.name == "confidence_loop" and loop.mode == "any":
             for number, condition in undercutting(task, loop):
-                message = "this alone ends the loop, even below the threshold"
-                hint = "`exit_when: all` asks for the threshold as well"
+                message = "this condition alone ends the loop, even below the threshold"
+                hint = "`exit_when: all` also requires the threshold"
                 yield task.warning(condition, f"{loop.field}.exit_conditions[{number}]", message, help=hint)

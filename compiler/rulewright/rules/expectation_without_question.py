@@ -1,4 +1,4 @@
-"""Rule: prose expectations that no check asks about."""
+"""Rule: expectations in prose that no profile asks about."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PROSE = ("expected_behaviors", "autofail_triggers")
 
 
 def expectation_without_question(project: Project) -> Iterator[Diagnostic]:
-    """Turns say in prose what a good answer does, have no rubric, and no profile asks about the prose.
+    """Turns state expectations in prose and have no rubric, and no profile asks about them.
 
-    Why it matters: `expected_behaviors` and `autofail_triggers` look like tests and decide nothing; an answer that does
-    the opposite costs no score.
+    Why it matters: `expected_behaviors` and `autofail_triggers` look like tests, but decide nothing: an answer that
+    does the opposite loses no score.
     Instead: set `include_expectations: true` in a profile, which makes each line a question of its own, or write a
     rubric.
     """
@@ -30,9 +30,8 @@ def expectation_without_question(project: Project) -> Iterator[Diagnostic]:
     unasked = [turn for turn in turns if not turn.rubric and any(texts(turn.node, key) for key in PROSE)]
     if unasked:
         key = next(key for key in PROSE if texts(unasked[0].node, key))
-        told = f"{len(unasked)} of {len(turns)} turns say only in prose what a good answer does"
         yield advice(
             unasked[0].key_place(key),
-            f"{told}, and no profile asks about it",
+            f"{len(unasked)} of {len(turns)} turns state expectations only in prose, and no profile asks about them",
             help="set `include_expectations: true` in a profile",
         )

@@ -1,4 +1,4 @@
-"""Rule: a FAIL that lifts a score or clears a blindspot."""
+"""Rule: a scorecard in which a FAIL raises a score or hides a blindspot."""
 
 from __future__ import annotations
 

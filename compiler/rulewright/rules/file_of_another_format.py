@@ -1,4 +1,4 @@
-"""Rule: a file whose name is not that of the format its contract promises."""
+"""Rule: a file name that does not fit the format of its contract."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 
 
 def file_of_another_format(workflow: Workflow) -> Iterator[Diagnostic]:
-    """The name of an input or output does not end as files of its contract's `file_format` do.
+    """The file name of an input or output does not fit the `file_format` of its contract.
 
-    Why it matters: the contract is broken whatever the agent writes, so the task fails, after its work was paid.
-    Instead: name the file otherwise, or correct the format.
+    Why it matters: the contract is broken whatever the agent writes, so the task fails after its work has been paid
+    for.
+    Instead: rename the file, or correct the format.
     """
     for task in workflow.document.tasks:
         for artifact in (*task.inputs, *task.outputs):
             contract = contract_of(task, artifact, workflow.resources.contracts, [])
             promised = contract.file_format if contract is not None else None
             if promised and artifact.path and not has_format(artifact.path, promised):
-                message = f"`{artifact.path}` is not a name of a `{promised}` file"
+                message = f"`{artifact.path}` is not the name of a `{promised}` file"
                 yield task.error(artifact.contract or artifact.node, f"{artifact.field}.contract", message)

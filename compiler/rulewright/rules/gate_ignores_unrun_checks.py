@@ -1,4 +1,4 @@
-"""Rule: a gate that passes although the profile left out all of its checks."""
+"""Rule: a gate that passes when the profile leaves out all of its checks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def gate_ignores_unrun_checks(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
-    """A gate says `left_out: ignore` and `not_run: passed`.
+    """A gate combines `left_out: ignore` with `not_run: passed`.
 
-    Why it matters: a profile that leaves out every check of the gate makes it pass, and nobody has looked.
-    Instead: remove `left_out: ignore`, so that a check that applies and was left out leaves the gate open, or write
+    Why it matters: a profile that leaves out every check of the gate makes it pass unchecked.
+    Instead: remove `left_out: ignore`, so that checks which apply but were left out keep the gate undecided, or write
     `not_run: undecided`.
     """
     for gate in scorecard.gates:

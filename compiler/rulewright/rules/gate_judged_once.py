@@ -1,4 +1,4 @@
-"""Rule: a gate that one judge's vote decides."""
+"""Rule: a gate check that a single vote of a judge decides."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from rulewright.documents.check import CheckDocument
 
 
 def gate_judged_once(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A gate check is decided by a single vote of a judge, or a single vote takes back what its lexicon found.
+    """A single vote of a judge decides a gate check, or overrules the lexicon of one.
 
-    Why it matters: one whim of a model fails a transcript or lets it pass; nothing outvotes it.
-    Instead: ask for at least three repetitions.
+    Why it matters: one unusual reply of the model fails a transcript or lets it pass.
+    Instead: set at least three repetitions.
     """
     if check.is_gate and (check.is_judged or check.has_edge) and check.routing.repetitions == 1:
         yield warning(
             check.place("routing", "repetitions"),
             "a single vote of a judge decides this gate"
             if check.is_judged
-            else "a single vote of a judge takes back what the lexicon of this gate finds",
+            else "a single vote of a judge can overrule the lexicon of this gate",
             notes=[(check.place("severity"), "the severity makes it a gate check")],
-            help="ask for at least 3 repetitions",
+            help="set at least 3 repetitions",
         )

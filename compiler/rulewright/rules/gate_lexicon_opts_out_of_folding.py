@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def gate_lexicon_opts_out_of_folding(project: Project) -> Iterator[Diagnostic]:
-    """The lexicon of a gate check says `fold: none`, or lists only some of the differences that could be ignored.
+    """The lexicon of a gate check sets `fold: none`, or `fold` lists only some of the differences to ignore.
 
-    Why it matters: a line break, two blanks, a curly apostrophe or bold letters inside a phrase then hide it, and the
-    gate passes.
-    Instead: remove `fold`, so that texts ignore all of these differences, or say `fold: text`, so that regular
+    Why it matters: a line break, a double space, a curly apostrophe or bold letters inside a phrase then hide it, and
+    the gate passes.
+    Instead: remove `fold`, so that texts ignore all of these differences, or write `fold: text`, so that regular
     expressions ignore them as well.
     """
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Rule: a gate's severity in a bucket that no gate looks at."""
+"""Rule: a gate severity in a bucket without a gate."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rulewright.documents.check import CheckDocument
 
 
 def gate_severity_outside_gate_bucket(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A check has the severity of a gate in a bucket that has no gate.
+    """A check has a gate severity, but its bucket has no gate.
 
-    Why it matters: gates look at the buckets that the vocabulary gives them, so this failure merely lowers a rate,
-    however grave its severity sounds.
+    Why it matters: a gate only looks at the buckets that the vocabulary assigns to gates, so this failure merely lowers
+    a rate.
     Instead: move the check to a bucket with a gate, or give it a milder severity.
     """
     words = check.vocabulary
@@ -23,7 +23,7 @@ def gate_severity_outside_gate_bucket(check: CheckDocument) -> Iterator[Diagnost
     ):
         yield warning(
             check.place("severity"),
-            f"severity `{check.severity}` stops no gate in bucket `{check.primary_bucket}`",
+            f"no gate stops on severity `{check.severity}` in bucket `{check.primary_bucket}`",
             notes=[(check.place("primary_bucket"), "the bucket is set here")],
             help=f"gates look at {', '.join(f'`{bucket}`' for bucket in sorted(words.gate_buckets))}",
         )

@@ -1,4 +1,4 @@
-"""Rule: a gate whose failure no blindspot tells."""
+"""Rule: a gate check without a blindspot."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def gate_without_blindspot(project: Project) -> Iterator[Diagnostic]:
-    """A project that names blindspots has a gate check that none of them is about.
+    """A project that names blindspots has a gate check without one.
 
-    Why it matters: a transcript that fails at this gate alone shows no blindspot, so the profile of a model that fails
-    there again and again looks clean.
-    Instead: give the check a name in the file of blindspots.
+    Why it matters: a transcript that fails only this gate shows no blindspot, so a model that fails there repeatedly
+    looks clean.
+    Instead: add the check to the file of blindspots.
     """
     flags = project.roots.get("blindspots")
     if flags is None or not project.blindspots:
@@ -26,6 +26,6 @@ def gate_without_blindspot(project: Project) -> Iterator[Diagnostic]:
         if check.is_gate and check.id not in named:
             yield advice(
                 check.place("id"),
-                f"no blindspot tells that the gate check `{check.id}` failed",
-                notes=[(flags.entries[0].key, "the blindspots begin here")],
+                f"no blindspot is defined for the gate check `{check.id}`",
+                notes=[(flags.entries[0].key, "the blindspots are defined here")],
             )

@@ -1,4 +1,4 @@
-"""Rule: a gate that nothing can satisfy."""
+"""Rule: a policy gate that can never say PASS."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rulewright.documents.workflow_fixes import gate_evidence
 
 
 def gate_without_evidence(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A policy gate requires evidence for which it names no file.
+    """A policy gate requires evidence, but names no file for it.
 
-    Why it matters: the gate never says PASS, whatever the agents do, and the task is never COMPLETED.
+    Why it matters: the gate never says PASS whatever the agents do, and the task is never COMPLETED.
     Instead: name the reports that your tools write under `evidence`, or choose a tier that requires less.
     """
     gate, missing = task.on("policy_gate"), task.missing_evidence

@@ -1,4 +1,4 @@
-"""Rule: a hard fail that no gate looks at."""
+"""Rule: a `hard_fail` that contradicts the severity."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from rulewright.load import Scalar
 
 
 def hard_fail_contradicts_severity(check: CheckDocument) -> Iterator[Diagnostic]:
-    """`hard_fail` and `severity` say different things about how grave a failure is.
+    """`hard_fail` and `severity` disagree about how grave a failure is.
 
-    Why it matters: gates go by severity (S5 and S4_GATE), other scorecards by the flag, so the same failure sinks a
-    transcript under one and not under the other.
-    Instead: use S5 or S4_GATE exactly where `hard_fail` is true.
+    Why it matters: gates go by severity and other scorecards by `hard_fail`, so the same failure stops a transcript
+    under one of them only.
+    Instead: use a severity that gates stop on (S5 or S4_GATE, unless the vocabulary names others) exactly where
+    `hard_fail` is true.
     """
     written = check.get("hard_fail")
     if not isinstance(written, Scalar) or not check.severity:

@@ -1,4 +1,4 @@
-"""Rule: a person who is never asked."""
+"""Rule: a required person whom the task never waits for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rulewright.documents.workflow import TaskDocument, nearest
 
 
 def human_gate_bypassed(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A task sets `requires_human` while `hil` is off.
+    """A task sets `requires_human`, but `hil` is off.
 
-    Why it matters: the task runs without the pause its author asked for.
-    Instead: turn `hil` on, or drop `requires_human`.
+    Why it matters: the task runs without the pause that its author asked for.
+    Instead: turn `hil` on, or remove `requires_human`.
     """
     if task.requires_human and "hil" not in task.enabled:
         message = "`hil` is off, so the task runs without waiting for a person"

@@ -1,4 +1,4 @@
-"""Rule: an index that is the size of its list."""
+"""Rule: an index equal to the size of its list."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def index_past_the_end(
     document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """An index is the size of the list that it stands behind.
+    """An index is the size of its own list.
 
-    Why it matters: the first item has the index 0 and the last one `size(xs) - 1`, so there is never an item, and the
-    condition can't be decided.
-    Instead: write `xs[size(xs) - 1]` for the last one.
+    Why it matters: the last item has the index `size(xs) - 1`, so there is never an item at this one, and the condition
+    can't be decided.
+    Instead: write `xs[size(xs) - 1]` for the last item.
     """
     for written in expressions_of(document):
         for part in written.parts():
@@ -33,4 +33,5 @@ def index_past_the_end(
                 continue
             if part.operand in (part.index.target, *part.index.args):
                 name, index = written.text(part.operand), written.text(part.index)
-                yield warning(written.span(part.index), f"`{name}` has no item `{index}`", help=f"write `{index} - 1`")
+                message = f"`{name}` never has an item at `{index}`"
+                yield warning(written.span(part.index), message, help=f"write `{index} - 1`")

@@ -1,4 +1,4 @@
-"""Rule: an input that may not be there yet."""
+"""Rule: an input whose writer the task does not wait for."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def input_not_awaited(workflow: Workflow) -> Iterator[Diagnostic]:
-    """A task reads what another task writes, but does not wait for it.
+    """A task reads a file that another task writes, but does not depend on that task.
 
-    Why it matters: it may run first, and read an old file or none.
+    Why it matters: it may run first, and then reads an old file or none.
     Instead: add the other task to `dependencies`.
     """
     writers = {artifact.path: task for task in reversed(workflow.document.tasks) for artifact in task.outputs}

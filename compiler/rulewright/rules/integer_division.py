@@ -1,4 +1,4 @@
-"""Rule: a division of whole numbers that drops the rest."""
+"""Rule: a division of whole numbers that drops the remainder."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def integer_division(
     document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """A division whose two sides are whole numbers.
+    """Both sides of a division are whole numbers.
 
-    Why it matters: the result is a whole number too, so `3 / 4` is 0 and a share of counts is 0 or 1.
-    Instead: write one side as a number with a point, or turn it into one with `double(...)`.
+    Why it matters: the result is a whole number, too: `3 / 4` is 0, so a share of counts is always 0 or 1.
+    Instead: write one side as a decimal number, or convert it with `double(...)`.
     """
     for written in expressions_of(document):
         for part in written.parts():
@@ -38,5 +38,5 @@ def integer_division(
             left, right = (side.value if isinstance(side, Literal) else None for side in sides)
             if isinstance(left, int) and isinstance(right, int) and right and left % right == 0:
                 continue
-            message = f"`{written.text(part)}` divides whole numbers and drops the rest"
+            message = f"`{written.text(part)}` divides whole numbers and drops the remainder"
             yield warning(written.span(part), message, help=f"write `double({written.text(part.left)}) / ...`")

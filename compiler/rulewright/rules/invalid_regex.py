@@ -13,11 +13,11 @@ from rulewright.load import Scalar
 
 
 def invalid_regex(subject: LexiconDocument | ScenarioDocument) -> Iterator[Diagnostic]:
-    """A regular expression is broken, or uses what RE2 does not have.
+    """A regular expression is invalid, or uses syntax that RE2 does not support.
 
-    Why it matters: it can't be compiled, so the pattern or branch would be dead. RE2 has no look-around and no
-    back-references, which is what keeps matching fast on every text.
-    Instead: correct it, or say the same without look-around.
+    Why it matters: it can't be compiled, so the pattern or branch would never match. RE2 supports neither look-around
+    nor back-references; in return, matching is fast on every text.
+    Instead: correct it, or write it without look-around and back-references.
     """
     yield from (found for pattern in _patterns(subject) if (found := lexicon.invalid_regex(pattern)) is not None)
 

@@ -1,4 +1,4 @@
-"""Rule: a judge with another name than the author's, behind which the same one answers."""
+"""Rule: a judge that is the author under another name."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from rulewright.documents.agents import Registry
     from rulewright.workflow import Workflow
 
-NAMES: Final = frozenset({"display_name", "name", "version"})  # what makes no other agent of one
+NAMES: Final = frozenset({"display_name", "name", "version"})  # they don't make an agent a different one
 SEED: Final = "llm_judge evaluator_agent must differ from task agent"
 ONE_AGENT: Final = "are one agent under two names"
 
 
 def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
-    """The agent that judges and the one that wrote are one agent under two names, one model, or one command.
+    """A judge and the author are one agent under two names, use one model, or run one command.
 
-    Why it matters: a judge that wrote the output scores its own taste, whatever it is called.
+    Why it matters: a judge that wrote the output scores its own taste, whatever its name.
     Instead: give the judge a model or an adapter of its own, or measure `checklist_completion` or `test_coverage`.
     """
     adapters = descend(workflow.settings, "adapters")
@@ -45,7 +45,7 @@ def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def _shared(agents: Registry, reached: dict[str, Any], judge: str, author: str) -> str:
-    """What two agents have in common that makes them one, in words; empty when they differ."""
+    """What makes two agents the same, in words; empty when they differ."""
     one, other = agents.agents.get(judge), agents.agents.get(author)
     if one is None or other is None:
         return ""

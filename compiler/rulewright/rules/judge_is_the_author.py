@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def judge_is_the_author(task: TaskDocument) -> Iterator[Diagnostic]:
     """An agent judges its own work.
 
-    Why it matters: a judge that wrote the output scores its own taste, and always finds it good.
+    Why it matters: a judge that wrote the output scores its own taste.
     Instead: name another agent in `evaluator_agent`.
     """
     for metric in task.metrics:

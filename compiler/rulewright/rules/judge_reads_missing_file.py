@@ -1,4 +1,4 @@
-"""Rule: a judge whose recorded replies are not where the project says."""
+"""Rule: a judge whose file of recorded replies is missing or named without `replay:`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ REPLAY: Final = "replay:"
 
 
 def judge_reads_missing_file(project: Project) -> Iterator[Diagnostic]:
-    """The project's judge answers from a file that is not there, or names its file without saying so.
+    """The project's judge reads recorded replies from a missing file, or names the file without `replay:`.
 
-    Why it matters: the scan is refused, though lint has said nothing.
-    Instead: correct the path behind `replay:`, or put `replay:` before it.
+    Why it matters: the scan is refused.
+    Instead: correct the path after `replay:`, or put `replay:` before it.
     """
     source = None if project.file is None else scalar(project.file.node, "judge", "source")
     if source is None or project.path is None or "$" in str(source.value) or project.unreadable:
@@ -33,4 +33,4 @@ def judge_reads_missing_file(project: Project) -> Iterator[Diagnostic]:
             yield warning(source, f"file not found: `{path}`", help=path_meant(path, written))
     elif ":" not in written and Path(written).suffix == ".json" and dependencies.is_file(path):
         fix = respell(source, REPLAY + written, safe=False)
-        yield warning(source, "recorded replies are named with `replay:` before the file", fix=fix)
+        yield warning(source, "write `replay:` before a file of recorded replies", fix=fix)

@@ -1,4 +1,4 @@
-"""Rule: a judge whose name is missing."""
+"""Rule: a judge metric without an evaluator."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def judge_without_evaluator(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A metric `llm_judge` names no `evaluator_agent`.
+    """An `llm_judge` metric names no `evaluator_agent`.
 
-    Why it matters: the judge would be the agent whose work it scores, and that agent likes its own work.
-    Instead: name another agent in `evaluator_agent`, or measure something that needs no judge.
+    Why it matters: the agent would judge its own work.
+    Instead: name another agent in `evaluator_agent`, or choose a metric that needs no judge.
     """
     for metric in task.metrics:
         if metric.type == "llm_judge" and metric.evaluator is None:

@@ -1,4 +1,4 @@
-"""Rule: a judge who sees no file."""
+"""Rule: a judge that sees no file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def judge_without_output(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A task with an `llm_judge` declares no `outputs`.
+    """A task with an `llm_judge` metric declares no `outputs`.
 
-    Why it matters: the judge is shown the agent's reply and nothing else, so it scores what the agent says of its work
-    where the work is files. A reply without text counts as 0.0.
-    Instead: list the files in `outputs`, or leave it so where the reply is the work.
+    Why it matters: the judge sees only the agent's reply, so it scores what the agent says about its work, not the
+    files. A reply without text counts as 0.0.
+    Instead: list the files in `outputs`, or allow this finding where the reply itself is the work.
     """
     for metric in task.metrics:
         if metric.type == "llm_judge" and metric.evaluator is not None and not task.outputs:

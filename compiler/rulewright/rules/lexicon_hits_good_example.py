@@ -1,4 +1,4 @@
-"""Rule: a check's own example of a good answer that its lexicon takes for a failure."""
+"""Rule: a lexicon that matches the check's own example of a good answer."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def lexicon_hits_good_example(project: Project) -> Iterator[Diagnostic]:
-    """The `pass_rule` or `good_complement` quotes words that are good, and the check's lexicon finds them.
+    """A check's lexicon matches words that its `pass_rule` or `good_complement` quotes as good.
 
-    Why it matters: on a lexicon route a hit fails the answer, so an assistant that does as the rule says is failed;
-    where a judge confirms hits, every such answer costs a call.
+    Why it matters: on a lexicon route a hit fails the answer, so an assistant that follows the rule fails; where a
+    judge confirms hits, every such answer costs a call.
     Instead: narrow the pattern, or correct the example.
     """
     usual = policies(project.semantics).fold
@@ -35,6 +35,6 @@ def lexicon_hits_good_example(project: Project) -> Iterator[Diagnostic]:
                     confirmed = check.routing.route == "regex_with_llm_edge" and check.routing.llm_on_ambiguous is True
                     yield (advice if confirmed else warning)(
                         place(rule, start, start + len(example)),
-                        f"`{lexicon.name}` takes this example of a good answer for a failure",
+                        f"`{lexicon.name}` matches this example of a good answer",
                         notes=[(check.place("routing", "deterministic_precheck"), "the lexicon")],
                     )

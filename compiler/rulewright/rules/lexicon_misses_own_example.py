@@ -1,4 +1,4 @@
-"""Rule: a check's own example of a failure that its lexicon does not find."""
+"""Rule: a lexicon that misses the check's own example of a failure or a cue."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Says = Callable[..., Diagnostic]
 
 QUOTED: Final = re.compile('"([^"\\n]+(?:\\n[^"\\n]+)?)"|\u201c([^\u201c\u201d]+)\u201d')
-# What stands before words that the assistant does not say: a denial, or somebody else who says them.
+# What comes before words that the assistant does not say: a negation, or another speaker.
 DENIED: Final = re.compile(
     r"\b(?:never|not|no|without|avoids?|instead of|rather than|\w+n't|ignor\w+|miss\w*|dismiss\w*|overlook\w*|users?"
     r"|caregivers?|when|after)\b[^.;!?]*$",
@@ -37,16 +37,15 @@ GAP: Final = re.compile(r"\n[ \t]*\n")
 
 
 def lexicon_misses_own_example(project: Project) -> Iterator[Diagnostic]:
-    """The `fail_rule` or the prompt quotes words that fail, or that are a cue, and the lexicon does not find them.
+    """A check's lexicon misses words that its `fail_rule` or prompt quotes as a failure or a cue.
 
-    Why it matters: on a lexicon route no hit is a PASS, so an assistant that says those very words passes; on
-    `hybrid_llm` they are not a candidate for the judge; a cue that is not found opens no event window.
+    Why it matters: on a lexicon route no hit is a PASS, so an assistant that says these very words passes; on
+    `hybrid_llm` the judge does not get them as a candidate; a missed cue opens no event window.
     Instead: add a pattern that finds the example, or correct the example.
     """
-    units = project.scoring.unit_by_bucket if project.scoring else {}
     for check in project.checks:
         lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
-        unit = unit_of(check, units, default_units=project.semantics == "seed")
+        unit = unit_of(check, project)
         sought = _sought(check, lexicon, unit) if lexicon is not None and lexicon.patterns else None
         if lexicon is None or sought is None:
             continue
@@ -63,9 +62,9 @@ def lexicon_misses_own_example(project: Project) -> Iterator[Diagnostic]:
 def _sought(
     check: CheckDocument, lexicon: LexiconDocument, unit: str | None
 ) -> tuple[Says, str, Iterator[tuple[Span, str]]] | None:
-    """What the check's lexicon should find: how bad a miss is, what it means, and the examples."""
+    """What the check's lexicon should find: the severity and the meaning of a miss, and the examples."""
     if check.is_judged and unit == "event_window":
-        return advice, "a cue: where no anchor stands, the judge gets the whole transcript", _quoted(check, "cue")
+        return advice, "a cue: without an anchor the judge gets the whole transcript", _quoted(check, "cue")
     if lexicon.role == "user":
         return None
     if check.routing.route in LEXICON_ROUTES:
@@ -93,15 +92,15 @@ def _quoted(check: CheckDocument, subject: str) -> Iterator[tuple[Span, str]]:
 
 def _paragraphs(prompt: str, subject: str) -> Iterator[tuple[int, str]]:
     """The paragraphs of a prompt that say what fails or what cues are, and lists below them, each with its offset."""
-    start, spoken_of = 0, None
+    start, subject_here = 0, None
     for end in (*(gap.end() for gap in GAP.finditer(prompt)), len(prompt)):
         paragraph = prompt[start:end]
         head = HEAD.match(paragraph)
         if head:
-            spoken_of = head[1] or head[2]
+            subject_here = head[1] or head[2]
         elif not paragraph.lstrip().startswith(("-", "*")):
-            spoken_of = None
-        if spoken_of == subject:
+            subject_here = None
+        if subject_here == subject:
             yield start, paragraph
         start = end
 
@@ -116,7 +115,7 @@ def examples(prose: str) -> Iterator[tuple[int, str]]:
 
 
 def finds(lexicon: LexiconDocument, words: str, usual: Fold) -> bool:
-    """Whether a pattern of the lexicon hits; a regular expression that can't be compiled is another rule's finding."""
+    """Whether a pattern of the lexicon hits; `invalid-regex` reports patterns that can't be compiled."""
     words = " ".join(words.split())  # an example may go on in the next line, and may stop before an article
     try:
         lowered = lower_lexicon(lexicon, usual)

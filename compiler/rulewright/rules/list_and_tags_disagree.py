@@ -1,4 +1,4 @@
-"""Rule: a scenario's list of checks that its own tags contradict."""
+"""Rule: a scenario's list of checks that contradicts its tags."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 def list_and_tags_disagree(project: Project) -> Iterator[Diagnostic]:
     """The `eligible_modes` of scenarios list other checks than their tags select.
 
-    Why it matters: where there is a list, it alone decides and the tags are not read; whoever adds a tag, or a check
-    by tag or by `any`, believes it applies here.
-    Instead: list the check, remove it, or give the scenario the tag that the check waits for. `rulewright plan` shows
+    Why it matters: a list overrides the tags, so a check that the tags select does not run unless it is listed.
+    Instead: list the check, remove it from the list, or give the scenario a tag of the check. `rulewright plan` shows
     what the lists change.
     """
     pairs = [(scenario, *overridden(scenario, project.checks)) for scenario in project.scenarios.values()]
     found = [(scenario, silent, extra) for scenario, silent, extra in pairs if silent or extra]
     if found:
         left_out, added = sum(len(each[1]) for each in found), sum(len(each[2]) for each in found)
-        parts = [f"{left_out} that tags select do not run"] * bool(left_out)
-        parts += [f"{added} that no tag selects run"] * bool(added)
+        parts = [f"{left_out} left out"] * bool(left_out) + [f"{added} added"] * bool(added)
         where = "1 scenario" if len(found) == 1 else f"{len(found)} scenarios"
         yield advice(
             found[0][0].key_place("eligible_modes"),
-            f"`eligible_modes` overrides tags in {where}; of the checks, {', and '.join(parts)}",
-            notes=[(scenario.key_place("eligible_modes"), _told(silent, extra)) for scenario, silent, extra in found],
+            f"`eligible_modes` overrides tags in {where} (checks: {', '.join(parts)})",
+            notes=[
+                (scenario.key_place("eligible_modes"), _difference(silent, extra)) for scenario, silent, extra in found
+            ],
         )
 
 
-def _told(silent: list[CheckDocument], extra: list[CheckDocument]) -> str:
+def _difference(silent: list[CheckDocument], extra: list[CheckDocument]) -> str:
     parts = [f"leaves out {_names(silent)}"] * bool(silent) + [f"adds {_names(extra)}"] * bool(extra)
     return ", ".join(parts)
 

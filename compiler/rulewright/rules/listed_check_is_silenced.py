@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def listed_check_is_silenced(project: Project) -> Iterator[Diagnostic]:
     """A scenario lists a check that one of its tags silences.
 
-    Why it matters: silencing wins, so the check gives no verdict in the scenario that asks for it by name.
-    Instead: take the check off the list, or the tag from the scenario or from the check.
+    Why it matters: silencing wins, so the check gives no verdict in the scenario that asks for it.
+    Instead: remove the check from the list, or the tag from the scenario or from the check.
     """
     checks = {check.id: check for check in project.checks}
     for scenario in project.scenarios.values():

@@ -1,4 +1,4 @@
-"""Rule: a list that says the same thing twice."""
+"""Rule: a list that contains an entry twice."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.workflow import TaskDocument
 
-# Where the second one says something, or another rule tells of it.
-OTHERWISE: Final = frozenset({"args", "chat", "command", "dependencies", "judge", "outputs", "patterns", "replies"})
+# Lists in which a repeated entry has a meaning, or is reported by another rule.
+EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge", "outputs", "patterns", "replies"})
 
 
 def listed_twice(
     document: CheckDocument | MarkerSet | Profile | ScenarioDocument | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """A list of names or phrases holds one of them twice.
+    """A list of names or phrases contains an entry twice.
 
-    Why it matters: the second changes nothing, and mostly another one was meant.
+    Why it matters: the second one has no effect; usually another one was meant.
     Instead: correct or remove the second.
     """
     yield from repeated_in(document.node)
 
 
-def repeated_in(node: Node, *, is_told: bool = True) -> Iterator[Diagnostic]:
-    """The texts that a list somewhere in a node holds twice; the node itself only where that `is_told`."""
+def repeated_in(node: Node, *, is_reported: bool = True) -> Iterator[Diagnostic]:
+    """The texts that occur twice in a list below a node, or in the node itself where `is_reported`."""
     if type(node) is Sequence:
-        yield from _repeated(node) if is_told else ()
+        yield from _repeated(node) if is_reported else ()
         for item in node.items:
             yield from repeated_in(item)
     elif type(node) is Mapping:
         for entry in node.entries:
-            yield from repeated_in(entry.value, is_told=entry.key.value not in OTHERWISE)
+            yield from repeated_in(entry.value, is_reported=entry.key.value not in EXCEPTIONS)
 
 
 def _repeated(node: Sequence) -> Iterator[Diagnostic]:

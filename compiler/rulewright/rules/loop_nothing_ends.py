@@ -1,4 +1,4 @@
-"""Rule: a loop that only ends when it is exhausted."""
+"""Rule: a loop that ends only when it is exhausted."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def loop_nothing_ends(task: TaskDocument) -> Iterator[Diagnostic]:
     """A confidence loop has neither a threshold nor exit conditions.
 
-    Why it matters: nothing can end it, so every run uses up its iterations and stops at a person or fails.
-    Instead: write a `threshold`, `exit_conditions` or both.
+    Why it matters: every run uses up its iterations, and then waits for a person or fails.
+    Instead: set `threshold`, `exit_conditions` or both.
     """
     confidence = task.on("confidence_loop")
     if confidence is None or confidence.number("threshold") is not None:

@@ -1,4 +1,4 @@
-"""Rule: a loop that might run for ever."""
+"""Rule: a loop that could run forever."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def loop_without_bound(workflow: Workflow) -> Iterator[Diagnostic]:
     """A loop has no `max_iterations`.
 
-    Why it matters: a loop whose condition is never met would go on for ever, and spend money all the while. A default
-    elsewhere does not count: the bound stands where the loop stands.
-    Instead: write `max_iterations`.
+    Why it matters: a loop whose condition is never met would run forever and keep costing money. A default elsewhere
+    does not count: each loop states its own limit.
+    Instead: set `max_iterations`.
     """
     usual = workflow.document.default_iterations or 5
     for task in workflow.document.tasks:

@@ -1,4 +1,4 @@
-"""Rule: a metric that measures nothing."""
+"""Rule: a metric without a file to read its value from."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rulewright.documents.workflow import TaskDocument, TaskMetricDocument, name
 
 
 def metric_without_source(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A metric names no file to be read from.
+    """A metric names no file to read its value from.
 
-    Why it matters: it counts as 0.0 and keeps its weight, so that confidence may never meet its threshold.
-    Instead: name the report in `source`; for `requirement_coverage` also the list of ids in `requirements`.
+    Why it matters: it counts as 0.0 with its full weight, so confidence may never meet the threshold.
+    Instead: name the report in `source`; for `requirement_coverage`, also name the list of ids in `requirements`.
     """
     for metric in task.metrics:
         lacks = None if value(metric.node, "weight") == 0 else _lacks(task, metric)
@@ -22,13 +22,13 @@ def metric_without_source(task: TaskDocument) -> Iterator[Diagnostic]:
 
 
 def _lacks(task: TaskDocument, metric: TaskMetricDocument) -> str | None:
-    """What the metric would need, in words."""
+    """What the metric is missing, in words."""
     if metric.type in ("llm_judge", ""):
         return None
     if metric.type != "requirement_coverage":
-        return None if names(metric.node, "source") else "no file is named in `source`"
+        return None if names(metric.node, "source") else "`source` names no file"
     if not names(metric.node, "requirements"):
-        return "no list of ids is named in `requirements`"
+        return "`requirements` names no list of ids"
     if not names(metric.node, "source") and not task.outputs:
-        return "there is nowhere to look for the ids, neither a `source` nor `outputs` of the task"
+        return "neither `source` nor the task's `outputs` names a file to search"
     return None

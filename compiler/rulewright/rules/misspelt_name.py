@@ -1,4 +1,4 @@
-"""Rule: a word that one document writes, and others spell otherwise."""
+"""Rule: a name that differs by one letter from the name that others use."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-DECLARED: Final = {"buckets": "primary_bucket", "severities": "severity"}  # words, and the key of checks that has them
+DECLARED: Final = {
+    "buckets": "primary_bucket",
+    "severities": "severity",
+}  # declared words, and the key that uses them
 SOUGHT: Final = (("eligibility", "scenario_tags_any"), ("routing", "safety_override_suppressed_by"))
 TAGS: Final = ("failure_mode_tags", "tags")  # of a scenario
 SHORTEST: Final = 5  # letters of a tag: shorter ones differ by one letter often enough
 
 
 def misspelt_name(project: Project) -> Iterator[Diagnostic]:
-    """A declared word, or the tag of one check, is one letter from a word of many, or such a word is not declared.
+    """A declared word, a tag or the judge's model differs by one letter from the usual one, or is not declared.
 
-    Why it matters: what is meant to be one group is two, and whoever asks for it by its name misses a part.
-    Instead: spell both alike, or declare the word.
+    Why it matters: what is meant to be one group is two, and a selection by name misses a part of it.
+    Instead: use one spelling, or declare the word in the vocabulary.
     """
     for part, key in DECLARED.items():
         used = Counter(str(found.value) for each in project.checks if (found := scalar(each.node, key)))
@@ -35,11 +38,11 @@ def misspelt_name(project: Project) -> Iterator[Diagnostic]:
         for each in listed:
             meant = next((word for word in unknown if is_slip_of(str(each.value), word)), None)
             if meant is not None and str(each.value) not in used:
-                message = f"no check has the {key} `{each.value}`, and {used[meant]} have `{meant}`"
+                message = f"no check has the {key} `{each.value}`, but {used[meant]} have `{meant}`"
                 yield error(each, message, help=Guess(meant))
         lacking = [word for word in unknown if not did_you_mean(word, known)] if listed else []
         if lacking and words is not None and words.source.text[words.start] == "[":
-            message = f"`{part}` lacks `{lacking[0]}`, which {used[lacking[0]]} checks have as their {key}"
+            message = f"`{part}` does not declare `{lacking[0]}`, the {key} of {used[lacking[0]]} checks"
             written = f"{words.source.text[words.start : words.end - 1].rstrip()}, {', '.join(lacking)}]"
             yield error(words, message, fix=replace(words, written, f"write `{written}`", safe=False))
     model = None if project.file is None else scalar(project.file.node, "judge", "model")
@@ -49,12 +52,12 @@ def misspelt_name(project: Project) -> Iterator[Diagnostic]:
         else next((each for each in project.pricing if is_spelt_like(str(model.value), each)), None)
     )
     if model is not None and near is not None and model.value not in project.pricing:
-        yield error(model, f"nothing prices the model `{model.value}`", help=Guess(near))
+        yield error(model, f"no price is known for the model `{model.value}`", help=Guess(near))
     yield from _tags(project)
 
 
 def _tags(project: Project) -> Iterator[Diagnostic]:
-    """The tags of checks among each other, and those by which checks and scenarios find each other."""
+    """Misspelt tags: those of checks among themselves, and those that checks look for against those of scenarios."""
     yield from _rare([each for check in project.checks for each in text_scalars(check.node, "secondary_tags")])
     sought = [each for check in project.checks for steps in SOUGHT for each in text_scalars(check.node, *steps)]
     scenarios = project.scenarios.values()
@@ -66,7 +69,7 @@ def _tags(project: Project) -> Iterator[Diagnostic]:
             word = str(each.value)
             near = None if word in others else next((tag for tag in others if is_spelt_like(word, tag)), None)
             if near is not None and counts[word] == 1 and counts[near] > 1 and len(word) >= SHORTEST:
-                message = f"only this place names the tag `{word}`, and {counts[near]} name `{near}`"
+                message = f"the tag `{word}` occurs only here, but `{near}` occurs {counts[near]} times"
                 yield error(each, message, help=Guess(near))
 
 
@@ -77,5 +80,5 @@ def _rare(tags: list[Scalar]) -> Iterator[Diagnostic]:
         if counts[word] == 1 and len(word) >= SHORTEST:
             near = next((other for other in counts if counts[other] > 1 and is_slip_of(word, other)), None)
             if near is not None:
-                message = f"only this check bears `{word}`, and {counts[near]} bear `{near}`"
+                message = f"only this check has the tag `{word}`, but {counts[near]} have `{near}`"
                 yield warning(each, message, help=Guess(near))

@@ -1,4 +1,4 @@
-"""Rule: a path that spells a folder or a file otherwise than the others."""
+"""Rule: a path that differs by one letter from the others."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SHORTEST: Final = 4  # letters of a name: shorter ones differ by one letter ofte
 
 
 def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
-    """A path of a workflow is one letter from the name that others have, or from an output that a task reads.
+    """A path of a workflow differs by one letter from the name that other paths use, or from an output.
 
-    Why it matters: what is written under one name is looked for under the other, after the work was paid. Several paths
-    name a folder or file with one letter more, less or other; or a task reads a file that differs so, or in its
-    capitals, from what a task writes or from what lies in the working folder.
-    Instead: spell both alike. A folder or file that exists is not asked about.
+    Why it matters: what is written under one name is looked for under the other, after the work has been paid for. The
+    rule compares the folders and files that several paths name, the files that a task reads with the outputs (also
+    without regard to case), and with the files in the working folder.
+    Instead: use one spelling. A folder or file that exists is not reported.
     """
     paths, outputs, folder = _paths(workflow), _outputs(workflow), workflow.place("folder", ".")
     named: defaultdict[str, set[int]] = defaultdict(set)  # the places of every name
@@ -41,33 +41,33 @@ def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
     is_there = dependencies.exists(folder)
     near = None if written is None or is_there else path_meant(folder, str(written.value))
     if written is not None and near is not None:
-        yield warning(written, f"there is no folder `{written.value}`", help=near)
+        yield warning(written, f"folder not found: `{written.value}`", help=near)
     for node in paths:
         path = str(node.value)
         other = _output_meant(path, outputs)
         if dependencies.exists(folder / path):
             continue
         if other is not None:
-            yield warning(node, f"no task writes `{path}`, and one writes `{other}`", help=Guess(other))
+            yield warning(node, f"no task writes `{path}`, but one writes `{other}`", help=Guess(other))
         elif path not in outputs and "*" not in path and is_there and (help := path_meant(folder / path, path)):
-            yield warning(node, f"no task writes `{path}`, and there is no such file", help=help)
+            yield warning(node, f"no task writes `{path}`, and the file does not exist", help=help)
         elif near is None:
             yield from _of_names(node, named, folder, is_written=path in outputs)
 
 
 def _of_names(node: Scalar, named: Names, folder: Path, *, is_written: bool) -> Iterator[Diagnostic]:
-    """The folders and files of a path that only this one names so."""
+    """Findings for the folders and files that only this path spells this way."""
     names = str(node.value).split("/")
     for at, name in enumerate(names):
         meant = _meant(name, named, _is_on_purpose if is_written else _differ_in_digits)
         if meant is not None and not dependencies.exists(folder.joinpath(*names[: at + 1])):
             right = "/".join([*names[:at], meant, *names[at + 1 :]])
-            message = f"no other path of the workflow names `{name}`, and {len(named[meant])} name `{meant}`"
+            message = f"only this path contains `{name}`, but {len(named[meant])} contain `{meant}`"
             yield warning(node, message, help=Guess(right))
 
 
 def _paths(workflow: Workflow) -> list[Scalar]:
-    """The paths of files, and the folders that measures are taken from."""
+    """The paths of files, and the folders that metrics are read from."""
     tasks = [task.node for task in workflow.document.tasks]
     texts = [node for task in tasks for node in walk(task) if type(node) is Scalar and isinstance(node.value, str)]
     paths = [node for node in texts if PATH.fullmatch(str(node.value))]
@@ -77,7 +77,7 @@ def _paths(workflow: Workflow) -> list[Scalar]:
 
 
 def _sources(node: Node) -> Iterator[Scalar]:
-    """The texts that say where the measures of a task are taken from."""
+    """The sources of a task's metrics."""
     for each in walk(node):
         source = each.get("source") if isinstance(each, Mapping) else None
         yield from (part for part in walk(source) if type(part) is Scalar and isinstance(part.value, str))
@@ -90,7 +90,7 @@ def _outputs(workflow: Workflow) -> set[str]:
 
 
 def _output_meant(path: str, outputs: set[str]) -> str | None:
-    """The output in the same folder whose file has this path's name but for one letter or its capitals."""
+    """The output in the same folder whose file name differs from this path's in one letter or in case."""
     if path in outputs or "*" in path:
         return None
     folder, _, name = path.rpartition("/")
@@ -103,7 +103,7 @@ def _output_meant(path: str, outputs: set[str]) -> str | None:
 
 
 def _meant(name: str, named: Names, on_purpose: Callable[[str, str], bool]) -> str | None:
-    """The name that several other paths have, where only one has this one and it is a slip of it."""
+    """The name that several other paths use, where only one path has this name and it is a slip of it."""
     if len(name) < SHORTEST or len(named[name]) > 1:
         return None
     several = (other for other in sorted(named) if len(named[other]) > 1 and is_slip_of(name, other))

@@ -1,4 +1,4 @@
-"""Rule: a key of a rule set that is written almost like one that is read."""
+"""Rule: a misspelt key or action of a rule set."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ READ: Final[dict[tuple[str, ...], frozenset[str]]] = {
 def misspelt_rule_key(project: Project) -> Iterator[Diagnostic]:
     """A key or an action of a rule set differs by a letter or two from one that is read.
 
-    Why it matters: rule sets may hold whatever their authors like, so a misspelt key is legal; with `extendss` all
-    that was to be inherited is missing, and nothing is demanded.
+    Why it matters: rule sets may contain any key, so a misspelt one is legal: with `extendss`, nothing is inherited and
+    no requirement applies.
     Instead: correct the key.
     """
     for root in project.rule_files.values():
@@ -43,4 +43,4 @@ def misspelt_rule_key(project: Project) -> Iterator[Diagnostic]:
         for action in text_scalars(root, "crisis", "required_actions"):
             near = None if action.value in actions else did_you_mean(str(action.value), actions)
             if near is not None:
-                yield warning(action, f"`action_phrases` has nothing for `{action.value}`", help=near)
+                yield warning(action, f"`action_phrases` has no entry for `{action.value}`", help=near)

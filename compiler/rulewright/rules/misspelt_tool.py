@@ -1,4 +1,4 @@
-"""Rule: a tool, or an argument of one, that the recorded chats spell otherwise."""
+"""Rule: a tool or an argument that the recorded chats spell otherwise."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Word: TypeAlias = tuple[str, Span | Scalar]
 
 
 def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
-    """A check names a tool that recorded chats, or other checks, spell otherwise, or an argument that no call has.
+    """A check spells a tool otherwise than recorded chats or other checks, or reads an argument that no call has.
 
-    Why it matters: no call ever fits the name, so the check passes whatever the assistant does, or fails every time.
-    Instead: spell the name as it is called. The chats are those in the folders `chats` and `transcripts`.
+    Why it matters: the name fits no call, so the check passes, or fails, every time.
+    Instead: spell the name as it is called. The recorded chats are those in the folders `chats` and `transcripts`.
     """
     checks = [each for each in project.checks if _reads_calls(each)]
     if not checks:
@@ -38,26 +38,23 @@ def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
         known = recorded.keys() if word not in usual else ()
         near = next((name for name in (*known, *usual) if is_spelt_like(word, name)), None)
         if near is not None and word not in recorded and word not in usual:
-            said = f"no recorded chat calls `{word}`" if near in recorded else f"only this place names `{word}`"
+            said = f"no recorded chat calls `{word}`" if near in recorded else f"`{word}` occurs only here"
             yield warning(where, said, help=Guess(near))
     arguments = set().union(*recorded.values())
     for word, where in (each for check in checks for each in _arguments(check)) if arguments else ():
         if word not in arguments:
-            help = did_you_mean(word, arguments) or f"their arguments are {', '.join(map(_quoted, sorted(arguments)))}"
+            listed = ", ".join(f"`{each}`" for each in sorted(arguments))
+            help = did_you_mean(word, arguments) or f"the recorded arguments are {listed}"
             yield warning(where, f"no recorded call has an argument `{word}`", help=help)
 
 
-def _quoted(word: str) -> str:
-    return f"`{word}`"
-
-
 def _reads_calls(check: CheckDocument) -> bool:
-    """Whether its conditions look at calls of tools."""
+    """Whether the check's conditions read tool calls."""
     return any("tool_call" in str(each.value) for each in check.verdict_conditions)
 
 
 def _words(check: CheckDocument) -> Iterator[Word]:
-    """The texts in its conditions, and those among its parameters."""
+    """The strings in the check's conditions and parameters."""
     for written in expressions_of(check):
         for part in written.parts():
             if isinstance(part, Literal) and isinstance(part.value, str):
@@ -70,7 +67,7 @@ def _words(check: CheckDocument) -> Iterator[Word]:
 
 
 def _arguments(check: CheckDocument) -> Iterator[Word]:
-    """The arguments of calls that its conditions read, each with the place of the part that reads it."""
+    """The arguments of calls that the check's conditions read, each with the place of the part that reads it."""
     for written in expressions_of(check):
         for part in written.parts():
             field = _field(part)
@@ -81,7 +78,7 @@ def _arguments(check: CheckDocument) -> Iterator[Word]:
 
 
 def _field(part: Expr) -> str | None:
-    """What a part reads of the arguments of a call; None for any other part."""
+    """The argument of a call that a part reads; None for any other part."""
     if not isinstance(part, Select | Index) or not isinstance(part.operand, Select):
         return None
     held = part.operand

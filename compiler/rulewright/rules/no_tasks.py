@@ -1,4 +1,4 @@
-"""Rule: a workflow that does nothing."""
+"""Rule: a workflow without tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def no_tasks(workflow: Workflow) -> Iterator[Diagnostic]:
     """The workflow has no tasks.
 
     Why it matters: a run ends at once and looks like a success.
-    Instead: write tasks, or remove the file.
+    Instead: add tasks, or remove the file.
     """
     document = workflow.document
     if not document.tasks and "tasks" in document.node:

@@ -1,4 +1,4 @@
-"""Rule: one file that is written twice."""
+"""Rule: a file that is written twice."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def output_written_twice(workflow: Workflow) -> Iterator[Diagnostic]:
-    """Two tasks write the same file, and neither has to wait for the other; or one task lists it twice.
+    """Two tasks write the same file without waiting for each other, or one task lists it twice.
 
-    Why it matters: they may run side by side, and whoever is later wins; what one task lists twice was mostly meant to
-    be two files.
-    Instead: make one depend on the other, or write different files.
+    Why it matters: the tasks may run at the same time, and the later one wins; where one task lists a file twice, two
+    files were meant.
+    Instead: make one task depend on the other, or write different files.
     """
     if not any(task.outputs for task in workflow.document.tasks):
         return

@@ -1,4 +1,4 @@
-"""Rule: an overlay that is described, but off."""
+"""Rule: an overlay that is configured, but not enabled."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def overlay_not_enabled(task: TaskDocument) -> Iterator[Diagnostic]:
-    """An overlay of a task is configured, but nothing enables it.
+    """An overlay of a task is configured, but not enabled.
 
-    Why it matters: all overlays but `hil` are off unless they say `enabled: true`, so what is written has no effect.
+    Why it matters: all overlays but `hil` are off unless they set `enabled: true`, so the configuration has no effect.
     Instead: write `enabled: true`, or `enabled: false` where that is meant.
     """
     for overlay in task.overlays.values():

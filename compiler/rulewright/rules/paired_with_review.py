@@ -1,4 +1,4 @@
-"""Rule: a pair and a review at once."""
+"""Rule: a pair and a review in one task."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def paired_with_review(task: TaskDocument) -> Iterator[Diagnostic]:
     """A task enables both `paired_workflow` and `agentic_review`.
 
-    Why it matters: both decide who writes and who judges, and they would decide differently.
-    Instead: enable one of them.
+    Why it matters: both decide who writes and who judges, and they contradict each other.
+    Instead: enable only one of them.
     """
     pair, review = task.on("paired_workflow"), task.on("agentic_review")
     if pair is not None and review is not None:

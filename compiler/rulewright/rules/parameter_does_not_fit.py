@@ -1,4 +1,4 @@
-"""Rule: a parameter whose value its check can't work with."""
+"""Rule: a parameter that its check's expression can't use."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ LISTED: Final = re.compile(r"[\w.-]+(?: [\w.-]+)*(?:, *[\w.-]+(?: [\w.-]+)*)+")
 
 
 def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A value under `params` is of a type that the check's expression can't use.
+    """The expression of a check can't use the value of a parameter.
 
-    Why it matters: the check compiles, and the first conversation makes it fail: a text has no order beside a number,
-    and a phrase is not a list of phrases.
-    Instead: write the value without quotes, or as a list in brackets.
+    Why it matters: the check compiles, but the first conversation makes it fail: a text can't be compared with a
+    number, and a phrase is not a list of phrases. A regular expression may be invalid, or a share be compared with a
+    number outside 0 to 1.
+    Instead: write a number without quotes, a list in brackets, a valid regular expression, or a value inside the range.
     """
     if not check.verdict_conditions or not check.params or check.get("params") is None:
         return
@@ -49,7 +50,7 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
 
 
 def _of_regexes(check: CheckDocument) -> Iterator[Diagnostic]:
-    """The parameters that stand as the expression of a `matches` and are none."""
+    """Parameters that a `matches` uses and that are not valid regular expressions."""
     parts = [part for each in expressions_of(check) for part in each.parts()]
     for part in (each for each in parts if isinstance(each, Call) and each.function == "matches" and each.args):
         value = _parameter(check, part.args[-1])
@@ -58,7 +59,7 @@ def _of_regexes(check: CheckDocument) -> Iterator[Diagnostic]:
 
 
 def _out_of_range(check: CheckDocument) -> Iterator[Diagnostic]:
-    """The numbers that a share is compared with and never reaches: 30, for a similarity between 0 and 1."""
+    """Parameters outside the range of the share or count they are compared with: 30, for a similarity of 0 to 1."""
     for each in expressions_of(check):
         for part in each.parts():
             if not isinstance(part, Binary) or part.operator not in COMPARISONS:
@@ -69,15 +70,15 @@ def _out_of_range(check: CheckDocument) -> Iterator[Diagnostic]:
                 is_share = isinstance(share, Call) and share.function in SHARES
                 is_count = isinstance(share, Call) and share.function in COUNTS
                 if value is not None and is_count and type(number) in (int, float) and float(number or 0) < 0:
-                    message = f"`{each.text(share)}` is never below 0, and is compared with this"
+                    message = f"`{each.text(share)}` is never below 0, but is compared with this"
                     yield error(value, message, notes=[(each.span(part), "compared here")])
                 if value is not None and is_share and type(number) in (int, float) and not 0 <= float(number or 0) <= 1:
-                    message = f"`{each.text(share)}` lies between 0 and 1, and is compared with this"
+                    message = f"`{each.text(share)}` lies between 0 and 1, but is compared with this"
                     yield error(value, message, notes=[(each.span(part), "compared here")], help=_share(value))
 
 
 def _parameter(check: CheckDocument, part: Expr) -> Scalar | None:
-    """The value of the parameter that a part of an expression is."""
+    """The value of the parameter that a part of an expression reads, if it is a scalar."""
     if not isinstance(part, Select) or not isinstance(part.operand, Name) or part.operand.name != "params":
         return None
     value = check.get("params", part.field)
@@ -85,7 +86,7 @@ def _parameter(check: CheckDocument, part: Expr) -> Scalar | None:
 
 
 def _share(value: Scalar) -> Guess | None:
-    """The share that a percentage is."""
+    """The guess that a number above 1 is a percentage."""
     return Guess(f"{float(value.value) / 100:g}") if isinstance(value.value, int | float) and value.value > 1 else None
 
 
@@ -100,7 +101,7 @@ def _types(value: Node | None) -> list[Type]:
 
 
 def _meant(value: Node) -> str | None:
-    """The number or the list that a text spells."""
+    """The number or the list that a text was meant to be."""
     word = value.value if isinstance(value, Scalar) else None
     if not isinstance(word, str):
         return None

@@ -1,4 +1,4 @@
-"""Rule: two roles that one agent plays."""
+"""Rule: a challenger or reviewer who is also the author."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def partner_is_the_author(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A challenger is the driver, or a reviewer the coder.
+    """The challenger of a pair is also its driver, or the reviewer is also the coder.
 
-    Why it matters: who wrote the work would approve it.
+    Why it matters: an agent would approve its own work.
     Instead: name another agent.
     """
     for name, partner, author, role in (

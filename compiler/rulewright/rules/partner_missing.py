@@ -1,4 +1,4 @@
-"""Rule: a pair or review without its second person."""
+"""Rule: a pair without a challenger, or a review without a reviewer."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def partner_missing(task: TaskDocument) -> Iterator[Diagnostic]:
     """A pair has no `challenger_agent`, or a review no `reviewer_agent`.
 
-    Why it matters: nobody would judge the work, and the loop could never end well.
-    Instead: name an agent other than the one who writes.
+    Why it matters: nobody would judge the work, so the loop could never succeed.
+    Instead: name an agent other than the one that writes.
     """
     for name, key, agent in (
         ("paired_workflow", "challenger_agent", task.challenger),

@@ -18,7 +18,7 @@ def retired_rubric_dialect(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     Instead: write one `rubric` whose criteria have a `kind`: binary, ordinal or autofail.
     """
     for turn in scenario.turns:
-        for node in (turn.node, *(branch.node for branch in turn.branches)):
+        for node in turn.nodes:
             if isinstance(node, Mapping) and "autofail_rubric" in node:
                 yield warning(
                     node.key_span("autofail_rubric"),

@@ -31,7 +31,7 @@ def rubric_dimension_unknown(scenario: ScenarioDocument) -> Iterator[Diagnostic]
 
 def _dimensions(scenario: ScenarioDocument) -> Iterator[Scalar]:
     for turn in scenario.turns:
-        for node in (turn.node, *(branch.node for branch in turn.branches)):
+        for node in turn.nodes:
             for key in ("rubric", "autofail_rubric"):
                 for item in items(node, key):
                     found = scalar(item, "dimension")

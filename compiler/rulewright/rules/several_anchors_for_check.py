@@ -21,7 +21,6 @@ def several_anchors_for_check(project: Project) -> Iterator[Diagnostic]:
     Instead: keep one anchor for each check, or use `semantics: seed` and mean all of them.
     """
     checks = {check.id: check for check in project.checks}
-    units = project.scoring.unit_by_bucket if project.scoring else {}
     is_reference = project.semantics == "reference"
     for scenario in project.scenarios.values():
         first: dict[str, Span] = {}
@@ -30,7 +29,7 @@ def several_anchors_for_check(project: Project) -> Iterator[Diagnostic]:
                 check = checks.get(name)
                 if check is None or applies(check, scenario) is False:
                     continue
-                if unit_of(check, units, default_units=not is_reference) != "event_window":
+                if unit_of(check, project) != "event_window":
                     continue
                 place = anchor.place("modes", i)
                 earlier = first.setdefault(name, place)

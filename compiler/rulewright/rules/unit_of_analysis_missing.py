@@ -19,12 +19,11 @@ def unit_of_analysis_missing(project: Project) -> Iterator[Diagnostic]:
     costs more and makes verdicts of long conversations incomparable.
     Instead: set `routing.unit_of_analysis`, for instance to `local_exchange`.
     """
-    units = project.scoring.unit_by_bucket if project.scoring else {}
     for check in project.checks:
         if not (check.is_judged or check.has_edge) or check.routing.unit_of_analysis is not None:
             continue
         place = check.key_place("routing", "route")
-        unit = unit_of(check, units, default_units=project.semantics == "seed")
+        unit = unit_of(check, project)
         if unit is None:
             yield warning(place, "no `unit_of_analysis`: the judge gets the whole transcript")
         else:

@@ -93,11 +93,11 @@ def test_the_second_fragment_has_two_mistakes_and_three_warnings() -> None:
         ),
         (
             13, 13, "warning", "metric-without-source",
-            f"{loop}.metrics[1]`: `checklist_completion` counts as 0.0: no file is named in `source`",
+            f"{loop}.metrics[1]`: `checklist_completion` counts as 0.0: `source` names no file",
         ),
         (
             15, 13, "warning", "metric-without-source",
-            f"{loop}.metrics[2]`: `requirement_coverage` counts as 0.0: no list of ids is named in `requirements`",
+            f"{loop}.metrics[2]`: `requirement_coverage` counts as 0.0: `requirements` names no list of ids",
         ),
         (19, 14, "error", "bad-condition", f"{loop}.exit_conditions[1]`: `pair` is not known here"),
     ]  # fmt: skip
