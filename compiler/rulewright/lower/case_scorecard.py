@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import place_of, text
@@ -12,7 +12,6 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import (
     BOOL,
     DOUBLE,
-    INT,
     SCORE,
     STRING,
     ListType,
@@ -21,6 +20,7 @@ from rulewright.expression.types import (
 )  # fmt: skip
 from rulewright.load import Scalar
 from rulewright.lower.expressions import build_in
+from rulewright.lower.parameters import PARAMETER_TYPES, lower_parameter
 from rulewright_runtime.cases.case_plan import (
     CaseMetric,
     CaseScorecardPlan,
@@ -37,13 +37,12 @@ from rulewright_runtime.cases.case_plan import (
 )  # fmt: skip
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.parameters import Parameter, parameter_value
+from rulewright_runtime.plan.parameters import parameter_value
 from rulewright_runtime.polarity import Polarity, condition
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument, SettingDocument
 
-TYPES: Final[Mapping[str, Type]] = {"score": SCORE, "number": DOUBLE, "integer": INT, "bool": BOOL, "string": STRING}
 INPUT_TYPES: Final[Mapping[str, Type]] = {"string": STRING, "strings": ListType(STRING)}
 _EMPTY: Final = Program(())
 
@@ -107,7 +106,9 @@ class _CaseScorecardLowering:
     def plan(self) -> CaseScorecardPlan:
         document = self.document
         settings = tuple(self.setting(each) for each in document.settings)
-        base = Environment(variables={s.parameter.name: TYPES.get(s.parameter.type, DOUBLE) for s in settings})
+        base = Environment(
+            variables={s.parameter.name: PARAMETER_TYPES.get(s.parameter.type, DOUBLE) for s in settings}
+        )
         inputs = {name: INPUT_TYPES.get(kind, STRING) for name, _, kind in document.inputs}
         case = base.having(inputs)
         texts = tuple(Text(name, self.build(value, case, STRING)) for name, value in document.texts)
@@ -151,17 +152,7 @@ class _CaseScorecardLowering:
         return built.program
 
     def setting(self, declared: SettingDocument) -> Setting:
-        default: Any = declared.default.value
-        if declared.type == "score" and not isinstance(default, bool):
-            default = str(default)
-        bounds: list[Any] = [each.value if each else None for each in (declared.minimum, declared.maximum)]
-        kind: Any = declared.type
-        parameter = Parameter(declared.name, kind, default, *bounds)
-        try:
-            if declared.type in TYPES:  # else schema validation reports it
-                parameter_value(parameter)
-        except PlanError as failure:
-            self.findings.append(error(declared.default, str(failure), code="bad-parameter"))
+        parameter = lower_parameter(declared, self.findings)
         return Setting(parameter, declared.environment, declared.file, declared.flag, declared.description)
 
     def metric(

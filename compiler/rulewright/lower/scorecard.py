@@ -34,11 +34,11 @@ from rulewright.load import Mapping as MappingNode
 from rulewright.load import Scalar
 from rulewright.lower.environments import VERDICT_RECORD, check_type
 from rulewright.lower.expressions import build_in
+from rulewright.lower.parameters import PARAMETER_TYPES, lower_parameter
 from rulewright.spelling import Guess, did_you_mean, is_spelt_like
-from rulewright_runtime.errors import EvaluationError, PlanError
+from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
-from rulewright_runtime.plan.parameters import Parameter, parameter_value
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import (
     HEADLINE,
@@ -57,14 +57,13 @@ from rulewright_runtime.score import parse_score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
-    from rulewright.documents.scorecard import ParameterDocument, RateDocument, ScorecardDocument
+    from rulewright.documents.scorecard import RateDocument, ScorecardDocument
 
 VERDICT: Final = EnumType("verdict", VERDICTS)
 EVIDENCE: Final = RecordType(
     "evidence", {"role": STRING, "turn": INT, "quote": STRING, "rationale": WrapperType(STRING)}
 )
 GATE: Final = RecordType("gate", {"passed": OptionalType(BOOL), "reasons": ListType(STRING)})
-TYPES: Final[Mapping[str, Type]] = {"score": SCORE, "number": DOUBLE, "integer": INT, "bool": BOOL, "string": STRING}
 GUARDING_OUTPUTS: Final = frozenset({"hard_fail"})
 _EMPTY: Final = Program(())
 STATUS: Final = "status"
@@ -165,9 +164,9 @@ class _ScorecardLowering:
 
     def plan(self, labels: tuple[tuple[str, str], ...]) -> ScorecardPlan:
         document = self.document
-        parameters = tuple(self.parameter(each) for each in document.parameters)
+        parameters = tuple(lower_parameter(each, self.findings) for each in document.parameters)
         base = Environment(
-            variables={each.name: TYPES.get(each.type, DYN) for each in parameters}
+            variables={each.name: PARAMETER_TYPES.get(each.type, DYN) for each in parameters}
             | {"scoring": DYN if self.scoring is None else type_of_data(self.scoring, "scoring")},
         )
         single = base.having({"v": verdict_type(self.document.vocabulary)})
@@ -201,19 +200,6 @@ class _ScorecardLowering:
         self.expressions.append((scalar, environment))
         built = build_in(scalar, environment, self.findings, expect)
         return (_EMPTY, DYN) if built is None else (built.program, built.type)
-
-    def parameter(self, declared: ParameterDocument) -> Parameter:
-        bounds = [each.value if each else None for each in (declared.minimum, declared.maximum)]
-        default: object = declared.default.value
-        if declared.type == "score" and not isinstance(default, bool):
-            default = str(declared.default.value)
-        parameter = Parameter(declared.name, declared.type, default, *bounds)  # type: ignore[arg-type]
-        try:
-            if declared.type in TYPES:  # else schema validation reports it
-                parameter_value(parameter)
-        except PlanError as failure:
-            self.findings.append(error(declared.default, str(failure), code="bad-parameter"))
-        return parameter
 
     def gates(self, single: Environment) -> Iterator[GatePlan]:
         for gate in self.document.gates:

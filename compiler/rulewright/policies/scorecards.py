@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.types import BOOL, INT, SCORE, OptionalType, RecordType, Type
-from rulewright.lower.scorecard import GATE, TYPES, verdict_type
+from rulewright.lower.parameters import PARAMETER_TYPES
+from rulewright.lower.scorecard import GATE, verdict_type
 from rulewright.policies.decisions import (
     Policy,
     PolicyDecision,
@@ -71,7 +72,7 @@ def policy_of_scorecard(
     constants = {**values, "scoring": plan.scoring} if plan.scoring else dict(values)
     decisions = {each.place: each for each in _of_one_verdict(plan, other, constants)}
     decisions |= {each.place: each for each in _of_a_row(plan, constants)}
-    types: dict[str, Type] = {each.name: TYPES[each.type] for each in plan.parameters}
+    types: dict[str, Type] = {each.name: PARAMETER_TYPES[each.type] for each in plan.parameters}
     known: dict[Path, Domain] = {(each.name,): domain_of_parameter(each) for each in plan.parameters}
     known |= {("counts", count.name): whole(0, MOST) for count in plan.counts}
     known |= {(SIZE, "lists", listed.name): whole(0, MOST) for listed in plan.lists}

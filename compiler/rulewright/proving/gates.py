@@ -13,7 +13,8 @@ from typing import Final
 
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.expression.types import Type
-from rulewright.lower.scorecard import TYPES, verdict_type
+from rulewright.lower.parameters import PARAMETER_TYPES
+from rulewright.lower.scorecard import verdict_type
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, extract, path_at, shape
 from rulewright.proving.domains import Domains, Path, domain_of_parameter
 from rulewright.proving.intervals import Goal
@@ -118,7 +119,7 @@ class _GateCases:
 
     def __post_init__(self) -> None:
         verdict: Type = as_recorded(verdict_type(self.vocabulary))
-        types = {each.name: TYPES[each.type] for each in self.plan.parameters}
+        types = {each.name: PARAMETER_TYPES[each.type] for each in self.plan.parameters}
         parameters: Mapping[Path, Value] = {(each.name,): domain_of_parameter(each) for each in self.plan.parameters}
         self.domains = Domains({**types, "v": verdict, OTHER: verdict}, parameters)
 

@@ -11,7 +11,8 @@ from rulewright.documents.scorecard import ParameterDocument, ScorecardDocument
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import DYN, Type
 from rulewright.load import Scalar
-from rulewright.lower.case_scorecard import TYPES, case_scorecard_expressions, requirements_of_defaults
+from rulewright.lower.case_scorecard import case_scorecard_expressions, requirements_of_defaults
+from rulewright.lower.parameters import PARAMETER_TYPES
 from rulewright.lower.scorecard import scorecard_expressions, verdict_type
 from rulewright.proving.domains import domain_of_parameter
 from rulewright.proving.studies import AFTER, Known, LocatedCondition, placed
@@ -48,7 +49,7 @@ def _bounds(parameters: Iterable[ParameterDocument | SettingDocument]) -> Known:
     """The domains of a scorecard's parameters."""
     found = []
     for each in parameters:
-        if each.type not in TYPES:
+        if each.type not in PARAMETER_TYPES:
             continue
         low, high = (
             value if isinstance(value, int | float) and value == value else None
@@ -87,5 +88,5 @@ def conditions_of_plan(plan: ScorecardPlan) -> list[tuple[str, Program]]:
 @lru_cache(maxsize=8)
 def scorecard_environment(document: ScorecardDocument) -> Environment:
     """The environment of a condition over a single verdict; the contents of the scoring file are not known here."""
-    names: dict[str, Type] = {each.name: TYPES.get(each.type, DYN) for each in document.parameters}
+    names: dict[str, Type] = {each.name: PARAMETER_TYPES.get(each.type, DYN) for each in document.parameters}
     return Environment(variables={**names, "scoring": DYN, "v": verdict_type(document.vocabulary)})
