@@ -48,9 +48,11 @@ ROWS: Final[dict[str, str]] = {
         pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn prompt-names-another-check
         prompt-with-single-braces prompt-without-judge prompt-without-pass-or-fail question-of-common-words
         regex-between-slashes regex-taken-for-text review-above-pass rubric-dimension-unknown
-        short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check threshold-of-zero
+        script-for-no-agent short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check
+        threshold-of-zero
         transcript-outside-fence transition-never-made trigger-without-condition turn-numbers-out-of-order
-        unclear-policy-without-its-path unit-of-analysis-unfit unreadable-elapsed-time update-of-unstated-fact
+        unclear-policy-without-its-path unit-of-analysis-unfit unreadable-elapsed-time unusable-reply
+        update-of-unstated-fact
         weight-of-zero weights-far-apart words-differ-in-case yaml-trap
     """,
     COMPLETENESS: """

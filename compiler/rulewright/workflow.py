@@ -12,14 +12,14 @@ from typing import Final
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, read_agents, registry
-from rulewright.documents.base import descend, value
+from rulewright.documents.base import descend, text, value
 from rulewright.documents.contracts import ContractRegistry, read_contracts
 from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, project_file_above, resolve
 from rulewright.documents.project_file import ProjectFile, read_project_file
 from rulewright.documents.validation import validate
 from rulewright.documents.workflow import WorkflowDocument, read_workflow
 from rulewright.errors import DocumentError, UsageError
-from rulewright.load import Loaded, Mapping, load_file, load_text
+from rulewright.load import Loaded, Mapping, Node, load_file, load_text
 from rulewright.lower.workflow import WorkflowResources, limits_of
 
 DEFAULT_AGENTS: Final = "agents"
@@ -30,7 +30,7 @@ DEFAULT_CONTRACTS: Final = "contracts.yaml"
 class Workflow:
     """A workflow with its resources. `diagnostics` are the findings of loading and structure, including agents and
     contracts, but not those of rules and lowering: `check` returns all. `project` is None for a single file; `root` is
-    the folder that the project's paths are relative to."""
+    the folder that the project's paths are relative to. `scripts` are the files of scripted replies by adapter."""
 
     document: WorkflowDocument
     resources: WorkflowResources
@@ -38,6 +38,7 @@ class Workflow:
     root: Path
     loaded: tuple[Loaded, ...]
     diagnostics: tuple[Diagnostic, ...]
+    scripts: Environment[str, Loaded]
 
     @property
     def path(self) -> str:
@@ -157,6 +158,10 @@ class WorkflowReader:
             usual=value(settings, "agents", "use_defaults") is not False,
         )
         contracts = self.contracts(document, project, root)
+        constitution = value(settings, "constitution", "file")
+        if constitution is not None and project is not None and not dependencies.is_file(root / str(constitution)):
+            self.missing(project, ("constitution", "file"), root / str(constitution))
+        scripts = self.scripts(descend(settings, "adapters"), root)
         return Workflow(
             document=document,
             resources=WorkflowResources(agents, contracts, limits_of(descend(settings, "engine"))),
@@ -164,7 +169,22 @@ class WorkflowReader:
             root=root,
             loaded=tuple(self.loaded),
             diagnostics=tuple(sorted(self.findings, key=lambda found: found.sort_key)),
+            scripts=scripts,
         )
+
+    def scripts(self, adapters: Node | None, root: Path) -> dict[str, Loaded]:
+        """Load the scripted replies that exist, by the names of their adapters."""
+        found: dict[Path, Loaded] = {}
+        named = {
+            entry.name: root / script
+            for entry in (adapters.entries if isinstance(adapters, Mapping) else ())
+            if value(entry.value, "type") == "mock" and (script := text(entry.value, "script"))
+        }
+        for path in {path: None for path in named.values() if dependencies.is_file(path)}:
+            found[path] = load_file(path)
+            self.loaded.append(found[path])
+            self.findings.extend(found[path].diagnostics)
+        return {name: found[path] for name, path in named.items() if path in found}
 
     def agents(self, project: ProjectFile | None, root: Path) -> Iterable[AgentDocument]:
         """Read the project's agent files, or those in the folder `agents` next to a single workflow."""

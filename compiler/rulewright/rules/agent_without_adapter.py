@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend
 from rulewright.load import Mapping
-from rulewright.spelling import did_you_mean, suggest
+from rulewright.spelling import Guess, did_you_mean
 from rulewright_runtime.workflow.run_settings import DEFAULT
 
 if TYPE_CHECKING:
@@ -28,17 +29,22 @@ def agent_without_adapter(workflow: Workflow) -> Iterator[Diagnostic]:
         return
     unknown = [entry for entry in adapters.entries if entry.name not in workflow.agents and entry.name != DEFAULT]
     names = (*workflow.agents.names, DEFAULT)
-    for entry in unknown:
-        help = did_you_mean(entry.name, names)
-        yield warning(entry.key, f"unknown agent `{entry.name}`: this adapter is never used", help=help)
-    meant = {suggest(entry.name, names) for entry in unknown}
+    found = [
+        warning(entry.key, f"unknown agent `{entry.name}`: this adapter is never used", help=help)
+        for entry in unknown
+        for help in [did_you_mean(entry.name, names)]
+    ]
+    meant = {each.help.meant for each in found if isinstance(each.help, Guess)}
+    alone: dict[str, Diagnostic] = {}  # the agents that no adapter answers for; once is enough
     for task in workflow.document.tasks if DEFAULT not in adapters and DEFAULT not in meant else ():
         for named in task.agents:
             name = str(named.agent.value)
-            answers = name in adapters or name in meant
+            answers = name in adapters or name in meant or name in alone
             if name in workflow.agents and not answers and not (named.agent is task.agent and _is_replaced(task)):
-                meant.add(name)  # reported once
-                yield task.warning(named.agent, named.field, f"the agent `{name}` has no adapter")
+                alone[name] = task.warning(named.agent, named.field, f"no adapter answers for the agent `{name}`")
+    if len(found) == len(alone) == 1 and found[0].help is None:  # they are one
+        found, alone = [replace(found[0], help=Guess(*alone))], {}
+    yield from (*found, *alone.values())
 
 
 def _is_replaced(task: TaskDocument) -> bool:

@@ -32,7 +32,7 @@ def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
     without regard to case), and with the files in the working folder.
     Instead: use one spelling. A folder or file that exists is not reported.
     """
-    paths, outputs, folder = _paths(workflow), _outputs(workflow), workflow.place("folder", ".")
+    paths, outputs, folder = paths_of(workflow), _outputs(workflow), workflow.place("folder", ".")
     named: defaultdict[str, set[int]] = defaultdict(set)  # the places of every name
     for place, node in enumerate(paths):
         for name in str(node.value).split("/"):
@@ -44,7 +44,7 @@ def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
         yield warning(written, f"folder not found: `{written.value}`", help=near)
     for node in paths:
         path = str(node.value)
-        other = _output_meant(path, outputs)
+        other = output_meant(path, outputs)
         if dependencies.exists(folder / path):
             continue
         if other is not None:
@@ -66,7 +66,7 @@ def _of_names(node: Scalar, named: Names, folder: Path, *, is_written: bool) -> 
             yield warning(node, message, help=Guess(right))
 
 
-def _paths(workflow: Workflow) -> list[Scalar]:
+def paths_of(workflow: Workflow) -> list[Scalar]:
     """The paths of files, and the folders that metrics are read from."""
     tasks = [task.node for task in workflow.document.tasks]
     texts = [node for task in tasks for node in walk(task) if type(node) is Scalar and isinstance(node.value, str)]
@@ -89,7 +89,7 @@ def _outputs(workflow: Workflow) -> set[str]:
     return {str(each.value) for node in written for each in walk(node) if isinstance(each, Scalar)}
 
 
-def _output_meant(path: str, outputs: set[str]) -> str | None:
+def output_meant(path: str, outputs: set[str]) -> str | None:
     """The output in the same folder whose file name differs from this path's in one letter or in case."""
     if path in outputs or "*" in path:
         return None

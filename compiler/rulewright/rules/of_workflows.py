@@ -39,10 +39,12 @@ from rulewright.rules.overlay_not_enabled import overlay_not_enabled
 from rulewright.rules.paired_with_review import paired_with_review
 from rulewright.rules.partner_is_the_author import partner_is_the_author
 from rulewright.rules.partner_missing import partner_missing
+from rulewright.rules.script_for_no_agent import script_for_no_agent
 from rulewright.rules.sign_off_without_hil import sign_off_without_hil
 from rulewright.rules.threshold_of_zero import threshold_of_zero
 from rulewright.rules.unknown_agent import unknown_agent
 from rulewright.rules.unknown_dependency import unknown_dependency
+from rulewright.rules.unusable_reply import unusable_reply
 from rulewright.rules.weight_of_zero import weight_of_zero
 from rulewright.rules.weights_far_apart import weights_far_apart
 from rulewright.rules.workflow_version import workflow_version
@@ -57,6 +59,8 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     unknown_agent,
     agent_without_adapter,
     adapter_names_missing_file,
+    script_for_no_agent,
+    unusable_reply,
     cyclic_dependency,
     unknown_dependency,
     loop_without_bound,

@@ -10,7 +10,7 @@ from typing import Final
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, read_reply
 
-_SCRIPT_KEYS: Final = frozenset({"files", "raise", "delay_seconds", "text"})
+SCRIPT_KEYS: Final = frozenset({"files", "raise", "delay_seconds", "text"})
 
 
 class MockAdapter:
@@ -40,7 +40,7 @@ class MockAdapter:
             raise AgentError(str(entry["raise"]))
         if "text" in entry:
             return read_reply(str(entry["text"]), brief.purpose)
-        return read_reply(json.dumps({k: v for k, v in entry.items() if k not in _SCRIPT_KEYS}), brief.purpose)
+        return read_reply(json.dumps({k: v for k, v in entry.items() if k not in SCRIPT_KEYS}), brief.purpose)
 
     def _entry(self, brief: Brief) -> JsonMapping:
         agent = f"{brief.task_id}/{brief.agent}"

@@ -1,0 +1,80 @@
+"""Rule: scripted replies of an unknown agent, and agents whose script has no reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, get_args
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import descend, scalar
+from rulewright.load import Entry, Loaded, Mapping
+from rulewright.spelling import Guess, suggest
+from rulewright_runtime.workflow.adapters.agent_adapter import Purpose
+from rulewright_runtime.workflow.run_settings import DEFAULT
+
+if TYPE_CHECKING:
+    from rulewright.documents.workflow import TaskDocument
+    from rulewright.workflow import Workflow
+
+PURPOSES: Final[tuple[str, ...]] = get_args(Purpose)
+
+
+def script_for_no_agent(workflow: Workflow) -> Iterator[Diagnostic]:
+    """The script of a mock adapter names an unknown agent, task or purpose, or has no reply for a called agent.
+
+    Why it matters: replies under an unknown name are never used, and the run fails at the first call without a reply.
+    Instead: write the replies under `agent`, `task/agent` or `task/agent/purpose`, with the names of the workflow.
+    """
+    tasks = {task.id: task for task in workflow.document.tasks}
+    scripts = {id(each): each for each in workflow.scripts.values()}
+    for script in scripts.values():
+        if not isinstance(script.root, Mapping):
+            continue
+        strangers = [said for entry in script.root.entries if (said := _unknown(entry, workflow, tasks)) is not None]
+        meant = {word for each in strangers if isinstance(each.help, Guess) for word in each.help.meant.split("/")}
+        silent = {name: said for name, said in _silent(workflow, script, {*script.root.keys}) if name not in meant}
+        if len(strangers) == len(silent) == 1 and strangers[0].help is None:  # they are one
+            strangers, silent = [replace(strangers[0], help=Guess(*silent))], {}
+        yield from (*strangers, *silent.values())
+
+
+def _unknown(entry: Entry, workflow: Workflow, tasks: dict[str, TaskDocument]) -> Diagnostic | None:
+    """What is wrong with the name of some replies."""
+    *task, agent = entry.name.split("/")[:2]
+    purpose = entry.name.split("/")[2:]
+    for word, known, kind in (
+        *((each, (*tasks,), "task") for each in task),
+        (agent, workflow.agents.names, "agent"),
+        *((each, PURPOSES, "purpose") for each in purpose),
+    ):
+        if word not in known:
+            near = suggest(word, known)
+            help = Guess(entry.name.replace(word, near)) if near else None
+            return warning(entry.key, f"unknown {kind} `{word}`: these replies are never used", help=help)
+    return None
+
+
+def _silent(workflow: Workflow, script: Loaded, keys: set[str]) -> Iterator[tuple[str, Diagnostic]]:
+    """The agents who are asked for work, a challenge or a review, and of whom the script has no reply."""
+    names = [name for name, each in workflow.scripts.items() if each is script]
+    adapters = descend(workflow.settings, "adapters")
+    others = set(adapters.keys) if isinstance(adapters, Mapping) else set()
+    place = scalar(adapters, names[0], "script")
+    for task in workflow.document.tasks:
+        for agent, purpose in _asked(task):
+            is_answered = agent in names or (DEFAULT in names and agent not in others)
+            own = {f"{task.id}/{agent}/{purpose}", f"{task.id}/{agent}", agent}
+            if is_answered and agent in workflow.agents and not own & keys:
+                said = f"the script has no reply for `{agent}`, which task `{task.id}` calls"
+                yield agent, warning(place or task.key, said)
+
+
+def _asked(task: TaskDocument) -> Iterator[tuple[str, str]]:
+    """The agents that a run of the task calls, each with the purpose; a judge may also be a model."""
+    paired, reviewed = task.on("paired_workflow"), task.on("agentic_review")
+    author = task.driver if paired else task.coder if reviewed else task.agent
+    partners = ((task.challenger, "challenge") if paired else None, (task.reviewer, "review") if reviewed else None)
+    for agent, purpose in ((author, "work"), *(each for each in partners if each is not None)):
+        if agent is not None:
+            yield str(agent.value), purpose

@@ -1,0 +1,69 @@
+"""Rule: a scripted reply with a part that is never used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import scalar
+from rulewright.load import Entry, Mapping, Node, Sequence
+from rulewright.rules.misspelt_path import output_meant, paths_of
+from rulewright.spelling import Guess, did_you_mean
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentReply
+from rulewright_runtime.workflow.adapters.mock_adapter import SCRIPT_KEYS
+
+if TYPE_CHECKING:
+    from rulewright.workflow import Workflow
+
+KEYS: Final = SCRIPT_KEYS | {*AgentReply.__struct_fields__, "score"}
+DECISIONS: Final = ("GO", "NO_GO")
+
+
+def unusable_reply(workflow: Workflow) -> Iterator[Diagnostic]:
+    """A reply in the script of a mock adapter has a misspelt key, an unknown `decision`, or a misspelt file.
+
+    Why it matters: an unknown key is ignored, an unknown decision fails the call, and a misspelt file is not found.
+    Instead: correct the spelling. `decision` is `GO` or `NO_GO`; the replies of an agent are a list.
+    """
+    named = {str(each.value) for each in paths_of(workflow)}
+    scripts = {id(each): each.root for each in workflow.scripts.values()}
+    replies = [reply for root in scripts.values() for reply in _replies(root)]
+    files = [entry for reply in replies for entry in _entries(reply.get("files"))]
+    missing = named - {entry.name for entry in files}
+    for root in scripts.values():
+        for entry in _entries(root):
+            if not isinstance(entry.value, Sequence):
+                yield warning(
+                    entry.key, f"the replies of `{entry.name}` must be a list", help="write the reply in `[...]`"
+                )
+    for reply in replies:
+        yield from _of_keys(reply)
+    for entry in files:
+        near = None if entry.name in named else output_meant(entry.name, missing)
+        if near is not None:
+            yield warning(entry.key, f"no task names `{entry.name}`, and no reply writes `{near}`", help=Guess(near))
+
+
+def _of_keys(reply: Mapping) -> Iterator[Diagnostic]:
+    for entry in reply.entries:
+        near = None if entry.name in KEYS else did_you_mean(entry.name, KEYS - set(reply.keys))
+        if near is not None:
+            yield warning(entry.key, f"unknown key `{entry.name}` in a reply", help=near)
+    decision = scalar(reply, "decision")
+    if decision is not None and decision.value not in DECISIONS:
+        help = did_you_mean(str(decision.value), DECISIONS) or "write `GO` or `NO_GO`"
+        yield warning(decision, f"unknown `decision`: `{decision.value}`", help=help)
+
+
+def _replies(root: Node | None) -> Iterator[Mapping]:
+    """Every reply that is a mapping, of all agents and attempts."""
+    for entry in _entries(root):
+        for call in entry.value if isinstance(entry.value, Sequence) else (entry.value,):
+            for reply in call if isinstance(call, Sequence) else (call,):
+                if isinstance(reply, Mapping):
+                    yield reply
+
+
+def _entries(node: Node | None) -> tuple[Entry, ...]:
+    return node.entries if isinstance(node, Mapping) else ()
