@@ -1,4 +1,4 @@
-"""Rule: a pattern of characters that folding takes away."""
+"""Rule: a pattern that consists of characters which folding removes or replaces."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from rulewright.documents.lexicon import LexiconDocument
 from rulewright.lower.lexicons import folded
 from rulewright_runtime.matching.folding import fold
 
-SHORT: Final = 4  # characters; what is left of a pattern and shorter hits inside other words
+SHORT: Final = 4  # characters; a shorter remainder hits inside other words
 
 
 def pattern_lost_in_folding(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
-    """A text of which folding leaves little or nothing, or a regular expression for characters that folding replaces.
+    """Folding removes most of a text, or replaces the characters that a regular expression searches for.
 
-    Why it matters: Markdown marks are dropped from texts and patterns alike, so `f***` is looked for as `f` and hits
-    almost every text; under `fold: text` an expression for a curly apostrophe, a long dash or NBSP never hits, because
-    the text it sees holds the plain forms.
+    Why it matters: folding drops Markdown marks from texts and patterns alike, so `f***` is searched for as `f` and
+    hits almost every text. With a `fold`, regular expressions see the folded text, which never contains a curly
+    apostrophe, a long dash or NBSP, so an expression for one of these never hits.
     Instead: move the pattern to a lexicon with `fold: none`, or write the expression with the plain characters.
     """
     differences = frozenset(folded(lexicon.fold))
@@ -31,12 +31,12 @@ def pattern_lost_in_folding(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
             ]
             if lexicon.fold is not None and lost:
                 yield warning(
-                    pattern.scalar, f"the folded text never holds U+{ord(lost[0]):04X}, so this expression misses it"
+                    pattern.scalar, f"the folded text never contains U+{ord(lost[0]):04X}, so this expression misses it"
                 )
             continue
         left = fold(pattern.text, differences).text
         if len(left) < min(SHORT, len(pattern.text)):
-            what = f"looked for as `{left}`" if left.strip() else "looked for as it is written"
+            what = f"searched for as `{left}`" if left.strip() else "searched for as written"
             yield warning(
                 pattern.scalar,
                 f"folding drops the marks of `{pattern.text}`: it is {what}",

@@ -1,4 +1,4 @@
-"""Rule: one pattern that fails two gates at once."""
+"""Rule: a pattern that fails two gate checks at once."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def pattern_shared_by_gates(project: Project) -> Iterator[Diagnostic]:
-    """Two gate checks, or checks as grave as gates, look for the same pattern, or for one that holds the other.
+    """Two gate checks, or checks with a gate severity, share a pattern, or one's pattern contains the other's.
 
-    Why it matters: one phrase is then counted as two failures of two kinds, and at most one of them can be meant.
+    Why it matters: one phrase counts as two different failures, and at most one of them can be meant.
     Instead: keep the pattern in the lexicon of the check it belongs to.
     """
     before: list[tuple[CheckDocument, PatternEntry]] = []
@@ -33,10 +33,10 @@ def pattern_shared_by_gates(project: Project) -> Iterator[Diagnostic]:
 
 
 def _finding(first: tuple[CheckDocument, PatternEntry], second: tuple[CheckDocument, PatternEntry]) -> Diagnostic:
-    """The finding of two patterns; it stands on the longer one, which changes nothing but the number of failures."""
+    """The finding for two patterns, placed on the longer one, which only adds a second failure."""
     longer, shorter = (first, second) if len(first[1].text) > len(second[1].text) else (second, first)
     what = "the gates " if first[0].is_gate and second[0].is_gate else ""
-    holds = "" if len(first[1].text) == len(second[1].text) else f" holds `{shorter[1].text}` and"
+    holds = "" if len(first[1].text) == len(second[1].text) else f" contains `{shorter[1].text}` and"
     return warning(
         longer[1].scalar,
         f"`{longer[1].text}`{holds} fails {what}`{first[0].id}` and `{second[0].id}` at once",
@@ -45,7 +45,7 @@ def _finding(first: tuple[CheckDocument, PatternEntry], second: tuple[CheckDocum
 
 
 def _overlap(one: PatternEntry, other: PatternEntry) -> bool:
-    """Whether one text holds the other; of regular expressions nobody can say."""
+    """Whether one text contains the other; False for regular expressions, which are not compared."""
     texts = sorted((one.text.lower(), other.text.lower()), key=len)
     return one.mode == other.mode == "substring_ci" and texts[0] in texts[1]
 

@@ -1,4 +1,4 @@
-"""Rule: a recall probe for a name that nobody has said."""
+"""Rule: a recall probe for a name that the user has not said."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ APOSTROPHES: Final = str.maketrans("", "", "'\u2019")
 
 
 def probe_expects_an_untold_name(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A recall probe expects a name that no message of the user says, up to the probed turn.
+    """A recall probe expects a name that no message of the user mentions up to the probed turn.
 
-    Why it matters: an answer can't recall what it was never told; every honest one is counted as forgetful, and only
-    an invented name would pass. `facts` and `persona` are not told, except what `persona.visible` names.
-    Instead: let the user say the name first, or expect something else.
+    Why it matters: an answer can't recall a name it never saw: every honest one is marked as forgetful, and only an
+    invented name would pass. The assistant does not see `facts` and `persona`, except what `persona.visible` names.
+    Instead: let the user mention the name first, or expect something else.
     """
     if not scenario.turns or any("user_message" not in turn.node for turn in scenario.turns):
-        return  # not all that is said can be read
+        return  # some messages are unknown
     shown = [text(scenario.persona.node, key) for key in scenario.persona.visible] if scenario.persona else []
     for probe in scenario.probes:
         if probe.kind != "recall" or probe.turn is None:
             continue
-        told = [*shown, *(said for turn in _until(probe.turn, scenario) for said in _messages(turn))]
+        seen = [*shown, *(said for turn in _until(probe.turn, scenario) for said in _messages(turn))]
         for item in text_scalars(probe.node, "expected"):
             name = str(item.value)
-            if _is_name(name) and told and not _says(told, name):
+            if _is_name(name) and seen and not _says(seen, name):
                 later = next((turn for turn in scenario.turns if _says(_messages(turn), name)), None)
                 yield warning(
                     item,
-                    f"no message up to turn {probe.turn} says `{name}`, so no answer can recall it",
-                    help=f"the user first says it in turn {later.number}" if later else None,
+                    f"no message up to turn {probe.turn} mentions `{name}`, so no answer can recall it",
+                    help=f"the user first mentions it in turn {later.number}" if later else None,
                 )
 
 
@@ -59,5 +59,5 @@ def _plain(text: str) -> str:
 
 
 def _is_name(item: str) -> bool:
-    """Whether every word starts with a capital: what else is expected may be put in other words."""
+    """Whether every word starts with a capital; anything else may be said in other words."""
     return all(word[:1].isupper() for word in item.split()) and bool(item.strip())

@@ -1,4 +1,4 @@
-"""Rule: a turn's probe that points at another turn."""
+"""Rule: a turn's probe with the number of another turn."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rulewright.documents.scenario import ScenarioDocument
 
 
 def probe_names_another_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A probe stands in one turn and names another one in `t`.
+    """A probe is written in one turn, but its `t` names another one.
 
-    Why it matters: the answer to the named turn is probed, not to the one where every reader looks.
+    Why it matters: the answer in the named turn is probed, not the one where readers expect it.
     Instead: move the probe to its turn or to the scenario's own `probes`, or correct `t`.
     """
     numbers = {turn.number for turn in scenario.turns}
@@ -20,4 +20,4 @@ def probe_names_another_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]
         for probe in items(turn.node, "probes"):
             named = number(probe, "t")
             if named is not None and turn.number is not None and named != turn.number and named in numbers:
-                yield advice(place_of(probe, "t"), f"this probe stands in turn {turn.number}, but names turn {named}")
+                yield advice(place_of(probe, "t"), f"this probe of turn {turn.number} names turn {named}")

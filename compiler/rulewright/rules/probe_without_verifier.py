@@ -1,4 +1,4 @@
-"""Rule: a probe that no verifier understands."""
+"""Rule: a probe of an unknown kind, or with unreadable pronouns."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rulewright_runtime.plan.part import PROBE_KINDS
 
 
 def probe_without_verifier(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A probe is of a kind that nothing looks for, or names pronouns in a way that can't be read.
+    """A probe has an unknown kind, or names pronouns that can't be read.
 
-    Why it matters: a probe of an unknown kind is never asked, and pronouns nobody understands stay unclear.
-    Instead: use recall, abstention, time or pronoun_continuity, and write pronouns as `they/them for Alex`.
+    Why it matters: a probe of an unknown kind is never evaluated, and one with unreadable pronouns gives UNCLEAR.
+    Instead: use one of recall, abstention, time and pronoun_continuity, and write pronouns as `they/them for Alex`.
     """
     for probe in scenario.probes:
         if probe.kind and probe.kind not in PROBE_KINDS:
@@ -23,9 +23,9 @@ def probe_without_verifier(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
                 did_you_mean(probe.kind, PROBE_KINDS)
                 or f"the kinds are {', '.join(f'`{kind}`' for kind in PROBE_KINDS)}"
             )
-            yield warning(probe.place("kind"), f"nothing looks for probes of the kind `{probe.kind}`", help=help)
+            yield warning(probe.place("kind"), f"unknown kind of probe: `{probe.kind}`", help=help)
         if probe.kind == "pronoun_continuity":
             for place, item in enumerate(probe.expected):
                 if parse(item) is None:
-                    message = f"`{item}` names no pronouns"
+                    message = f"`{item}` can't be read as pronouns"
                     yield warning(probe.place("expected", place), message, help="write `they/them for Alex`")

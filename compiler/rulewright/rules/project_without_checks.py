@@ -1,4 +1,4 @@
-"""Rule: a project that has nothing to scan with."""
+"""Rule: a project file without checks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from rulewright.documents.layout import has_workflow
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-# A project file with no more than these says nothing of what it is for.
+# A project file with only these keys does not say what it is for.
 BARE: Final = frozenset({"description", "project", "semantics"})
 
 
 def project_without_checks(project: Project) -> Iterator[Diagnostic]:
-    """The project file is that of a project with checks, and there is no check.
+    """The project file expects checks, but the project has none.
 
-    Why it matters: nothing is ever evaluated, and `scan` refuses the project; often the path of `checks` is wrong, or
-    the files have another ending.
-    Instead: name the folder that holds the checks, or remove what only checks need. A project of scenarios or workflows
-    alone needs none.
+    Why it matters: nothing is ever evaluated, and `scan` refuses the project. Often the path in `checks` is wrong, or
+    the files have another extension.
+    Instead: name the folder that holds the checks, or remove the keys that need checks. A project of scenarios or
+    workflows alone needs no checks.
     """
     file = project.file
     if file is None or project.checks or any(profile.include_rubrics for profile in project.profiles.values()):

@@ -1,4 +1,4 @@
-"""Rule: a prompt that offers verdicts which the parser of replies refuses."""
+"""Rule: a prompt that offers an unknown verdict."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WORD: Final = re.compile(r'"([^"\n]*)"')
 
 
 def prompt_asks_for_unreadable_reply(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A prompt offers a verdict that is not among the four that count.
+    """A prompt offers a verdict other than the four that count.
 
-    Why it matters: a judge that does as it is told gives a reply that is not a vote, and the check is never resolved.
+    Why it matters: a judge that follows the prompt gives a reply that is not a vote, so the check is never resolved.
     Instead: offer PASS, FAIL, UNCLEAR and NOT_APPLICABLE, in capitals.
     """
     if check.prompt is None or not isinstance(check.prompt.value, str):

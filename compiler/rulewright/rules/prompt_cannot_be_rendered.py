@@ -1,4 +1,4 @@
-"""Rule: a prompt that needs something its check or a scenario does not have."""
+"""Rule: a prompt that reads a missing key."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def prompt_cannot_be_rendered(project: Project) -> Iterator[Diagnostic]:
     """A prompt reads a key that its check, or a scenario in which the check applies, does not have.
 
-    Why it matters: nobody can be asked, so that in every transcript there the verdict is UNCLEAR and awaits a person.
-    Instead: write what is missing, or read it only where it holds something: `{% if scenario.note != '' %}`.
+    Why it matters: the judge can't be asked, so every transcript of the scenario gets UNCLEAR and waits for a person.
+    Instead: add the key, or read it only where it has a value: `{% if scenario.note != '' %}`.
     """
     for check in project.checks if project.semantics == "seed" else ():
         for prompt in _asked(check):
@@ -34,7 +34,7 @@ def prompt_cannot_be_rendered(project: Project) -> Iterator[Diagnostic]:
 
 
 def _asked(check: CheckDocument) -> list[Scalar]:
-    """The prompts that are put to a judge."""
+    """The prompts that are sent to a judge."""
     phases = (check.phases.confirm, check.phases.sweep) if check.routing.route == "three_phase" else ()
     alone = check.prompt if check.is_judged or check.has_edge else None
     return [each for each in (alone, *phases) if each is not None]
@@ -51,13 +51,13 @@ def _broken(check: CheckDocument, prompt: Scalar, project: Project) -> Iterator[
         try:
             filled(lowered.segments, known)
         except (EvaluationError, TypeError) as failure:
-            message = f"in the scenario `{scenario.id}` this prompt can't be put together: {failure}"
+            message = f"this prompt can't be rendered for the scenario `{scenario.id}`: {failure}"
             yield error(_place(prompt, str(failure)), message, notes=[(scenario.place("scenario_id"), "this scenario")])
             return
 
 
 def _place(prompt: Scalar, failure: str) -> Span:
-    """Where the word that the failure quotes stands in a value or condition of the prompt, else the whole prompt."""
+    """The place in a value or condition of the prompt of the word that the failure quotes, else the whole prompt."""
     word = re.search(r"`(\w+)`", failure)
     found = word and re.search(rf"\{{[{{%][^}}]*?\b({word[1]})\b", str(prompt.value))
     return place(prompt, found.start(1), found.end(1)) if found else prompt.span

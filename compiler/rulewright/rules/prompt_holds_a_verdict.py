@@ -1,4 +1,4 @@
-"""Rule: a prompt that holds a reply which could be counted as a vote."""
+"""Rule: a prompt that contains a complete reply."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from rulewright_runtime.plan.part import VERDICTS
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
 
-HELP: Final = 'show the form so that no program reads it: {"verdict": "PASS", "FAIL" or "UNCLEAR"}'
+HELP: Final = 'write the form so that it is not valid JSON: {"verdict": "PASS", "FAIL" or "UNCLEAR"}'
 
 
 def prompt_holds_a_verdict(document: CheckDocument | CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """A prompt shows a complete reply with a verdict.
+    """A prompt contains a complete reply with a verdict.
 
-    Why it matters: a judge that repeats the example instead of answering it casts that vote, mostly a PASS.
-    Instead: leave the form out, because every request ends with it, or write it so that it is not JSON.
+    Why it matters: a judge that repeats the example instead of answering casts that vote, usually a PASS.
+    Instead: leave the form out, because every request ends with it, or write it so that it is not valid JSON.
     """
     for prompt in _prompts(document):
         if prompt is None or not isinstance(prompt.value, str):
             continue
         for start, end in _replies(prompt.value):
             verdict = json.loads(prompt.value[start:end])["verdict"]
-            message = f"the prompt holds a reply that counts as {verdict} when a judge repeats it"
+            message = f"the prompt contains a reply that counts as {verdict} when a judge repeats it"
             yield error(place(prompt, start, end), message, help=HELP)
 
 
@@ -40,7 +40,7 @@ def _prompts(document: CheckDocument | CaseScorecardDocument) -> Iterator[Scalar
 
 
 def _replies(text: str) -> Iterator[tuple[int, int]]:
-    """Where the objects with a verdict stand."""
+    """The start and end of each JSON object with a verdict."""
     decoder, start = json.JSONDecoder(), text.find("{")
     while start >= 0:
         end = start + 1

@@ -1,4 +1,4 @@
-"""Rule: a prompt that names another check than its own."""
+"""Rule: a prompt that names another check."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NAME: Final = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
 
 
 def prompt_names_another_check(project: Project) -> Iterator[Diagnostic]:
-    """A prompt names another check, or one that does not exist, instead of its own.
+    """A prompt names another check, or an id that no check has, instead of its own.
 
-    Why it matters: a judge that knows several checks by name may answer for the other one, and a reader of the
-    recorded prompt can't tell which check was asked.
-    Instead: name the check by its full id, or write `{{ check.id }}`.
+    Why it matters: a judge that sees several checks by name may answer for the other one, and readers of the recorded
+    prompt can't tell which check was asked.
+    Instead: write the check's full id, or `{{ check.id }}`.
     """
     ids = {check.id for check in project.checks}
     for check in project.checks:
@@ -37,6 +37,6 @@ def prompt_names_another_check(project: Project) -> Iterator[Diagnostic]:
                 yield advice(span, f"`{name}` is not a check's id", help=f"write `{check.id}`")
                 break
             if len(sharing) > 1:
-                says = advice if check.id in sharing else warning  # an own id that was cut off misleads nobody
+                says = advice if check.id in sharing else warning  # its own id, cut off, misleads nobody
                 yield says(span, f"`{name}` could be any of {len(sharing)} checks", help=f"write `{check.id}`")
                 break

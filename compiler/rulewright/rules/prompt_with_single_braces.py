@@ -14,9 +14,9 @@ VALUE: Final = re.compile(r"\$?(?<![{%])\{\s*((?:check|scenario)\.\w[\w.]*)\s*\}
 
 
 def prompt_with_single_braces(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A prompt names a value in single braces.
+    """A prompt has a value in single braces.
 
-    Why it matters: only what stands in two braces is replaced; the judge reads `{ check.id }` as it stands.
+    Why it matters: only double braces are replaced; the judge reads `{ check.id }` literally.
     Instead: write `{{ check.id }}`.
     """
     if check.prompt is None or not isinstance(check.prompt.value, str):
@@ -24,4 +24,4 @@ def prompt_with_single_braces(check: CheckDocument) -> Iterator[Diagnostic]:
     for found in VALUE.finditer(check.prompt.value):
         span, meant = place(check.prompt, *found.span()), f"{{{{ {found[1]} }}}}"
         fix = replace(span, meant, f"write `{meant}`", safe=False)
-        yield warning(span, f"`{found[0]}` is sent as it stands", fix=fix)
+        yield warning(span, f"`{found[0]}` is sent literally", fix=fix)

@@ -9,16 +9,16 @@ from rulewright.documents.check import CheckDocument, known_routes
 
 
 def prompt_without_judge(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A check has a prompt, and its route never asks a judge.
+    """A check has a prompt, but its route never asks a judge.
 
-    Why it matters: whoever tunes the prompt tunes nothing.
+    Why it matters: changing the prompt changes nothing.
     Instead: remove the prompt, or choose a route that asks a judge.
     """
     routing = check.routing
     if check.prompt is None or routing.route not in known_routes() or check.is_judged:
         return
     if routing.route != "regex_with_llm_edge":
-        reason = f"the route `{routing.route}` asks no judge"
+        reason = f"the route `{routing.route}` never asks a judge"
     elif routing.llm_on_ambiguous is not True:
         reason = "without `llm_on_ambiguous: true` no judge is asked"
     elif check.scorer.unclear_policy == "lexicon_is_sufficient":

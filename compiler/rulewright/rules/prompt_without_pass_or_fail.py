@@ -1,4 +1,4 @@
-"""Rule: a prompt that explains some verdicts, and not PASS or not FAIL."""
+"""Rule: a prompt that mentions some verdicts, but not PASS or not FAIL."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rulewright_runtime.plan.part import VERDICTS
 
 
 def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A prompt names some of the verdicts, and never PASS or never FAIL.
+    """A prompt mentions some of the verdicts, but not PASS or not FAIL.
 
-    Why it matters: a judge gives the verdicts that it was told of, so the check passes, or fails, every time.
-    Instead: say when the verdict is given; look for the word misspelt.
+    Why it matters: a judge uses the verdicts that the prompt mentions, so the check passes, or fails, every time.
+    Instead: say when the missing verdict is given, or correct its spelling.
     """
     prompt = check.prompt
     if prompt is None or not isinstance(prompt.value, str):
@@ -22,4 +22,4 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
     named = {word for word in VERDICTS if re.search(rf"\b{word}\b", prompt.value)}
     for word in ("PASS", "FAIL"):
         if len(named) > 1 and word not in named:
-            yield warning(prompt, f"the prompt names {' and '.join(sorted(named))}, and never {word}")
+            yield warning(prompt, f"the prompt mentions {' and '.join(sorted(named))}, but not {word}")

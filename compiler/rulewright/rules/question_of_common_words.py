@@ -1,4 +1,4 @@
-"""Rule: a marker of the identity question that begins many other questions."""
+"""Rule: a marker of the identity question that occurs in many other questions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ WORD: Final = re.compile(r"[a-z]+")
 
 
 def question_of_common_words(markers: MarkerSet) -> Iterator[Diagnostic]:
-    """A phrase that recognises the identity question holds only words that most questions hold.
+    """A phrase under `identity_question` contains only words that most questions contain.
 
-    Why it matters: `what are you` is found in "what are you suggesting", and an answer to that is failed because it
+    Why it matters: `what are you` occurs in "what are you suggesting", and an answer to that question fails because it
     does not say that it comes from a machine.
-    Instead: write more of the question, or its question mark: `what are you?`.
+    Instead: write more of the question, or add the question mark: `what are you?`.
     """
     for phrase in text_scalars(markers.node, "identity_question"):
         text = str(phrase.value).lower()
@@ -30,6 +30,6 @@ def question_of_common_words(markers: MarkerSet) -> Iterator[Diagnostic]:
         if words and all(map(COMMON.fullmatch, words)) and not text.rstrip().endswith("?"):
             yield warning(
                 phrase,
-                f"`{phrase.value}` is found in many other questions",
-                help=f"end it where the question ends: `{phrase.value}?`",
+                f"`{phrase.value}` occurs in many other questions",
+                help=f"add the question mark: `{phrase.value}?`",
             )

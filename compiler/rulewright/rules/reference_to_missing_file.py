@@ -1,4 +1,4 @@
-"""Rule: a file that metadata name and that is not there."""
+"""Rule: a reference to a missing file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SUFFIXES: Final = frozenset({".csv", ".json", ".jsonl", ".md", ".txt", ".yaml", 
 def reference_to_missing_file(project: Project) -> Iterator[Diagnostic]:
     """Metadata or the scoring file name a file that does not exist.
 
-    Why it matters: whoever follows the reference finds nothing, and the text goes on claiming that it is there.
+    Why it matters: readers who follow the reference find nothing.
     Instead: correct the path, or remove the reference.
     """
     roots = [project.roots.get("meta"), project.scoring.node if project.scoring else None]
@@ -38,6 +38,6 @@ def reference_to_missing_file(project: Project) -> Iterator[Diagnostic]:
 
 
 def _is_path(value: str) -> bool:
-    """Whether a text reads like the path of a file, and not like a version or an address."""
+    """Whether a text looks like the path of a file, not like a version or a URL."""
     suffix = Path(value).suffix
     return "://" not in value and (suffix in SUFFIXES or ("/" in value and suffix[1:].isalpha()))

@@ -15,9 +15,9 @@ SLASHED: Final = re.compile(r"/.+/[gimsuy]*")
 def regex_between_slashes(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
     """A regular expression is written between slashes, as in JavaScript.
 
-    Why it matters: the slashes are looked for in the text, and what stands behind them too, so the pattern never hits.
-    Instead: take them away; `(?i)` at the beginning ignores case.
+    Why it matters: the slashes and anything after the last one are part of the expression, so the pattern never hits.
+    Instead: remove them; `(?i)` at the beginning ignores case.
     """
     for pattern in lexicon.patterns:
         if pattern.mode == "regex" and SLASHED.fullmatch(pattern.text):
-            yield warning(pattern.scalar, "the slashes are a part of the expression", help="write `(?i)` for `/i`")
+            yield warning(pattern.scalar, "the slashes are part of the expression", help="write `(?i)` for `/i`")

@@ -1,4 +1,4 @@
-"""Rule: a regular expression among the texts of a list."""
+"""Rule: a regular expression in a list of texts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ OF_REGEX: Final = re.compile(
 
 
 def regex_taken_for_text(document: LexiconDocument | MarkerSet) -> Iterator[Diagnostic]:
-    """A pattern is written as a regular expression and looked for as a text.
+    """A pattern looks like a regular expression, but is searched for literally.
 
     Why it matters: nobody says `\\b` or `(?i)`, so the pattern never hits, and the check passes.
-    Instead: write `regex: '...'`, or in a marker set the words themselves.
+    Instead: write `regex: '...'`, or, in a marker set, the words themselves.
     """
     for scalar in _texts(document):
         found = OF_REGEX.search(str(scalar.value))
         if found is not None:
-            message = f"`{found[0]}` is looked for as it stands: the pattern is a text"
+            message = f"`{found[0]}` is searched for literally: the pattern is a text"
             fix = _as_regex(scalar) if isinstance(document, LexiconDocument) else None
             yield warning(scalar, message, help="write `regex:` before it, or take the signs away", fix=fix)
 

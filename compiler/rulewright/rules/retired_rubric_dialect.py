@@ -1,4 +1,4 @@
-"""Rule: rubrics written as they once were."""
+"""Rule: a rubric in the retired dialect."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from rulewright.load import Mapping, Node
 
 
 def retired_rubric_dialect(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A rubric is written in the dialect that unified rubrics replaced.
+    """A rubric is written in the retired dialect.
 
-    Why it matters: an `autofail_rubric` and criteria without `kind` are read by nobody, so what they demand is never
-    asked.
+    Why it matters: nothing reads an `autofail_rubric` or criteria without `kind`, so their questions are never asked.
     Instead: write one `rubric` whose criteria have a `kind`: binary, ordinal or autofail.
     """
     for turn in scenario.turns:
@@ -22,7 +21,7 @@ def retired_rubric_dialect(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
             if isinstance(node, Mapping) and "autofail_rubric" in node:
                 yield warning(
                     node.key_span("autofail_rubric"),
-                    "nobody reads `autofail_rubric`: it belongs to a retired dialect",
+                    "nothing reads `autofail_rubric`: it belongs to a retired dialect",
                     help="write `rubric` with `kind: autofail`",
                 )
             for item in items(node, "rubric"):
@@ -30,7 +29,7 @@ def retired_rubric_dialect(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
                     yield error(
                         _head(item),
                         "the criterion has no `kind`",
-                        help="its kinds are `binary`, `ordinal` and `autofail`; the retired dialect has none",
+                        help="add `kind: binary`, `ordinal` or `autofail`; the retired dialect has no kinds",
                     )
 
 

@@ -1,4 +1,4 @@
-"""Rule: a metric that a score can both pass and fail."""
+"""Rule: a metric that passes and fails at once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ THRESHOLD: Final = re.compile(r"\s*(\w+)\s*(<=?|>=?)\s*([\w.]+)\s*")
 
 
 def review_above_pass(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """A score with which a metric both passes and fails, mostly because the threshold of `fails` is the higher one.
+    """A metric both passes and fails for some scores.
 
-    Why it matters: whichever row of the label table comes first wins, and no score is left for a review. The scorecard
-    still runs.
-    Instead: let the threshold of `fails` be at most that of `passes`.
+    Why it matters: usually the threshold of `fails` is above that of `passes`. The first matching row of the label
+    table wins, and no score is left for a review. The scorecard still runs.
+    Instead: set the threshold of `fails` at most as high as that of `passes`.
     """
     for metric in scorecard.metrics:
         passes, fails = (_threshold(scorecard, metric.name, written) for written in (metric.passes, metric.fails))
@@ -30,25 +30,25 @@ def review_above_pass(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
             continue
         (_, least, low), (_, most, high) = passes, fails
         if most > least:
-            message = f"`{metric.name}` fails below {high.raw} and passes from {low.raw}: a score between does both"
+            message = f"`{metric.name}` fails below {high.raw} and passes from {low.raw}: scores between them do both"
             yield warning(high, message, notes=[(low, "the threshold of `passes`")] if low is not high else ())
 
 
 def _overlap(scorecard: CaseScorecardDocument, metric: MetricDocument) -> Iterator[Diagnostic]:
-    """A value of the metric with which both of its conditions hold, whatever they are made of."""
+    """A finding for a value of the metric for which both of its conditions hold."""
     if metric.fails is None:
         return
 
     shown = both_hold(scorecard, metric.passes, metric.fails)
     if shown is not None:
-        message = f"`{metric.name}` passes and fails where {shown}"
+        message = f"`{metric.name}` both passes and fails where {shown}"
         yield warning(metric.fails, message, notes=[(metric.passes, "the condition under which it passes")])
 
 
 def _threshold(
     scorecard: CaseScorecardDocument, metric: str, written: Scalar | None
 ) -> tuple[str, float, Scalar] | None:
-    """The operator, the number and where the number stands, of a comparison of the metric with one threshold."""
+    """The operator, number and place of the number in a comparison of the metric with one threshold."""
     found = None if written is None else THRESHOLD.fullmatch(str(written.value))
     if written is None or found is None or found[1] != metric:
         return None

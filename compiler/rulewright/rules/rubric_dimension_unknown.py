@@ -1,4 +1,4 @@
-"""Rule: a rubric that misspells a dimension."""
+"""Rule: a rubric with a misspelt dimension."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from rulewright.spelling import did_you_mean
 
 
 def rubric_dimension_unknown(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A rubric names a dimension that looks like a misspelling of one that the scenario declares, or that is known.
+    """A rubric names a dimension that looks like a misspelling of a declared or known one.
 
-    Why it matters: the dimension decides which bucket the criterion counts in, and a word that is not known counts in
-    bucket C.
+    Why it matters: the dimension decides the bucket in which a criterion counts, and an unknown one counts in bucket C.
     Instead: correct the dimension, or add it to `scoring_dimensions`.
     """
     declared = descend(scenario.node, "scoring_dimensions")

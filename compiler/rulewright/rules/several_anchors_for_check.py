@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def several_anchors_for_check(project: Project) -> Iterator[Diagnostic]:
     """Several cue anchors of a scenario name the same check.
 
-    Why it matters: under `semantics: reference` only the first one whose window holds a turn is used, and what
-    happens after the others is never judged; under `seed` all their windows are judged together.
-    Instead: keep one anchor for each check, or use `semantics: seed` and mean all of them.
+    Why it matters: `semantics: reference` uses only the first anchor whose window contains a turn, so what happens
+    after the others is never judged; `semantics: seed` judges all windows together.
+    Instead: keep one anchor for each check, or use `semantics: seed` if all of them are meant.
     """
     checks = {check.id: check for check in project.checks}
     is_reference = project.semantics == "reference"
@@ -37,6 +37,6 @@ def several_anchors_for_check(project: Project) -> Iterator[Diagnostic]:
                     yield (warning if is_reference else advice)(
                         place,
                         f"a second anchor for `{name}`: "
-                        + ("it is never used" if is_reference else "the reference reading uses only the first"),
+                        + ("it is never used" if is_reference else "`semantics: reference` uses only the first"),
                         notes=[(earlier, "the first anchor")],
                     )

@@ -1,4 +1,4 @@
-"""Rule: an abbreviation that is found inside ordinary words."""
+"""Rule: a short word that occurs inside other words."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rulewright.load import Scalar
 
 
 def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Diagnostic]:
-    """A text of up to three letters is looked for without regard to case and word boundaries.
+    """A text of up to three letters is searched for without regard to case and word boundaries.
 
-    Why it matters: `APS` is found in "perhaps" and `AI` in "said", so the branch or pattern fires on almost every text.
+    Why it matters: `APS` occurs in "perhaps" and `AI` in "said", so the branch or pattern hits almost every text.
     Instead: write a longer text, or a regular expression with word boundaries: `(?i)\\bAPS\\b`.
     """
     for found in _texts(subject):
@@ -22,13 +22,13 @@ def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | Scenari
         if 0 < len(text) <= 3 and text.isalpha():
             yield warning(
                 found,
-                f"`{text}` is found inside other words",
+                f"`{text}` occurs inside other words",
                 help=_help(subject, f"`(?i)\\b{text}\\b`"),
             )
 
 
 def _help(subject: LexiconDocument | MarkerSet | ScenarioDocument, regex: str) -> str:
-    """What can be written there instead: a marker is a text, and a branch has one type for all of its values."""
+    """The help; markers can't be regular expressions, and a branch has one type for all of its values."""
     if isinstance(subject, MarkerSet):
         return "write a longer phrase"
     what = "a condition of `type: regex`" if isinstance(subject, ScenarioDocument) else "a regular expression"
@@ -36,7 +36,7 @@ def _help(subject: LexiconDocument | MarkerSet | ScenarioDocument, regex: str) -
 
 
 def _texts(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Scalar]:
-    """Every text that is looked for as a part of other texts."""
+    """Every text that is searched for inside other texts."""
     if isinstance(subject, LexiconDocument):
         yield from (pattern.scalar for pattern in subject.patterns if pattern.mode == "substring_ci")
     elif isinstance(subject, MarkerSet):

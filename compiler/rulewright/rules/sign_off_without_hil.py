@@ -1,4 +1,4 @@
-"""Rule: a sign-off that waits although people are off."""
+"""Rule: a tier that needs a sign-off in a task without people."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def sign_off_without_hil(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A gate of tier T2 stands in a task whose `hil` is off.
+    """A task has a gate of tier T2, but its `hil` is off.
 
-    Why it matters: T2 always waits for a person's sign-off, whatever `hil` says, so the task stops there all the same.
-    Instead: turn `hil` on, so that exhausted loops ask a person as well, or choose another tier.
+    Why it matters: T2 always waits for a person's sign-off, whatever `hil` says, so the task stops there anyway.
+    Instead: turn `hil` on, so that exhausted loops also ask a person, or choose another tier.
     """
     if task.tier == "T2" and "hil" not in task.enabled:
         place = task.overlays["policy_gate"].find("risk_tier") or task.key
-        message = "`hil` is off, but a T2 gate waits for a person's sign-off all the same"
+        message = "`hil` is off, but a T2 gate waits for a person's sign-off anyway"
         yield task.warning(place, "overlays.policy_gate.risk_tier", message)

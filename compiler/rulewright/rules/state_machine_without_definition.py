@@ -1,4 +1,4 @@
-"""Rule: a state machine that exists only by name."""
+"""Rule: a state machine without a definition."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rulewright.spelling import did_you_mean
 
 
 def state_machine_without_definition(project: Project) -> Iterator[Diagnostic]:
-    """A check names a state machine, and no file of the project defines it.
+    """A check names a state machine that no file of the project defines.
 
-    Why it matters: the judge compares the sessions by the prompt alone; the name only looks like a rule.
+    Why it matters: the judge compares the sessions by the prompt alone, although the check seems to follow a machine.
     Instead: add the machine's file to the folder of state machines, correct the name, or remove the key.
     """
     for check in project.checks:
@@ -20,6 +20,6 @@ def state_machine_without_definition(project: Project) -> Iterator[Diagnostic]:
         if name and name not in project.state_machines and not check.is_traced:
             yield warning(
                 check.place("routing", "state_machine"),
-                f"nothing defines the state machine `{name}`; the prompt alone decides",
+                f"the state machine `{name}` is not defined; the prompt alone decides",
                 help=did_you_mean(name, project.state_machines),
             )

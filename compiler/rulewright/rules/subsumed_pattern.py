@@ -1,4 +1,4 @@
-"""Rule: a pattern that only hits where a shorter one does."""
+"""Rule: a pattern that contains another pattern of its list."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.documents.scenario import BranchDocument, ScenarioDocument
 from rulewright.load import Scalar, place
 
-# What a regular expression need not hold: a character that may be absent or repeated, and what matches no character.
+# The parts of a regular expression without fixed text: optional or repeated characters, and zero-width assertions.
 LOOSE: Final = re.compile(r".[?*]|.\{[^}]*\}|[.+^$]")
 NESTED: Final = re.compile(r"[\\(\[]")
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """One of the texts that are looked for, with what is certain to stand where it hits, in lower case."""
+    """One of the searched texts, and in lower case the text that every hit is certain to contain."""
 
     place: Span
     text: str
@@ -28,15 +28,15 @@ class Phrase:
 
     @property
     def is_literal(self) -> bool:
-        """Whether it hits wherever its text stands."""
+        """Whether it hits wherever its text occurs."""
         return self.certain == self.text.lower()
 
 
 def subsumed_pattern(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Diagnostic]:
-    """A pattern, marker or phrase of a branch holds another one of its list.
+    """A pattern, marker or phrase of a branch contains another one of its list.
 
-    Why it matters: wherever the longer one hits, the shorter one hits as well, so one of the two changes nothing: the
-    longer one, or the shorter one where all have to occur.
+    Why it matters: wherever the longer one hits, the shorter one hits, too, so one of them has no effect: the longer
+    one, or the shorter one in `contains_all`.
     Instead: remove the longer one, or the shorter one if it is too broad.
     """
     if isinstance(subject, LexiconDocument):
@@ -55,7 +55,7 @@ def _phrases(found: Iterable[Scalar]) -> list[Phrase]:
 
 
 def _alternatives(branch: BranchDocument) -> list[Phrase]:
-    """The alternatives of a branch's regular expression, whose case does not matter; of a nested one none."""
+    """The alternatives of a branch's regular expression, which ignores case; empty for a nested one."""
     pattern = scalar(branch.node, "condition", "pattern")
     if branch.type != "regex" or pattern is None or NESTED.search(str(pattern.value)):
         return []
@@ -74,6 +74,6 @@ def _subsumed(phrases: list[Phrase], *, all_have_to_occur: bool = False) -> Iter
                 message, note = f"`{short.text}` occurs wherever `{long.text}` does", (long.place, "the longer phrase")
                 yield advice(short.place, message, notes=[note])
             else:
-                message = f"`{long.text}` finds nothing that `{short.text}` does not find"
+                message = f"`{long.text}` has no effect: `{short.text}` hits wherever it does"
                 yield advice(long.place, message, notes=[(short.place, "the shorter pattern")])
             break

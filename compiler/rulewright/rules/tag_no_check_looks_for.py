@@ -1,4 +1,4 @@
-"""Rule: a scenario's tag that no check looks for."""
+"""Rule: a scenario's tag that no check uses."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def tag_no_check_looks_for(project: Project) -> Iterator[Diagnostic]:
-    """A scenario bears a tag by which no check is selected or silenced.
+    """A scenario has a tag that selects and silences no check.
 
-    Why it matters: the tag changes nothing; if it is misspelt, the check it was meant for does not apply.
-    Instead: correct the tag, name it in a check, or remove it.
+    Why it matters: the tag has no effect; if it is misspelt, the check it was meant for does not apply.
+    Instead: correct the tag, use it in a check, or remove it.
     """
     wanted: set[str] = set()
     for check in project.checks:
         wanted.update(check.tags or (), check.routing.safety_override_suppressed_by or ())
-    # An expression or a prompt may look at any tag.
+    # An expression or a prompt may read any tag.
     if not wanted or any(check.when is not None or _reads_tags(check) for check in project.checks):
         return
     for scenario in project.scenarios.values():
@@ -32,7 +32,7 @@ def tag_no_check_looks_for(project: Project) -> Iterator[Diagnostic]:
             for tag in text_scalars(scenario.node, key):
                 if tag.value not in wanted:
                     help = did_you_mean(str(tag.value), wanted)
-                    yield advice(tag, f"no check looks for the tag `{tag.value}`", help=help)
+                    yield advice(tag, f"no check uses the tag `{tag.value}`", help=help)
 
 
 def _reads_tags(check: CheckDocument) -> bool:

@@ -1,4 +1,4 @@
-"""Rule: a tag by which no scenario can ever be found."""
+"""Rule: a check's tag that no scenario has."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
-    """A check waits for a tag that no scenario bears, or is silenced by one.
+    """A check is selected or silenced by a tag that no scenario has.
 
-    Why it matters: the tag selects nothing; if it is misspelt, the check misses the scenarios it was made for.
+    Why it matters: the tag has no effect; if it is misspelt, the check misses the scenarios it was made for.
     Instead: correct the tag, give it to a scenario, or remove it.
     """
     if not project.scenarios:
@@ -32,13 +32,13 @@ def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
             (("routing", "safety_override_suppressed_by"), check.routing.safety_override_suppressed_by),
             (("eligibility", "scenario_tags_any"), check.tags),
         ):
-            # Tags of a universal check select nothing anyway; they are dead all the more.
+            # The tags of a universal check never select anything.
             is_idle = check.is_universal and steps[0] == "eligibility"
             for i, tag in enumerate(tags or ()):
                 if tag not in known and tag != "any":
                     yield (advice if is_idle else warning)(
                         check.place(*steps, i),
-                        f"no scenario bears the tag `{tag}`",
+                        f"no scenario has the tag `{tag}`",
                         notes=[(check.key_place(*steps), "the check is universal: no tag selects it")]
                         if is_idle
                         else (),
@@ -46,7 +46,7 @@ def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
                     )
         for tag, place in _sought(check):
             if tag not in known:
-                yield warning(place, f"no scenario bears the tag `{tag}`", help=did_you_mean(tag, known))
+                yield warning(place, f"no scenario has the tag `{tag}`", help=did_you_mean(tag, known))
 
 
 def _sought(check: CheckDocument) -> Iterator[tuple[str, Span]]:

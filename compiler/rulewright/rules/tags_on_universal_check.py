@@ -1,4 +1,4 @@
-"""Rule: tags where every scenario is eligible anyway."""
+"""Rule: tags on a universal check."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from rulewright.load import place
 
 
 def tags_on_universal_check(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A check of scope `universal` lists tags.
+    """A check with `scope: universal` lists tags.
 
-    Why it matters: a universal check applies everywhere, so the tags restrict nothing; where its author meant them
-    to, the check fails transcripts it was never made for.
+    Why it matters: a universal check applies everywhere, so its tags restrict nothing. If they were meant to, the check
+    fails transcripts it was never made for.
     Instead: remove the tags, or set `scope: trigger`.
     """
     tags = check.tags or ()
     if check.is_universal and tags and tags != ("any",):
-        told = _told(check, tags)
+        mention = _mention_in_prompt(check, tags)
         yield warning(
             check.key_place("eligibility", "scenario_tags_any"),
             "these tags restrict nothing: the check is universal",
             notes=[
                 (check.place("scope"), "the scope is set here"),
-                *([(told, "the judge is told that they do")] if told else []),
+                *([(mention, "the prompt tells the judge that they do")] if mention else []),
             ],
         )
 
 
-def _told(check: CheckDocument, tags: tuple[str, ...]) -> Span | None:
-    """Where the prompt names all of the tags: the judge then holds the check for one that waits for them."""
+def _mention_in_prompt(check: CheckDocument, tags: tuple[str, ...]) -> Span | None:
+    """The place of the first tag in a prompt that names all of them, so that the judge takes them for a restriction."""
     prompt = "" if check.prompt is None else str(check.prompt.value)
     if check.prompt is None or not all(tag in prompt for tag in tags):
         return None

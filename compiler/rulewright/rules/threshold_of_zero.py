@@ -1,4 +1,4 @@
-"""Rule: a threshold that everything meets."""
+"""Rule: a threshold of 0."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def threshold_of_zero(document: ScorecardDocument | TaskDocument) -> Iterator[Diagnostic]:
     """A confidence threshold, a bound of coverage or a minimum of resolved checks is 0.
 
-    Why it matters: nothing falls below 0, so the loop ends, the gate passes and the row is valid whatever was measured.
-    Instead: write the share that is needed, or remove the overlay or the key.
+    Why it matters: nothing is below 0, so the loop ends, the gate passes and the row is valid whatever was measured.
+    Instead: write the share that is required, or remove the key or the overlay.
     """
     for name, scalar in _thresholds(document):
         if isinstance(scalar.value, (int, float)) and not isinstance(scalar.value, bool) and scalar.value == 0:
@@ -26,7 +26,7 @@ def threshold_of_zero(document: ScorecardDocument | TaskDocument) -> Iterator[Di
 
 
 def _thresholds(document: ScorecardDocument | TaskDocument) -> Iterator[tuple[str, Scalar]]:
-    """What a score is held against, by the name of its key or parameter."""
+    """The thresholds, each with the name of its key or parameter."""
 
     found: list[tuple[str, Scalar | None]]
     if isinstance(document, ScorecardDocument):

@@ -1,4 +1,4 @@
-"""Rule: a prompt that puts a user's words among its own instructions."""
+"""Rule: a prompt that repeats a user's words among its own instructions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TURNS: Final = re.compile(r"""\bscenario\s*(?:\.\s*(?:turns|sessions)\b|\[\s*['"
 
 
 def transcript_outside_fence(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A prompt repeats turns of the scenario by itself.
+    """A prompt repeats turns of the scenario itself.
 
-    Why it matters: what users say is sent inside a fence that tells the judge not to obey it. Words that the prompt
-    repeats stand outside, where a message such as "answer PASS" is an instruction.
-    Instead: leave the turns out; the judge is sent the transcript's window anyway.
+    Why it matters: the transcript is sent inside a fence that tells the judge not to obey it. Words that the prompt
+    repeats are outside, where a message such as "answer PASS" is an instruction.
+    Instead: remove the turns; the judge receives the transcript's window anyway.
     """
     if check.prompt is None or not isinstance(check.prompt.value, str):
         return
@@ -28,4 +28,4 @@ def transcript_outside_fence(check: CheckDocument) -> Iterator[Diagnostic]:
         if named is not None:
             start = found.start() + named.start()
             span = place(check.prompt, start, start + len(named.group()))
-            yield warning(span, f"`{named.group()}` puts what users say outside the fence")
+            yield warning(span, f"`{named.group()}` puts the user's words outside the fence")

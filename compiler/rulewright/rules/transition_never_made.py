@@ -1,4 +1,4 @@
-"""Rule: a transition of a state machine that an earlier one hides."""
+"""Rule: a transition that earlier ones always pre-empt."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def transition_never_made(machine: StateMachineDocument) -> Iterator[Diagnostic]:
-    """A transition is never made: earlier ones from the same states are made on the same cue whenever it could be.
+    """A transition is never made: whenever it could be, an earlier one from the same states on the same cue is made.
 
-    Why it matters: of the transitions that a turn may make the first in the file is made, so what the machine says of
-    the way that is hidden - another state, an ending, a forbidden path - never comes true.
-    Instead: move it before the earlier one, give that a stricter `when`, or remove it.
+    Why it matters: of the possible transitions, the first one in the file is made, so the hidden one's target, ending
+    or forbidden path never takes effect.
+    Instead: move it before the earlier one, give that one a stricter `when`, or remove it.
     """
     if len(machine.transitions) < 2:
         return

@@ -1,4 +1,4 @@
-"""Rule: a check that waits for a trigger and names none."""
+"""Rule: a trigger check without a trigger."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def trigger_without_condition(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A check has `scope: trigger` and says neither tags nor a condition.
+    """A check has `scope: trigger`, but neither tags nor a condition.
 
-    Why it matters: it applies to every scenario that does not list its checks, although its scope says otherwise.
-    Instead: name the tags or the condition under `eligibility`, or write `scope: universal`.
+    Why it matters: it applies to every scenario without a list of checks, although its scope says otherwise.
+    Instead: set tags or a condition under `eligibility`, or write `scope: universal`.
     """
     if (
         check.get("scope") is not None

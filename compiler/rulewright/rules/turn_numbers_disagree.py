@@ -10,9 +10,9 @@ from rulewright.documents.scenario import NUMBER_KEYS, ScenarioDocument
 
 
 def turn_numbers_disagree(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A turn is numbered twice, and the numbers differ.
+    """A turn has two numbers that differ.
 
-    Why it matters: only one of them is read, and whoever goes by the other means another turn.
+    Why it matters: only one of them is read, so references to the other mean another turn.
     Instead: write the same number, or only one of the keys.
     """
     for turn in scenario.turns:

@@ -1,4 +1,4 @@
-"""Rule: turns that are not numbered one after the other."""
+"""Rule: turns that are not numbered consecutively."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from rulewright.documents.scenario import ScenarioDocument, TurnDocument
 
 
 def turn_numbers_out_of_order(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """Turns are not numbered 1, 2, 3 and so on, through all sessions.
+    """Turns are not numbered 1, 2, 3 and so on across all sessions.
 
-    Why it matters: anchors, probes and branches find turns by number; a number that is missing, repeated or out of
-    order leads them to another turn or to none.
-    Instead: number the turns from 1, and run on in the next session.
+    Why it matters: anchors, probes and branches refer to turns by number. A missing, repeated or misplaced number makes
+    them refer to another turn or to none.
+    Instead: number the turns from 1, and continue the count in the next session.
     """
     expected = 1
     seen: dict[int, TurnDocument] = {}
     for turn in scenario.turns:
         number = turn.number
         if number is None and "turn_number" in turn.node:
-            continue  # its type is wrong, and that is told
+            continue  # `wrong-type` reports it
         if number is None:
             yield error(turn, f"this turn has no number; {expected} comes next")
         elif number in seen:
             notes = [(_place(seen[number]), "first used here")]
-            yield error(_place(turn), f"turn {number} is there twice; {expected} comes next", notes=notes)
+            yield error(_place(turn), f"duplicate turn number {number}; {expected} comes next", notes=notes)
         elif number < expected:
-            yield error(_place(turn), f"turn {number} stands after turn {expected - 1}")
+            yield error(_place(turn), f"turn {number} comes after turn {expected - 1}")
         elif number > expected:
             yield warning(_place(turn), f"turn {number} follows turn {expected - 1}; {expected} is missing")
         if number is not None:

@@ -1,4 +1,4 @@
-"""Rule: a turn that is referred to and not there."""
+"""Rule: a reference to a turn or session that does not exist."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from rulewright.load import Node, Scalar
 
 
 def turn_that_does_not_exist(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """An anchor, a probe or a risk trigger points at a turn or a session that the scenario does not have.
+    """An anchor, a probe or a risk trigger refers to a turn or session that the scenario does not have.
 
-    Why it matters: the cue is never found there, so the window is empty or shorter than its author meant.
-    Instead: correct the turn's number.
+    Why it matters: a cue is never found there, so the window is empty or shorter than its author meant.
+    Instead: correct the number.
     """
     numbers = {turn.number for turn in scenario.turns if turn.number is not None}
     unread = any(turn.number is None and "turn_number" in turn.node for turn in scenario.turns)
     if not numbers or unread or any(not session.turns for session in scenario.sessions):
-        return  # which turns there are is not known
+        return  # the turns are not all known
     sessions = {session.number for session in scenario.sessions if session.number is not None}
     for probe in items(scenario.node, "probes") if sessions else ():
         for at, item in enumerate(items(probe, "from_sessions")):
             if isinstance(item, Scalar) and isinstance(item.value, int) and item.value not in sessions:
-                yield error(place_of(probe, "from_sessions", at), f"there is no session {item.value}")
+                yield error(place_of(probe, "from_sessions", at), f"the scenario has no session {item.value}")
     for value, place, what in _references(scenario):
         if value not in numbers:
             last = max(numbers)
@@ -37,7 +37,7 @@ def turn_that_does_not_exist(scenario: ScenarioDocument) -> Iterator[Diagnostic]
 
 
 def _references(scenario: ScenarioDocument) -> Iterator[tuple[int, Span, str]]:
-    """Every turn that something points at."""
+    """Every reference to a turn: the number, its place, and the beginning of the message."""
     for anchor in scenario.cue_anchors:
         for steps, value, what in (
             (("cue_turn",), anchor.cue_turn, "the cue is in"),
@@ -52,4 +52,4 @@ def _references(scenario: ScenarioDocument) -> Iterator[tuple[int, Span, str]]:
         for item in items(node, key):
             value = number(item, "t")
             if value is not None:
-                yield value, place_of(item, "t"), "this points at"
+                yield value, place_of(item, "t"), "this refers to"

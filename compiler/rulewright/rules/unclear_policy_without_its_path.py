@@ -1,4 +1,4 @@
-"""Rule: an unclear policy that leads nowhere on this route."""
+"""Rule: the policy `llm_edge` on a check without an edge."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rulewright.documents.check import CheckDocument
 
 
 def unclear_policy_without_its_path(check: CheckDocument) -> Iterator[Diagnostic]:
-    """`unclear_policy: llm_edge` on a check that has no edge.
+    """`unclear_policy` is `llm_edge`, but the check has no edge.
 
-    Why it matters: only `regex_with_llm_edge` with `llm_on_ambiguous: true` can ask a judge about an unclear case;
-    elsewhere the policy acts as `adjudicate`, so an UNCLEAR waits for a person instead of being settled.
+    Why it matters: only `regex_with_llm_edge` with `llm_on_ambiguous: true` asks a judge about an unclear case.
+    Elsewhere the policy acts as `adjudicate`, so an UNCLEAR waits for a person.
     Instead: write `adjudicate` or `fail_closed`, or route the check to `regex_with_llm_edge`.
     """
     policy = scalar(check.node, "scorer", "unclear_policy")
@@ -30,6 +30,6 @@ def unclear_policy_without_its_path(check: CheckDocument) -> Iterator[Diagnostic
     elif check.routing.llm_on_ambiguous is not True:
         yield warning(
             policy,
-            "`llm_edge` acts as `adjudicate` here: without `llm_on_ambiguous: true` no judge is asked",
+            "`llm_edge` acts as `adjudicate` here: a judge is only asked with `llm_on_ambiguous: true`",
             help="set `routing.llm_on_ambiguous: true`, or write `adjudicate`",
         )

@@ -1,4 +1,4 @@
-"""Rule: a judged check that does not say what the judge sees."""
+"""Rule: a judged check without a unit of analysis."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def unit_of_analysis_missing(project: Project) -> Iterator[Diagnostic]:
-    """A judged check does not say which part of a transcript the judge sees.
+    """A judged check does not set the part of a transcript that the judge sees.
 
-    Why it matters: its bucket's default decides, and where there is none the judge gets the whole transcript, which
-    costs more and makes verdicts of long conversations incomparable.
+    Why it matters: the default of its bucket applies. Without one the judge gets the whole transcript, which costs more
+    and makes verdicts on long conversations hard to compare.
     Instead: set `routing.unit_of_analysis`, for instance to `local_exchange`.
     """
     for check in project.checks:

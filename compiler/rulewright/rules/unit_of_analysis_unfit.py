@@ -1,4 +1,4 @@
-"""Rule: a unit of analysis that hides from a judge what the route is about."""
+"""Rule: a unit of analysis that does not fit the route."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ WHOLE: Final = frozenset({"session_state", "scenario_level"})
 def unit_of_analysis_unfit(check: CheckDocument) -> Iterator[Diagnostic]:
     """The unit of analysis does not fit the route.
 
-    Why it matters: a longitudinal check that sees one exchange can't see what changed over the sessions, and claims
-    are extracted on no route but `extract_then_corpus`.
+    Why it matters: a longitudinal check that sees one exchange can't see changes between sessions, and only the route
+    `extract_then_corpus` extracts claims.
     Instead: use `session_state` or `scenario_level` on `longitudinal_trace`, and another unit elsewhere.
     """
     unit, route = check.routing.unit_of_analysis, check.routing.route
@@ -25,7 +25,7 @@ def unit_of_analysis_unfit(check: CheckDocument) -> Iterator[Diagnostic]:
         message = f"`{unit}` shows the judge only a part, but `longitudinal_trace` compares whole sessions"
         help = "write `session_state`"
     elif unit == "extracted_claim" and check.is_judged:
-        message, help = f"the route `{route}` extracts no claims, so the judge gets everything", None
+        message, help = f"the route `{route}` does not extract claims, so the judge gets the whole transcript", None
     else:
         return
     notes = [(check.place("routing", "route"), "the route is set here")]

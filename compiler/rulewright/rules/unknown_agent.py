@@ -1,4 +1,4 @@
-"""Rule: a name that no agent bears."""
+"""Rule: an unknown agent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def unknown_agent(workflow: Workflow) -> Iterator[Diagnostic]:
-    """A task names an agent that is not in the registry.
+    """A task names an agent that neither the project nor the workflow describes and that is not built in.
 
     Why it matters: nobody would do the work, or judge it.
     Instead: name ba, architect, pe, le, dev, reviewer, or an agent that the project or the workflow describes.
@@ -22,7 +22,7 @@ def unknown_agent(workflow: Workflow) -> Iterator[Diagnostic]:
         for named in task.agents:
             name = str(named.agent.value)
             if name not in workflow.agents:
-                hint = did_you_mean(name, workflow.agents.names) or f"there are {_listed(workflow.agents.names)}"
+                hint = did_you_mean(name, workflow.agents.names) or f"the agents are {_listed(workflow.agents.names)}"
                 yield task.error(named.agent, named.field, f"agent '{name}' not found", help=hint)
 
 

@@ -1,4 +1,4 @@
-"""Rule: a check that is named and does not exist."""
+"""Rule: a reference to a check that does not exist."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OF_RUBRICS: Final = "rubric/"  # how the ids of the checks begin that criteria o
 def unknown_check(project: Project) -> Iterator[Diagnostic]:
     """A scenario, a profile, the blindspot map or a condition names a check that does not exist.
 
-    Why it matters: the check is never run, and everything that counts on it counts nothing.
+    Why it matters: the check never runs, and whatever depends on it has no effect.
     Instead: correct the id, or remove it.
     """
     ids = {check.id for check in project.checks}

@@ -1,4 +1,4 @@
-"""Rule: a dependency on no task."""
+"""Rule: a dependency on a task that does not exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def unknown_dependency(workflow: Workflow) -> Iterator[Diagnostic]:
     """A task depends on a task that the workflow does not have.
 
-    Why it matters: it would wait for ever, or start without what it needs.
+    Why it matters: it would wait forever, or start without what it needs.
     Instead: correct the id.
     """
     known = [task.id for task in workflow.document.tasks]

@@ -1,4 +1,4 @@
-"""Rule: a scenario of a jurisdiction whose rules are not there."""
+"""Rule: a jurisdiction without a rule set."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def unknown_jurisdiction(project: Project) -> Iterator[Diagnostic]:
-    """A scenario names a jurisdiction for which there is no rule set, or a check's `when` one that no scenario has.
+    """A scenario names a jurisdiction without a rule set, or a check's `when` names one that no scenario has.
 
-    Why it matters: the scenario is judged without the rules it was written for; the check is never asked there.
-    Instead: correct the name, or add the rule set's file.
+    Why it matters: the scenario is judged without the rules it was written for; the check never applies.
+    Instead: correct the name, or add the file of the rule set.
     """
     yield from unknown_jurisdictions(project)
     known = {*project.rule_sets, *(each.jurisdiction or "" for each in project.scenarios.values())}
     for name, place in texts_of_scenarios(project, "jurisdiction") if project.scenarios else ():
         if name not in known:
-            yield error(place, f"no scenario is of the jurisdiction `{name}`", help=did_you_mean(name, known))
+            yield error(place, f"no scenario has the jurisdiction `{name}`", help=did_you_mean(name, known))

@@ -1,4 +1,4 @@
-"""Rule: a scenario that is named and does not exist."""
+"""Rule: a reference to a scenario that does not exist."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 
 def unknown_scenario(project: Project) -> Iterator[Diagnostic]:
-    """A scenario says that it is a variant of one that does not exist, or a check's `when` names one.
+    """A scenario is declared a variant of one that does not exist, or a check's `when` names one.
 
-    Why it matters: the pair can't be compared, and the comparison silently leaves it out; the check misses the scenario
-    it was made for.
+    Why it matters: comparisons leave the pair out, and the check misses the scenario it was made for.
     Instead: correct the id, or remove it.
     """
     for scenario in project.scenarios.values():

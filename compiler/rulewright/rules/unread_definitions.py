@@ -1,4 +1,4 @@
-"""Rule: a second copy of definitions that nothing reads."""
+"""Rule: a second copy of definitions that is not read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rulewright.project.unread_files import UnreadFiles
 
 
 def unread_definitions(unread: UnreadFiles) -> Iterator[Diagnostic]:
-    """Definitions of one kind lie in two places where one looks for them, and only the first is read.
+    """Definitions of one kind are in two of the usual places, and only the first is read.
 
-    Why it matters: whoever mends the file that is not read changes nothing, and the two drift apart.
+    Why it matters: changes to the file that is not read have no effect, and the two copies drift apart.
     Instead: remove one of the two, or name the place in the project file.
     """
     for copy in unread.copies:

@@ -1,4 +1,4 @@
-"""Rule: a parameter that no condition of its check reads."""
+"""Rule: a parameter that no condition reads."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ READ: Final = re.compile(r"""\bparams\s*(?:\.\s*(\w+)|\[\s*(?:"(\w+)"|'(\w+)')\s
 
 
 def unread_parameter(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A name under `params` that no condition of the check reads.
+    """No condition of a check reads one of its `params`.
 
-    Why it matters: whoever changes its value believes that the check changes with it.
+    Why it matters: changing its value does not change the check.
     Instead: read it in a condition, or remove it.
     """
     params = check.node.get("params")
@@ -28,7 +28,7 @@ def unread_parameter(check: CheckDocument) -> Iterator[Diagnostic]:
         return
     uses = [use for each in check.verdict_conditions for use in READ.finditer(str(each.value))]
     read = {use[1] or use[2] or use[3] for use in uses}
-    if None in read:  # the map itself
+    if None in read:  # a condition reads the whole map
         return
     unknown = read - {*params.keys, *check.params}
     for entry in params.entries:
@@ -41,12 +41,12 @@ def unread_parameter(check: CheckDocument) -> Iterator[Diagnostic]:
 
 
 def _can_all_be_read(check: CheckDocument) -> bool:
-    """Whether all conditions mean something: what a broken one would read is not known."""
+    """Whether all conditions could be parsed; what a broken one reads is unknown."""
     sound = {id(written.scalar) for written in expressions_of(check)}
     return all(id(each) in sound for each in check.verdict_conditions)
 
 
 def _is_rarer(name: str, other: str, text: str) -> bool:
-    """Whether a text holds a name less often than another one: of two spellings, the usual one is meant."""
+    """Whether a text contains a name less often than another: of two spellings, the more frequent one is meant."""
     own, others = (len(re.findall(rf"(?<![^\W_]){re.escape(each)}(?![^\W_])", text)) for each in (name, other))
     return own < others

@@ -1,4 +1,4 @@
-"""Rule: a part of a scorecard that no expression reads."""
+"""Rule: a definition of a scorecard that no expression reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def unused_definition(document: CaseScorecardDocument | ScorecardDocument) -> Iterator[Diagnostic]:
     """Nothing in a scorecard reads a parameter, input, text, variable, rate, count or list that it defines.
 
-    Why it matters: setting or computing it changes no result, and whoever sets it believes that it does.
+    Why it matters: setting or computing it changes no result.
     Instead: use it where it was meant to be used, or remove it.
     """
     texts = dict(_texts(document.node))
@@ -50,7 +50,7 @@ def _unused(root: Node, section: str, kind: str, texts: dict[int, str]) -> Itera
 
 
 def _texts(node: Node) -> Iterator[tuple[int, str]]:
-    """Every text below a node with its offset; a key that names what it defines is none."""
+    """Every text below a node with its offset, except titles and descriptions."""
     if isinstance(node, Scalar):
         yield node.start, str(node.value)
     elif isinstance(node, Sequence):

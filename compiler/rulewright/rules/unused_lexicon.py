@@ -1,4 +1,4 @@
-"""Rule: a lexicon that no check names."""
+"""Rule: a lexicon that nothing uses."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def unused_lexicon(project: Project) -> Iterator[Diagnostic]:
-    """No check names a lexicon, nor does a cue of a state machine.
+    """A lexicon is not used by any check or state machine.
 
-    Why it matters: its patterns are looked for in no transcript.
-    Instead: name it as a check's `deterministic_precheck`, or remove it.
+    Why it matters: its patterns are never searched for.
+    Instead: name it in a check, for instance as `deterministic_precheck`, or in a cue of a state machine, or remove it.
     """
     named = {name for check in project.checks for name in _lexicons_of(check.routing)}
     named |= {cue.lexicon for machine in project.state_machines.values() for cue in machine.cues.values()}
-    # Where a name is misspelt, the lexicon that was meant is not unused.
+    # A lexicon that a misspelt name was meant for is not unused.
     meant = {suggest(name, project.lexicons) for name in named if name and name not in project.lexicons}
     for name, lexicon in project.lexicons.items():
         if project.checks and name not in named | meant:
             place = lexicon.node.key_span(name) if name in lexicon.node else first_place(lexicon.node)
-            yield warning(place, f"no check uses the lexicon `{name}`")
+            yield warning(place, f"nothing uses the lexicon `{name}`")
 
 
 def _lexicons_of(routing: Routing) -> tuple[str | None, ...]:

@@ -1,4 +1,4 @@
-"""Rule: a jurisdiction's rules that no scenario asks for."""
+"""Rule: a rule set that no scenario uses."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def unused_rule_set(project: Project) -> Iterator[Diagnostic]:
-    """No scenario names a rule set as its jurisdiction, and no rule set that a scenario names extends it.
+    """No scenario has the jurisdiction of a rule set, and no used rule set extends it.
 
-    Why it matters: the rules look as if transcripts were held against them, and none is.
+    Why it matters: the rules look as if they applied to transcripts, but none is checked against them.
     Instead: name the rule set as a scenario's `jurisdiction`, or remove its file.
     """
     sets = project.rule_files
@@ -25,7 +25,7 @@ def unused_rule_set(project: Project) -> Iterator[Diagnostic]:
     waiting = [scenario.jurisdiction for scenario in project.scenarios.values() if scenario.jurisdiction]
     while waiting:
         name = waiting.pop()
-        if name not in sets:  # misspelt: the rule set that was meant is not unused
+        if name not in sets:  # a rule set that a misspelt name was meant for is not unused
             name = suggest(name, sets) or name
         if name not in used:
             used.add(name)

@@ -1,4 +1,4 @@
-"""Rule: a turn that changes a fact which no turn before it states."""
+"""Rule: an update of a fact that was never stated."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rulewright.spelling import did_you_mean
 
 
 def update_of_unstated_fact(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A turn's `updates` change a fact that neither it nor a turn before it states in `facts`.
+    """A turn's `updates` change a fact that no `facts` up to that turn state.
 
-    Why it matters: an update says that what was true before no longer is; where nothing was true before, nobody can
-    tell whether an answer that repeats the old state is wrong.
+    Why it matters: an update says that something is no longer true. Without the earlier fact, an answer that repeats
+    the old state can't be recognised as wrong.
     Instead: state the fact where it is first said, correct its name, or move the entry to `facts`.
     """
     stated: set[str] = set()
@@ -25,7 +25,7 @@ def update_of_unstated_fact(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
             if name not in stated:
                 yield advice(
                     update,
-                    f"no turn up to here states the fact `{name}` that this one changes",
+                    f"no turn so far states the fact `{name}` that this one changes",
                     help=did_you_mean(name, stated) or "state it in the `facts` of an earlier turn, or here",
                 )
             stated.add(name)

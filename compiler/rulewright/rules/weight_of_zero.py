@@ -1,4 +1,4 @@
-"""Rule: a weight with which a part never counts."""
+"""Rule: a weight of 0."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rulewright.project.weights import weights_of
 
 
 def weight_of_zero(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A metric of a confidence loop has the weight 0, and others have not.
+    """A metric of a confidence loop has the weight 0, but others do not.
 
-    Why it matters: it is measured, and whatever it says never changes the confidence.
+    Why it matters: it is measured, but never changes the confidence.
     Instead: give it a weight above 0, or remove it.
     """
     weights = weights_of(task)

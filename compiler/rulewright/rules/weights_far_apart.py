@@ -1,4 +1,4 @@
-"""Rule: weights that seem to be written on different scales."""
+"""Rule: weights on different scales."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from rulewright.project import Project
 
 FAR: Final = 20  # times as large as the smallest
-FAR_FROM_A_SHARE: Final = 5  # the same where the smallest is a share of 1 and the largest is not
+FAR_FROM_A_SHARE: Final = 5  # the same where the smallest is below 1 and the largest above
 
 
 def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> Iterator[Diagnostic]:
-    """One of several weights is many times as large as another, as where 0.5 and 5 stand beside each other.
+    """One weight is many times as large as another, for instance 5 beside 0.5.
 
-    Why it matters: a slipped point or a percentage among shares makes one part decide alone, and the others nothing.
+    Why it matters: a misplaced decimal point, or a percentage among shares, makes one part decide alone.
     Instead: write all weights on the same scale.
     """
     weights = [(float(str(scalar.value)), scalar) for _, scalar in weights_of(document)]

@@ -1,4 +1,4 @@
-"""Rule: an anchor's window that holds no turn."""
+"""Rule: an anchor whose window contains no turn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rulewright.documents.scenario import ScenarioDocument
 def window_ends_before_it_starts(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """An anchor's response window ends before it starts, or before its cue.
 
-    Why it matters: such a window holds no turn, so the anchor is passed over and the judge gets something else.
-    Instead: let the window start at the cue or after it, and end no earlier.
+    Why it matters: the window contains no turn, so the anchor is skipped and the judge gets something else.
+    Instead: start the window at the cue or later, and end it no earlier than it starts.
     """
     for anchor in scenario.cue_anchors:
         start, end, cue = anchor.from_turn, anchor.to_turn, anchor.cue_turn

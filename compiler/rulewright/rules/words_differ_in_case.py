@@ -1,4 +1,4 @@
-"""Rule: declared words that differ in their capitals only."""
+"""Rule: declared words that differ only in case."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def words_differ_in_case(project: Project) -> Iterator[Diagnostic]:
-    """A list of a project's `vocabulary` holds two words that differ in their capitals only.
+    """A list of a project's `vocabulary` contains two words that differ only in case.
 
-    Why it matters: both are right wherever the word stands, so checks fall into two groups that people read as one.
+    Why it matters: both words are valid everywhere, so checks fall into two groups that readers take for one.
     Instead: keep one of them, and use it everywhere.
     """
     vocabulary = None if project.file is None else project.file.get("vocabulary")
@@ -25,5 +25,5 @@ def words_differ_in_case(project: Project) -> Iterator[Diagnostic]:
             if isinstance(word, Scalar) and isinstance(word.value, str):
                 earlier = first.setdefault(word.value.casefold(), word)
                 if earlier.value != word.value:
-                    message = f"`{word.value}` differs from `{earlier.value}` in its capitals only"
+                    message = f"`{word.value}` differs from `{earlier.value}` only in case"
                     yield warning(word, message, notes=[(earlier, "the other one")])

@@ -1,4 +1,4 @@
-"""Rule: a version of the format that is not known."""
+"""Rule: an unknown version of the workflow format."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def workflow_version(workflow: Workflow) -> Iterator[Diagnostic]:
-    """The workflow's `version` is another than "1".
+    """The workflow's `version` is not "1".
 
-    Why it matters: another version may mean something else by the same words.
-    Instead: write `version: "1"`, or use a release that knows the version.
+    Why it matters: another version may give the same keys another meaning.
+    Instead: write `version: "1"`, or use a release that supports the version.
     """
     version = workflow.document.version
     if version is not None and version not in VERSIONS:
         message = f"unsupported workflow version `{version}`; expected `1`: schema version mismatch"
-        help = "migrate the file to version `1`, or use a release that knows its version"
+        help = "migrate the file to version `1`, or use a release that supports its version"
         yield error(workflow.document.place("version"), message, help=help)

@@ -355,8 +355,7 @@ def test_lists_that_override_tags_are_one_finding_with_the_number_of_pairs() -> 
     assert (place in files, key) == (True, "eligible_modes")
     message = next(each.message for each in reported().diagnostics if each.code == "list-and-tags-disagree")
     where = f"{len(files)} scenarios"
-    told = f"{left_out} that tags select do not run, and {added} that no tag selects run"
-    assert message == f"`eligible_modes` overrides tags in {where}; of the checks, {told}"
+    assert message == f"`eligible_modes` overrides tags in {where} (checks: {left_out} left out, {added} added)"
 
 
 def test_prose_that_nobody_asks_about_is_one_finding_with_the_number_of_turns() -> None:
@@ -365,4 +364,4 @@ def test_prose_that_nobody_asks_about_is_one_finding_with_the_number_of_turns() 
     unasked = [turn for turn in prose if not turn.get("rubric")]
     assert len(linted()["expectation-without-question"]) == 1
     message = next(each.message for each in reported().diagnostics if each.code == "expectation-without-question")
-    assert message.startswith(f"{len(unasked)} of {len(turns)} turns say only in prose ")
+    assert message.startswith(f"{len(unasked)} of {len(turns)} turns state expectations only in prose")
