@@ -12,8 +12,9 @@ A literal hits a text if the folded text contains the folded literal. Both are f
     emphasis      the Markdown marks * _ ` ~ are removed; a single ` between letters becomes an apostrophe
     invisible     soft hyphens, zero width and bidirectional marks, variation selectors, BOM, controls are removed
 
-With any option, canonically equivalent texts become equal (NFC). Diacritics, look-alike letters of other scripts and
-compatibility forms (ligatures, full-width letters) are never folded.
+With any option, canonically equivalent texts become equal (NFC), and a letter or digit in another form (full-width,
+mathematical, in a circle, in a ligature) is the letter or digit itself. Diacritics and look-alike letters of other
+scripts are never folded.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ def fold(text: str, differences: frozenset[str] = TEXT, *, case: bool = True) ->
     """`text` without the `differences` (names of `DIFFERENCES`) and, if `case` is set, without case."""
     steps: list[_Step] = []
     if differences:
+        text = text if text.isascii() else _apply(steps, text, list(_plain_forms(text)))
         for expression, plain in _passes(differences):
             text = _apply(steps, text, [(*match.span(), plain(match.group())) for match in expression.finditer(text)])
         text = _apply(steps, text, list(_composed(text)))
@@ -121,13 +123,17 @@ turn_folded: Final = lru_cache(maxsize=256)(folded_text)  # the matcher and quot
 def _replaced(text: str, differences: frozenset[str]) -> str:
     """`text` after the passes of the differences."""
     replacements = _replacements(differences)
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _ORDINARY)
+    unusual = set(rest.decode("utf-8", "surrogatepass"))
+    for char in unusual:
+        if (plain_form := _plain_form(char)) != char:
+            text = text.replace(char, plain_form)
     if "`" in text and "apostrophes" in differences:
         expression, plain = _passes(differences)[0]
         text = expression.sub(lambda match: plain(match.group()), text)
-    if rest := text.encode("utf-8", "surrogatepass").translate(None, _ORDINARY):
-        for char in set(rest.decode("utf-8", "surrogatepass")):
-            if char in replacements:
-                text = text.replace(char, replacements[char])
+    for char in unusual:
+        if char in replacements:
+            text = text.replace(char, replacements[char])
     if "white_space" in differences:
         while "  " in text:
             text = text.replace("  ", " ")
@@ -155,6 +161,42 @@ def _members(characters: str) -> Iterator[str]:
     """Yield the characters of a regular expression's character class."""
     for first, last, single in re.findall("(.)-(.)|(.)", characters, re.DOTALL):
         yield from single or map(chr, range(ord(first), ord(last) + 1))
+
+
+# The characters that a difference affects or makes: no compatibility form of them is folded.
+_AFFECTED: Final = frozenset(
+    (
+        *_members(f"{_BLANK} '\"-"),
+        *_members("".join(_DROPPED.values())),
+        *(char for each in _PLAIN.values() for char in each),
+    )
+)
+
+
+@cache
+def _plain_form(char: str) -> str:
+    """The letters, digits and marks of which `char` is a compatibility form, else `char` itself.
+
+    Left are signs that stand beside a word or make another number: `™`, `№`, `º`, `²`, `½`.
+    """
+    base, plain = unicodedata.normalize("NFD", char)[0], unicodedata.normalize("NFKC", char)
+    tag = unicodedata.decomposition(base).partition(">")[0]
+    if not tag.startswith("<") or not _AFFECTED.isdisjoint(char + plain):
+        return char
+    if tag in ("<wide", "<narrow"):
+        return plain
+    if unicodedata.category(base) == "So" and len(plain) > 1:
+        return char
+    if tag in ("<super", "<sub") and unicodedata.category(base) != "Lm":
+        return char
+    return plain if all(unicodedata.category(each)[0] in "LMN" for each in plain) else char
+
+
+def _plain_forms(text: str) -> Iterator[Edit]:
+    """Yield the edits that replace every character by its plain form."""
+    plain_of = {char: _plain_form(char) for char in set(text)}
+    if any(char != plain for char, plain in plain_of.items()):
+        yield from ((at, at + 1, plain_of[char]) for at, char in enumerate(text) if plain_of[char] != char)
 
 
 @cache

@@ -67,8 +67,52 @@ def test_a_backtick_between_letters_is_an_apostrophe_and_a_mark_elsewhere() -> N
     assert fold("I`m in `code`").text == "i'm in code"
 
 
-def test_diacritics_and_compatibility_forms_are_never_folded() -> None:
-    assert fold("r\u00e9sum\u00e9 \ufb01 \uff41").text == "r\u00e9sum\u00e9 \ufb01 \uff41"
+def test_diacritics_and_look_alike_letters_are_never_folded() -> None:
+    assert fold("r\u00e9sum\u00e9 \u0440\u0430\u0443").text == "r\u00e9sum\u00e9 \u0440\u0430\u0443"
+
+
+STYLED: dict[str, list[str]] = {}  # the forms of each Latin letter, by what Unicode says alone
+for each in EVERY[128:]:
+    plain = unicodedata.normalize("NFKC", each).lower()
+    if plain.isascii() and plain.isalpha() and (each.isalpha() or len(plain) == 1) and each not in "\u00aa\u00ba":
+        STYLED.setdefault(plain, []).append(each)
+
+
+@pytest.mark.parametrize("plain", sorted(STYLED))
+def test_every_form_of_a_latin_letter_is_the_letter(plain: str) -> None:
+    assert {fold(each).text for each in STYLED[plain]} == {plain}
+
+
+def test_every_letter_has_at_least_ten_forms() -> None:
+    assert min(len(STYLED[chr(letter)]) for letter in range(ord("a"), ord("z") + 1)) >= 10
+
+
+@given(st.data(), st.text("you mst2'-", min_size=1, max_size=12))
+@settings(deadline=None, max_examples=300)
+def test_styled_text_is_the_text_and_a_hit_is_quoted_as_it_was_written(data: st.DataObject, text: str) -> None:
+    pieces = [data.draw(st.sampled_from([*STYLED.get(char, ()), char])) for char in text]
+    folded = fold("".join(pieces), TEXT - {"white_space"})
+    assert folded.text == text
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    assert folded.span(start, end) == (start, end)
+
+
+def test_a_ligature_is_quoted_whole() -> None:
+    assert fold("e\ufb03cient").span(2, 3) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "text", ["Word\u2122", "\u2116 5", "n\u00ba", "m\u00b2", "1\u00bd", "\u2474", "5\u338f", "a\u00b4 \u00a8"]
+)
+def test_a_sign_that_is_read_by_itself_makes_no_other_word(text: str) -> None:
+    assert fold(text).text == text.lower().replace("\u00b4", "'")
+
+
+def test_a_compatibility_form_is_folded_to_its_plain_form_or_not_at_all() -> None:
+    for char in set(EVERY) - {"\u1fef"}:  # which is an apostrophe, and canonically a backtick
+        forms = (unicodedata.normalize(form, char) for form in ("NFC", "NFKC"))
+        assert fold(char).text in [fold(form).text for form in forms]
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
