@@ -152,10 +152,10 @@ _MESSAGES_FINISH: Final[dict[str, Finish]] = {
 }
 # Errors for a prompt and reply that do not fit into the model's context window.
 _TOO_LONG: Final = re.compile(
-    r"context_length_exceeded|exceed_context_size|maximum context length|prompt is too long|context window"
+    r"(context_length_exceeded|exceed_context_size|.{0,60}(maximum context length|prompt is too long|context window))"
 )
-# Errors for an exhausted account: OpenAI with 429, Anthropic with 400.
-_NO_CREDIT: Final = re.compile(r"insufficient_quota|credit balance is too low")
+# Errors for an exhausted account: OpenAI's code with 429, Anthropic's message with 400. A message may echo the prompt.
+_NO_CREDIT: Final = re.compile(r"insufficient_quota\Z|your credit balance is too low", re.IGNORECASE)
 WIRES: Final[dict[str, Wire]] = {"anthropic": Messages(), "openai": ChatCompletions()}
 
 
@@ -175,13 +175,16 @@ def response_failure(status: int, body: bytes, retry_after: float | None) -> Cal
     """Return the failure for a response of another status than 200."""
     raw = body.decode("utf-8", "replace")
     try:
-        detail = _message(decode_body(body).get("error"))
+        data = decode_body(body)
+        error = data.get("error") or data
     except CallFailure:
-        detail = " ".join(raw.split())[:200]
+        error = raw[:200]
+    detail = _message(error)
+    codes = [str(error.get(key)) for key in ("code", "type")] if isinstance(error, dict) else []
     message = f"the endpoint answered {status}" + (f": {detail[:300]}" if detail else "")
-    if _NO_CREDIT.search(raw[:4096]):
+    if any(map(_NO_CREDIT.match, (*codes, detail))):
         kind = "denied"
-    elif status in (400, 413) and _TOO_LONG.search(raw[:4096]):
+    elif status in (400, 413) and any(map(_TOO_LONG.match, (*codes, detail))):
         kind = "too_long"
     else:
         kind = kind_of(status)

@@ -156,6 +156,29 @@ def test_an_account_without_credit_ends_the_run(status: int, error: bytes) -> No
     assert failure(Response(status, error)).is_fatal
 
 
+@pytest.mark.parametrize("said", ["insufficient_quota", "Your credit balance is too low to access the API."])
+@pytest.mark.parametrize("echo", ["Invalid prompt: {}", "{{}} {}", '{{"code": "insufficient_quota"}} {}'])
+@pytest.mark.parametrize("status", [400, 422, 429, 500])
+def test_a_prompt_that_an_error_echoes_does_not_end_the_run(status: int, echo: str, said: str) -> None:
+    body = {"error": {"message": echo.format(said), "code": "invalid_prompt"}, "request": [{"content": said}]}
+    for each in (json.dumps(body).encode(), echo.format(said).encode()):
+        assert not failure(Response(status, each)).is_fatal
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"error": {"message": "No.", "code": "context_length_exceeded"}},
+        {"error": {"message": "too large", "type": "exceed_context_size_error", "code": 400}},
+        {"object": "error", "message": "This model's maximum context length is 4096 tokens.", "code": 400},
+        {"error": {"message": "prompt is too long: 200001 tokens > 200000 maximum", "type": "invalid_request_error"}},
+        {"error": "Your input exceeds the context window of this model."},
+    ],
+)
+def test_a_conversation_that_is_too_long_is_told_apart(error: dict[str, object]) -> None:
+    assert failure(Response(400, json.dumps(error).encode())).kind == "too_long"
+
+
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
