@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.runtime.transcripts.test_readers import ATIF, CLAUDE, SAID
+from tests.runtime.transcripts.formats import ATIF, CLAUDE, SAID
 
 import rulewright
 from rulewright_runtime.errors import InputError

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.runtime.transcripts.test_readers import conversations, lines
+from tests.runtime.transcripts.formats import conversations, lines
 
 import rulewright
 from rulewright.cli import main

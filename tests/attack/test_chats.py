@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 from tests.attack.generated import ALL, SEED
-from tests.runtime.transcripts import test_readers as shapes
+from tests.runtime.transcripts import formats as shapes
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.messages import Transcript

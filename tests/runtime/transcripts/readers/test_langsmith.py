@@ -1,0 +1,74 @@
+"""Runs of LangSmith: every shape of their messages, and what fails in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime.plans import check, plan
+from tests.runtime.transcripts.formats import ANSWER, ASKED, CHATS, conversations, lines, refusals, written
+
+from rulewright_runtime.execution import execute
+
+
+def test_of_the_runs_of_a_trace_the_calls_of_models_are_read_with_their_usage_and_model() -> None:
+    (found,) = conversations(CHATS / "langsmith.jsonl")
+    usage = {"input_tokens": 20, "output_tokens": 8, "total_tokens": 28}
+    assert (found.id, found.model, found.usage) == ("bank-7", "m-1", usage)
+    call, result, answer = found.messages[2:]
+    assert (call.tool_calls[0].id, call.usage, result.tool_call_id) == ("call_1", usage, "call_1")
+    assert answer.timestamp == found.metadata["end_time"]
+
+
+def langsmith_run(inputs: Any, outputs: Any, **more: Any) -> dict[str, Any]:
+    return {"id": "r1", "trace_id": "t1", "run_type": "chain", "inputs": inputs, "outputs": outputs, **more}
+
+
+LANGCHAIN = [{"type": "human", "content": ASKED[6:]}, {"type": "ai", "data": {"content": ANSWER[11:]}}]
+
+
+COMPLETED = {"choices": [{"message": {"role": "assistant", "content": ANSWER[11:]}}]}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs"),
+    [
+        ({"question": ASKED[6:]}, {"answer": ANSWER[11:]}),
+        ({"anything": ASKED[6:], "k": 3}, {"output": {"role": "assistant", "content": ANSWER[11:]}}),
+        ({"messages": LANGCHAIN[:1]}, {"messages": LANGCHAIN}),
+        ({"messages": [["user", ASKED[6:]]]}, {"generations": [[{"text": ANSWER[11:]}]]}),
+        ({"messages": [{"role": "user", "content": ASKED[6:]}]}, COMPLETED),
+        (json.dumps({"prompts": [ASKED[6:]]}), json.dumps(COMPLETED)),
+    ],
+)
+def test_a_run_of_langsmith_is_read_in_every_shape_of_its_messages(tmp_path: Path, inputs: Any, outputs: Any) -> None:
+    root = langsmith_run(inputs, outputs)
+    step = {**root, "id": "r2", "run_type": "tool", "parent_run_id": "r1"}
+    for records in ([step, root], [{"runs": [root, step]}], [{**root, "child_runs": [step]}]):
+        (found,) = conversations(written(tmp_path, records))
+        assert (found.source, found.id, lines(found)) == ("langsmith", "t1", [ASKED, ANSWER])
+
+
+def test_a_run_of_langsmith_that_failed_passes_nothing(tmp_path: Path) -> None:
+    asked = {"question": "hi"}
+    crashed = langsmith_run(asked, None, error="timeout")
+    call = langsmith_run(asked, {"answer": "hello"}, id="r2", run_type="llm", parent_run_id="r1")
+    for failed in ([langsmith_run(asked, None)], [crashed], [crashed, call]):
+        (found,) = execute(plan(check()), [written(tmp_path, failed)])
+        assert [verdict.verdict for verdict in found.verdicts] == ["UNCLEAR"]
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        (langsmith_run({"k": 3}, {"answer": "x"}), "run 2: inputs hold neither `messages` nor one text"),
+        (langsmith_run({"messages": [{"role": "wizard", "content": "x"}]}, {}), "run 2: inputs.messages[0].role is"),
+        (langsmith_run({"messages": [{"lc": 1, "kwargs": 5}]}, {}), "run 2: inputs.messages[0].kwargs is `5`"),
+    ],
+)
+def test_a_broken_run_of_langsmith_is_told_by_its_number(tmp_path: Path, run: dict[str, Any], reason: str) -> None:
+    good = langsmith_run({"question": "hi"}, {"answer": "hello"}, trace_id="t0")
+    first, second = refusals(tmp_path, [good, run])
+    assert (first, second.startswith(f"1: {reason}")) == ("t0", True)

@@ -1,0 +1,82 @@
+"""Containers: records out of documents, lists, archives and folders; what is damaged in them is told with its line."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import pytest
+from tests.runtime.transcripts.formats import ANSWER, ATIF, GOOD, SAID, conversations, lines, refusals, written
+
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("value", [ATIF, [ATIF], SAID, {"messages": SAID}])
+def test_a_json_document_is_read_on_one_line_and_on_many(tmp_path: Path, value: Any, indent: int | None) -> None:
+    (found,) = conversations(written(tmp_path, json.dumps(value, indent=indent), "chat.json"))
+    assert lines(found)[-1] == ANSWER
+
+
+def test_a_broken_item_of_a_list_is_told_with_its_line_and_its_neighbours_are_read(tmp_path: Path) -> None:
+    good = json.dumps(GOOD)
+    found = refusals(tmp_path, f"[\n{good},\n{{broken}},\n\n{good}\n]\n", "chat.json")
+    assert [each[:21] for each in found] == ["chat:2", "3: the line is not JS", "chat:5"]
+
+
+@pytest.mark.parametrize("tail", ["", ",", "\n{}", " nonsense", "\n]]"])
+def test_nothing_of_a_list_is_left_out_in_silence(tmp_path: Path, tail: str) -> None:
+    good = json.dumps(GOOD)
+    whole = f"[\n{good}\n]{tail}" if tail not in ("", ",") else f"[\n{good}{tail}\n"
+    assert refusals(tmp_path, whole, "chat.json")[0] == "chat:2"
+    assert len(refusals(tmp_path, whole, "chat.json")) == 2
+
+
+def test_a_member_of_an_archive_that_is_damaged_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    sample = {"id": "a", "epoch": 1, "input": "hi", "target": "", "messages": SAID}
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        archive.writestr("samples/a_epoch_1.json", json.dumps(sample))
+        archive.writestr("samples/b_epoch_1.json", "{broken")
+    first, second = Reader().read([tmp_path / "log.eval"])
+    assert isinstance(first, Transcript)
+    assert isinstance(second, InputError)
+    assert second.reason.startswith("`samples/b_epoch_1.json`: the line is not JSON")
+
+
+def test_a_folder_holds_the_chats_of_every_format_and_may_hold_other_json_beside_them(tmp_path: Path) -> None:
+    written(tmp_path, json.dumps(ATIF), "c.json")
+    assert [found.id for found in conversations(tmp_path)] == ["s1"]
+    written(tmp_path, [{"id": "one", **GOOD}], "a.jsonl")
+    written(tmp_path, "question,answer\nhi,hello\n", "b.csv")
+    written(tmp_path, '{"turns_played": 4}', "summary.json")
+    assert [found.id for found in conversations(tmp_path)] == ["one", "b:2", "s1"]
+    (broken,) = (item for item in Reader().read([written(tmp_path, "{broken", "d.json").parent]) if is_refused(item))
+    assert broken.path.endswith("d.json")
+
+
+def is_refused(item: Transcript | InputError) -> TypeGuard[InputError]:
+    return isinstance(item, InputError)
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ('"n": 1e999', "the line is refused: a number is out of range"),
+        (f'"n": {"9" * 5000}', "the line is refused: a number is out of range"),
+        (r'"n": "\ud800"', "the line is not JSON: Input data was truncated or holds an unpaired surrogate"),
+    ],
+)
+def test_what_no_decoder_takes_is_named(more: str, reason: str, tmp_path: Path) -> None:
+    said = json.dumps(SAID)
+    (tmp_path / "c.jsonl").write_text(f'{{"messages": {said}}}\n{{"messages": {said}, {more}}}')
+    assert refusals_in(tmp_path) == [reason]
+    (tmp_path / "c.jsonl").write_text(f'{{"messages": {said}, {more}}}')
+    assert refusals_in(tmp_path) == [reason]
+
+
+def refusals_in(folder: Path) -> list[str]:
+    return [item.reason for item in Reader().read([folder]) if isinstance(item, InputError)]

@@ -1,0 +1,59 @@
+"""Writers: what `convert` writes is read again with every field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.runtime.transcripts.formats import CHATS, NATIVE, conversations, lines, written
+
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall, Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
+from rulewright_runtime.transcripts.writing import WRITERS
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "inspect.eval",
+        "promptfoo.json",
+        "openinference.json",
+        "genai.json",
+        "messages.arrow",
+        "deepeval-run.json",
+        "langsmith.jsonl",
+    ],
+)
+def test_what_convert_writes_is_the_conversation_with_every_field(tmp_path: Path, name: str) -> None:
+    read = [item for item in Reader().read([CHATS / name]) if isinstance(item, Transcript)]
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(b"".join(map(WRITERS["rulewright"], read)))
+    again = conversations(copy)
+    assert again == [msgspec.structs.replace(item.conversation, id=item.id) for item in read]
+
+
+def test_every_field_of_the_model_survives_a_round_trip(tmp_path: Path) -> None:
+    part = Part("image", "", "https://example.org/a.png", "blake2b:00")
+    call = ToolCall("c", "balance", None, "{broken")
+    message = Message("assistant", (part,), "teller", (call,), "c0", "why", "no", {"a": [1]}, {"in": 2}, "now")
+    chat = Conversation("c", (message,), "s", {"gold": 1}, {"m": 2}, {"total": 3}, "otel", "m-1")
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(WRITERS["rulewright"](Transcript.of(chat)))
+    assert conversations(copy) == [chat]
+
+
+@pytest.mark.parametrize("name", ["openinference.json", "messages.arrow"])
+def test_messages_of_chat_completions_are_written_as_they_are_read(tmp_path: Path, name: str) -> None:
+    read = [item for item in Reader().read([CHATS / name]) if isinstance(item, Transcript)]
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(b"".join(map(WRITERS["openai"], read)))
+    assert [lines(chat) for chat in conversations(copy)] == [lines(item.conversation) for item in read]
+
+
+def test_turns_are_written_as_a_batch(tmp_path: Path) -> None:
+    (talk,) = (item for item in Reader().read([written(tmp_path, [NATIVE])]) if isinstance(item, Transcript))
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(WRITERS["turns"](talk))
+    assert json.loads(copy.read_text()) == NATIVE
