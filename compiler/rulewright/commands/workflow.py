@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
+from logging import LogRecord
 from time import sleep
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.errors import OutageError, RuntimeFailure
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 from rulewright_runtime.workflow import engine
-from rulewright_runtime.workflow.engine import Result, carried_over, resumable
+from rulewright_runtime.workflow.engine import LOG, Result, carried_over, resumable
 from rulewright_runtime.workflow.events import Event
 from rulewright_runtime.workflow.narration import narrate, sentence
 from rulewright_runtime.workflow.processes import here
@@ -188,6 +189,9 @@ def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, s
         store = stack.enter_context(open_store(workflow, settings, create=True))
         stack.callback(safe_stream(sys.stderr).show_progress, "")
         _announce(args, workflow, plan, settings, store)
+        if args.format == "human":  # `_publisher` shows every event
+            LOG.addFilter(_is_no_event)
+            stack.callback(LOG.removeFilter, _is_no_event)
         return engine.run(
             plan,
             store,
@@ -231,6 +235,10 @@ def _carried(
     lines += [f"  anew          {name:<16} {why}" for name, why in carried.anew.items()]
     lines += [f"  removed       {name}" for name in carried.removed]
     return lines
+
+
+def _is_no_event(record: LogRecord) -> bool:
+    return not getattr(record, "is_event", False)
 
 
 def _publisher(args: argparse.Namespace, store: Store, plan: WorkflowPlan) -> Callable[[Sequence[Event]], None]:

@@ -153,9 +153,7 @@ def _confidence(task: TaskPlan, measured: list[MeasuredMetric]) -> Score:
     """Return the confidence. A metric without a source counts as 0.0; one that can't be measured makes all 0.0."""
     assert task.confidence is not None
     pairs = zip(task.confidence.metrics, measured, strict=True)
-    failed = [metric.type for metric, value in pairs if value.failure and metric.is_measurable(task.outputs)]
-    if failed:
-        LOG.warning("confidence is 0.0: %s could not be measured", ", ".join(f"`{kind}`" for kind in failed))
+    if any(value.failure and metric.is_measurable(task.outputs) for metric, value in pairs):
         return ZERO
     try:
         return exact_confidence([EvalMetric(metric.type, metric.value, metric.weight) for metric in measured])

@@ -10,6 +10,7 @@ from typing import Final
 
 from rulewright_runtime.errors import OutageError, RuntimeFailure
 from rulewright_runtime.score import Score, add, divide, leave, multiply, score_of
+from rulewright_runtime.workflow.events import IS_EVENT
 
 LOG: Final = logging.getLogger("rulewright.workflow")
 ZERO: Final = Score(0)
@@ -77,7 +78,7 @@ def measure_or_zero(kind: str, weight: float, measure: Callable[[], float]) -> t
         raise
     except Exception as error:  # a collector may be third-party code: its errors must not end the run
         reason = str(error) or type(error).__name__
-        LOG.warning("metric `%s` counts as 0.0: %s", kind, reason)
+        LOG.warning("metric `%s` counts as 0.0: %s", kind, reason, extra=IS_EVENT)
         return EvalMetric(kind, 0.0, weight), reason
 
 

@@ -10,6 +10,7 @@ from rulewright_runtime.strict_json import JsonObject
 
 VERSION: Final = "1"
 
+IS_EVENT: Final = {"is_event": True}  # `extra` of a log record about something that an event tells as well
 Level = Literal["info", "warning", "error"]
 
 

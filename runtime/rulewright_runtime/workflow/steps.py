@@ -21,7 +21,7 @@ from rulewright_runtime.workflow.activities import (
 )
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import hashes
-from rulewright_runtime.workflow.events import EventDraft
+from rulewright_runtime.workflow.events import IS_EVENT, EventDraft
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.machine import MachineStep, StateEffect, activity, iterations_used, status, step
 from rulewright_runtime.workflow.run_context import RunContext
@@ -233,7 +233,7 @@ def _status_events(task: TaskPlan, record: TaskRecord, move: MachineStep) -> lis
     events: list[EventDraft] = []
     if move.before == "PENDING":
         for warning in task.warnings:
-            LOG.warning("task `%s`: %s", task.id, warning)
+            LOG.warning("task `%s`: %s", task.id, warning, extra=IS_EVENT)
             events.append(EventDraft("task.warning", {"warning": warning}, "warning"))
     if move.after == "RUNNING" and not record.started:
         details = {"overlays": list(task.overlays), "dependencies": list(task.dependencies)}
@@ -267,7 +267,7 @@ def _called_agent(task: TaskPlan, record: TaskRecord, current: str) -> str:
 def _retry(task: TaskPlan, record: TaskRecord, run_context: RunContext, agent: str, failure: AgentError) -> TaskRecord:
     """Store the failed call and wait, each time twice as long."""
     reason = str(failure)
-    LOG.warning("task `%s`: agent `%s` failed and is retried: %s", task.id, agent, reason)
+    LOG.warning("task `%s`: agent `%s` failed and is retried: %s", task.id, agent, reason, extra=IS_EVENT)
     retry = record.retries + 1
     record = replace(record.with_usage(failure.usage), retries=retry, retry_count=record.retry_count + 1)
     retrying = EventDraft("task.retrying", {"retry": retry, "reason": reason}, "warning", agent)

@@ -241,6 +241,22 @@ def test_a_judge_that_nobody_reaches_gives_no_score_and_the_run_goes_on_later(
     assert "counts as 0.0" not in told
 
 
+def test_a_metric_that_can_not_be_measured_is_told_once(project: Path) -> None:
+    metrics = (
+        "{type: test_coverage, weight: 1.0, source: gone.xml}, {type: lint_score, weight: 1.0, source: [gone.json]}"
+    )
+    loop = f"overlays: {{confidence_loop: {{enabled: true, threshold: 0.8, max_iterations: 1, metrics: [{metrics}]}}}}"
+    flow = FLOW.replace("outputs: [note.md]", f"outputs: [note.md], {loop}")
+    (project / "workflow.yaml").write_text(flow, encoding="utf-8")
+    words = [sys.executable, "-m", "rulewright", "workflow", "run"]
+    told = subprocess.run(words, cwd=project, capture_output=True, check=False, timeout=60, text=True).stderr
+    assert [told.count(f"{metric} counts as 0.0: ") for metric in ("test_coverage", "lint_score")] == [1, 1]
+    assert told.count("0.0: ") == 2
+    again = [*words, "--format", "json"]
+    told = subprocess.run(again, cwd=project, capture_output=True, check=False, timeout=60, text=True).stderr
+    assert told.count("metric `test_coverage` counts as 0.0: ") == 1  # with nothing else on standard error, the log
+
+
 def test_a_check_names_the_extras_that_a_run_needs(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -166,7 +166,7 @@ def test_where_a_metric_can_not_be_measured_confidence_is_nothing(
     run = bench(tmp_path, JUDGED, {**OUTPUT, "reviewer": [reply]})
     assert run.run().status == "WAITING"
     assert run.record().context.confidence == "0/1"
-    assert "confidence is 0.0: `llm_judge` could not be measured" in caplog.text
+    assert "metric `llm_judge` counts as 0.0: " in caplog.text
     assert run.events("confidence.advisory") == []
     run.decide("resolve")
     assert run.run(resume=True).status == "COMPLETED"
