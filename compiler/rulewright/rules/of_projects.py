@@ -29,6 +29,7 @@ from rulewright.rules.lexicon_hits_good_example import lexicon_hits_good_example
 from rulewright.rules.lexicon_misses_own_example import lexicon_misses_own_example
 from rulewright.rules.list_and_tags_disagree import list_and_tags_disagree
 from rulewright.rules.listed_check_is_silenced import listed_check_is_silenced
+from rulewright.rules.misspelt_in_scorecard import misspelt_in_scorecard
 from rulewright.rules.misspelt_name import misspelt_name
 from rulewright.rules.misspelt_rule_key import misspelt_rule_key
 from rulewright.rules.misspelt_tool import misspelt_tool
@@ -90,6 +91,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     misspelt_rule_key,
     weights_far_apart,
     misspelt_name,
+    misspelt_in_scorecard,
     misspelt_tool,
     judge_reads_missing_file,
     words_differ_in_case,

@@ -1,0 +1,85 @@
+"""Rule: a tag, an output or a field of a verdict that a scorecard misspells."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.documents.base import text_scalars
+from rulewright.expression.nodes import Binary, Expr, Literal, Select
+from rulewright.load import place
+from rulewright.lower.expressions_of import expressions_of
+from rulewright.spelling import Guess, is_spelt_like
+
+if TYPE_CHECKING:
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.project import Project
+
+Word: TypeAlias = tuple[str, Span]
+Part: TypeAlias = tuple[str, int, int]  # a word, and where it stands in its expression
+# What reports read of a row, and what verifiers write about a verdict as numbers.
+OUTPUTS: Final = (
+    "overall_score", "status", "gates", "hard_fail", "hard_fail_reasons", "dimension_scores", "blindspot_profile",
+)  # fmt: skip
+EXTRA: Final = ("items_expected", "items_met", "level", "points", "weight", "unverified_fail")
+
+
+def misspelt_in_scorecard(project: Project) -> Iterator[Diagnostic]:
+    """A scorecard misspells a tag of checks, an output that reports read, or a field of `v.extra`.
+
+    Why it matters: the tag selects no check, the report shows no score, or the field is absent in every verdict.
+    Instead: correct the spelling. The rule knows the tags of the project's checks, what reports read, and the names
+    that the project's scorecards use several times.
+    """
+    cards = project.scorecards.values()
+    borne = {str(each.value) for check in project.checks for each in text_scalars(check.node, "secondary_tags")}
+    tags = [word for card in cards for word in _words(card, _tag)]
+    fields = [word for card in cards for word in _words(card, _extra)]
+    yield from _misspelt(tags, borne, "no check has the tag `{}`")
+    yield from _misspelt(fields, EXTRA, "no verdict has `extra.{}`")
+    outputs = [(name, card.key_place("output", name)) for card in cards for name, _ in card.output]
+    for card in cards:
+        own = {name for name, _ in card.output}
+        told = [(name, card.key_place("output", name)) for name in own]
+        known = [name for name in (*OUTPUTS, *_usual(outputs)) if name not in own]
+        yield from _misspelt(told, known, "nothing reads the output `{}`", but=OUTPUTS)
+
+
+def _misspelt(words: list[Word], known: Iterable[str], message: str, but: Container[str] = ()) -> Iterator[Diagnostic]:
+    """The words that stand once and are spelt like a known word, or like one that stands several times."""
+    usual = _usual(words)
+    for word, where in words:
+        near = next((each for each in (*known, *usual) if is_spelt_like(word, each)), None)
+        if near is not None and word not in usual and word not in known and word not in but:
+            yield error(where, message.format(word), help=Guess(near))
+
+
+def _usual(words: Iterable[Word]) -> list[str]:
+    return [word for word, count in Counter(word for word, _ in words).items() if count > 1]
+
+
+def _words(card: ScorecardDocument, read: Callable[[Expr], Part | None]) -> Iterator[Word]:
+    for written in expressions_of(card):
+        for part in written.parts():
+            found = read(part)
+            if found is not None:
+                word, start, end = found
+                yield word, place(written.scalar, start, end)
+
+
+def _tag(part: Expr) -> Part | None:
+    """The tag that a part looks for among those of a check."""
+    is_search = isinstance(part, Binary) and part.operator == "in"
+    if is_search and isinstance(part.right, Select) and part.right.field == "secondary_tags":
+        if isinstance(part.left, Literal) and isinstance(part.left.value, str):
+            return part.left.value, part.left.span.start, part.left.span.end
+    return None
+
+
+def _extra(part: Expr) -> Part | None:
+    """The field of `extra` that a part reads."""
+    if isinstance(part, Select) and isinstance(part.operand, Select) and part.operand.field == "extra":
+        return part.field, part.span.end - len(part.field), part.span.end
+    return None
