@@ -71,11 +71,11 @@ def _words(card: ScorecardDocument, read: Callable[[Expr], Part | None]) -> Iter
 
 def _tag(part: Expr) -> Part | None:
     """The tag that a part looks for among those of a check."""
-    is_search = isinstance(part, Binary) and part.operator == "in"
-    if is_search and isinstance(part.right, Select) and part.right.field == "secondary_tags":
-        if isinstance(part.left, Literal) and isinstance(part.left.value, str):
-            return part.left.value, part.left.span.start, part.left.span.end
-    return None
+    if not isinstance(part, Binary) or part.operator != "in" or not isinstance(part.left, Literal):
+        return None
+    is_tag = isinstance(part.right, Select) and part.right.field == "secondary_tags"
+    word, span = part.left.value, part.left.span
+    return (word, span.start, span.end) if is_tag and isinstance(word, str) else None
 
 
 def _extra(part: Expr) -> Part | None:
