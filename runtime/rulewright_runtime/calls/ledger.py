@@ -18,6 +18,7 @@ import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.call import Identity, ModelAnswer, ModelCall
+from rulewright_runtime.shared_database import open_shared, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 LEASE: Final = 60.0  # seconds; renewed while the owner works
-BUSY: Final = 30.0  # seconds to wait for the transaction of another process
 TABLES: Final = """
 create table calls (
   key text primary key,
@@ -70,7 +70,7 @@ State = Literal["answered", "claimed", "busy", "ambiguous"]
 
 
 class LedgerError(RuntimeFailure):
-    """A ledger that can't be opened, or was written by another version."""
+    """A ledger that can't be opened, read or written, or that another version wrote."""
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -93,10 +93,7 @@ class Ledger:
         self._clock = clock
         self.owner = f"{_host()}/{os.getpid()}/{_start_time(os.getpid())}/{uuid.uuid4().hex[:8]}"
         try:
-            os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-            self._db = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None)
-            self._db.execute("pragma journal_mode = wal")
+            self._db = open_shared(self.path)
             self._db.execute("pragma synchronous = normal")
             self._db.execute("pragma foreign_keys = on")
             self._db.execute("pragma secure_delete = on")
@@ -116,19 +113,17 @@ class Ledger:
 
     def close(self) -> None:
         """Close the file, and end the leases of this owner, so that other processes do not wait for its calls."""
-        with suppress(sqlite3.Error), self._transaction():
+        with suppress(LedgerError), self._transaction():
             self._db.execute("update calls set lease = 0 where owner = ? and state != 'done'", (self.owner,))
         self._db.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._db.execute("begin immediate")
         try:
-            yield
-        except BaseException:
-            self._db.execute("rollback")
-            raise
-        self._db.execute("commit")
+            with transaction(self._db):
+                yield
+        except sqlite3.Error as error:
+            raise LedgerError(f"the ledger `{self.path}` can't be written: {error}") from error
 
     def claim(self, key: str, identity: Identity, request: CallRequest) -> Claim:
         """Claim a call, unless it is answered or another process owns it."""
@@ -136,14 +131,14 @@ class Ledger:
         if stored is not None:
             return Claim("answered", stored)
         with self._transaction():
-            row = self._db.execute("select state, owner, lease, answer from calls where key = ?", (key,)).fetchone()
-            if row is None:
+            rows = self.rows("select state, owner, lease, answer from calls where key = ?", key)
+            if not rows:
                 self._db.execute(
                     "insert into calls (key, state, owner, lease, identity, call) values (?, 'new', ?, ?, ?, ?)",
                     (key, self.owner, self._clock() + LEASE, _encode(identity), _encode(request.call)),
                 )
                 return Claim("claimed")
-            state, owner, lease, answer = row
+            ((state, owner, lease, answer),) = rows
             if state == "done":
                 return Claim("answered", _answer(answer))
             if owner != self.owner and lease > self._clock() and _is_alive(owner):
@@ -201,11 +196,11 @@ class Ledger:
 
     def reason(self, request: CallRequest, identity: Identity) -> str:
         """Return why a request needs a new call: what differs from stored calls for the same position."""
-        stored = self._db.execute(
+        stored = self.rows(
             "select identity, call from calls join uses using (key) where (transcript_id, check_id, purpose, window,"
             " repetition, attempt) = (?, ?, ?, ?, ?, ?) and state = 'done'",
-            _position(request),
-        ).fetchall()
+            *_position(request),
+        )
         calls = [
             msgspec.json.decode(call, type=ModelCall)
             for stored_identity, call in stored
@@ -247,12 +242,15 @@ class Ledger:
 
     def _vacuum(self) -> None:
         """Erase removed rows from the file and its write-ahead log."""
-        self._db.execute("vacuum")
-        self._db.execute("pragma wal_checkpoint(truncate)")
+        self.rows("vacuum")
+        self.rows("pragma wal_checkpoint(truncate)")
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, for reports and for the `cache` command."""
-        return self._db.execute(statement, values).fetchall()
+        """Return the rows of a query. Raises LedgerError if the file can't be read."""
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise LedgerError(f"the ledger `{self.path}` can't be read: {error}") from error
 
     def _own(self, key: str, state: str) -> None:
         self._db.execute(
@@ -270,8 +268,8 @@ class Ledger:
 
     def answer(self, key: str) -> ModelAnswer | None:
         """Return the stored answer, or None."""
-        row = self._db.execute("select answer from calls where key = ? and state = 'done'", (key,)).fetchone()
-        return None if row is None else _answer(row[0])
+        rows = self.rows("select answer from calls where key = ? and state = 'done'", key)
+        return _answer(rows[0][0]) if rows else None
 
 
 def _position(request: CallRequest) -> tuple[object, ...]:
@@ -285,7 +283,10 @@ def _encode(value: msgspec.Struct) -> bytes:
 
 
 def _answer(data: bytes) -> ModelAnswer:
-    return msgspec.json.decode(data, type=ModelAnswer)
+    try:
+        return msgspec.json.decode(data, type=ModelAnswer)
+    except msgspec.MsgspecError as error:
+        raise LedgerError(f"the ledger holds an answer that can't be read: {error}") from None
 
 
 def _host() -> str:

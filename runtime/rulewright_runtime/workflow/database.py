@@ -9,11 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.shared_database import open_shared, transaction
 from rulewright_runtime.workflow import database_schema as tables
 
 try:
@@ -22,7 +23,6 @@ except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
 Kind = TypeVar("Kind")
-TIMEOUT: Final = 30.0  # seconds to wait for other processes
 
 
 class StoreError(RuntimeFailure):
@@ -37,26 +37,12 @@ class Database:
         self.path = Path(path)
         self._lock = threading.RLock()
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False)
+            self._db = open_shared(self.path, any_thread=True, permissions=0o666)
             self._db.row_factory = sqlite3.Row
-            self._write_ahead()
             self._db.execute("pragma synchronous = full")
             self._prepare()
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"the database `{self.path}` can't be opened: {error}") from None
-
-    def _write_ahead(self) -> None:
-        """Switch to write-ahead logging. Retries, because SQLite itself does not wait for another opening process."""
-        end = time.monotonic() + TIMEOUT
-        while True:
-            try:
-                self._db.execute("pragma journal_mode = wal")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
-                    raise
-            time.sleep(0.01)
 
     def _prepare(self) -> None:
         with self.transaction():
@@ -99,13 +85,8 @@ class Database:
                 yield self._db
                 return
             try:
-                self._db.execute("begin immediate")
-                try:
+                with transaction(self._db):
                     yield self._db
-                except BaseException:
-                    self._db.execute("rollback")
-                    raise
-                self._db.execute("commit")
             except sqlite3.Error as error:
                 raise StoreError(f"the database `{self.path}` can't be written: {error}") from error
 
