@@ -1,13 +1,14 @@
 """OpenTelemetry: model calls in spans, by the conventions of GenAI or of OpenInference.
 
 A span holds the model's input, which repeats the earlier messages, and its output. Of the spans of a conversation (or
-else of a trace) those are kept whose messages no later span repeats.
+else of a trace) those are kept whose messages no later span repeats; one of them without output has no answer. A span
+that was cut (dropped attributes, half a list, a missing number) or says two things is refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -26,6 +27,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     messages,
     parsed,
     record_at,
+    shown,
     word,
 )
 
@@ -36,6 +38,8 @@ _MODELS: Final = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_na
 _CONVERSATIONS: Final = ("gen_ai.conversation.id", "session.id")
 _EVENTS: Final = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 _USAGE: Final = ("gen_ai.usage.", "llm.token_count.")
+_DROPPED: Final = ("droppedAttributesCount", "droppedEventsCount", "dropped_attributes_count", "dropped_events_count")
+_NO_ANSWER: Final = Message("assistant", metadata={"error": "the span has no answer"})
 _INDEX: Final = re.compile(r"[0-9]{1,6}")
 
 
@@ -64,11 +68,10 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     for name, spans in groups.items():
         unique = unrepeated([each for _, each in sorted(spans, key=lambda pair: pair[0])])
         for number, each in enumerate(unique, 1):
-            yield each if len(unique) == 1 else _renamed(each, f"{name}#{number}")
-
-
-def _renamed(conversation: Conversation, name: str) -> Conversation:
-    return msgspec.structs.replace(conversation, id=name)
+            unanswered = () if each.messages[-1].role == "assistant" else (_NO_ANSWER,)
+            yield msgspec.structs.replace(
+                each, id=name if len(unique) == 1 else f"{name}#{number}", messages=(*each.messages, *unanswered)
+            )
 
 
 def _spans(record: Record) -> Iterator[Record]:
@@ -121,6 +124,8 @@ def _conversation(span: Record, where: str) -> Conversation | None:
     found += _events(span, where)
     if not found:
         return None
+    if dropped := next((key for key in _DROPPED if span.get(key)), None):
+        raise ShapeError(f"{where} was cut: `{dropped}` is {word(span[dropped])}")
     context = span.get("context")
     trace = first_of({**(context if is_record(context) else {}), **span}, ("traceId", "trace_id"))
     usage = {
@@ -144,9 +149,19 @@ def _conversation(span: Record, where: str) -> Conversation | None:
 def _attributes(value: object) -> dict[str, object]:
     """The attributes under their dotted names, from a list of keys and values or from nested objects."""
     if is_list(value):
-        pairs = ((each.get("key"), _value(each.get("value"))) for each in _records(value, "attributes"))
-        return {key: one for key, one in pairs if isinstance(key, str)}
-    return dict(_dotted("", value)) if is_record(value) else {}
+        pairs = [(each.get("key"), _value(each.get("value"))) for each in _records(value, "attributes")]
+        return _once((key, one) for key, one in pairs if isinstance(key, str))
+    return _once(_dotted("", value)) if is_record(value) else {}
+
+
+def _once(pairs: Iterable[tuple[str, Json]]) -> dict[str, object]:
+    """The pairs by their keys. Raises ShapeError for a key that stands twice: one value would hide the other."""
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ShapeError(f"the attribute `{key[:60]}` stands twice")
+        found[key] = value
+    return found
 
 
 def _dotted(prefix: str, value: Record) -> Iterator[tuple[str, Json]]:
@@ -170,13 +185,13 @@ def _value(value: object) -> Json:
     """The plain value of a typed OTLP value."""
     if not is_record(value):
         return value
+    if len(value) > 1:
+        raise ShapeError(f"an attribute has several values: {shown(value)}")
     if is_record(value.get("arrayValue")):
         return [_value(each) for each in list_at(value["arrayValue"].get("values") or [], "values")]
     if is_record(value.get("kvlistValue")):
-        return {
-            word(each.get("key")): _value(each.get("value"))
-            for each in _records(value["kvlistValue"].get("values"), "values")
-        }
+        pairs = _records(value["kvlistValue"].get("values"), "values")
+        return _once((word(each.get("key")), _value(each.get("value"))) for each in pairs)
     return next((each for key, each in value.items() if key.endswith("Value")), None)
 
 
@@ -187,14 +202,31 @@ def _instructions(attributes: Record, where: str) -> list[Message]:
 
 
 def _listed(attributes: Record, names: Sequence[str], where: str) -> Iterator[Message]:
-    """Yield the messages under the names: a list, JSON text, or values under numbered keys."""
+    """Yield the messages under the names: a list or a message, also as JSON text, a text, or values under numbered
+    keys."""
+    role = "user" if names == _IN else "assistant"
     for name in names:
         value = attributes.get(name)
-        value = parsed(value) if isinstance(value, str) else value
-        if not is_list(value):
-            value = _from_numbered_keys(attributes, f"{name}.")
-        for index, each in enumerate(value):
-            yield from _messages(each, f"{where}: {name}[{index}]")
+        numbered = _from_numbered_keys(attributes, f"{name}.")
+        if value is None:
+            value = numbered
+        elif numbered:
+            raise ShapeError(f"{where}: `{name}` stands twice")
+        for index, each in enumerate(_as_list(value, role, f"{where}: {name}")):
+            for message in _messages(each, f"{where}: {name}[{index}]"):
+                if names == _OUT and message.role not in ("assistant", "tool"):
+                    raise ShapeError(f"{where}: {name}[{index}].role is `{message.role}`; expected `assistant`")
+                yield message
+
+
+def _as_list(value: Json, role: str, where: str) -> list[Json]:
+    """The messages in an attribute. Raises ShapeError for JSON text that was cut, and for other values."""
+    if isinstance(value, str):
+        is_json = value.lstrip()[:1] in ("[", "{")
+        value = parsed(value) if is_json else {"role": role, "content": value}
+        if value is None:
+            raise ShapeError(f"{where} is cut or damaged: it is not JSON")
+    return [value] if is_record(value) else list_at(value, where)
 
 
 def _messages(value: object, where: str) -> list[Message]:
@@ -229,8 +261,7 @@ def _from_numbered_keys(attributes: Record, prefix: str) -> list[object]:
     for key, value in attributes.items():
         if key.startswith(prefix):
             _put(tree, key.removeprefix(prefix).split("."), value)
-    ordered = _ordered(tree)
-    return ordered if is_list(ordered) else []
+    return list_at(_ordered(tree) if tree else [], prefix.removesuffix("."))
 
 
 def _put(tree: dict[str, object], path: list[str], value: object) -> None:
@@ -239,8 +270,10 @@ def _put(tree: dict[str, object], path: list[str], value: object) -> None:
     for name in path[:-1]:
         inner = tree.setdefault(name, {})
         if not is_record(inner):
-            return
+            raise ShapeError(f"the attribute `{'.'.join(path)[:60]}` has a value and parts")
         tree = inner
+    if path[-1] in tree:
+        raise ShapeError(f"the attribute `{'.'.join(path)[:60]}` has a value and parts")
     tree[path[-1]] = value
 
 
@@ -249,6 +282,8 @@ def _ordered(tree: object) -> object:
     if not is_record(tree):
         return tree
     if tree and all(_INDEX.fullmatch(key) for key in tree):
+        if len(tree) != 1 + max(map(int, tree)):
+            raise ShapeError(f"of a list with {1 + max(map(int, tree))} attributes {len(tree)} are there")
         return [_ordered(tree[key]) for key in sorted(tree, key=int)]
     return {key: _ordered(value) for key, value in tree.items()}
 

@@ -1,0 +1,110 @@
+"""Spans: one that was cut or says two things is refused, and one without an answer has none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime.transcripts.formats import conversations, lines, refusals, written
+
+Attributes = list[dict[str, Any]]
+
+
+def said(*texts: str) -> str:
+    """Messages that the user and the assistant take turns to say, as JSON text."""
+    roles = ("user", "assistant")
+    return json.dumps([{"role": roles[at % 2], "content": text} for at, text in enumerate(texts)])
+
+
+def attribute(key: str, text: str) -> dict[str, Any]:
+    return {"key": key, "value": {"stringValue": text}}
+
+
+def numbered(name: str, number: object, role: str, text: str) -> Attributes:
+    start = f"{name}.{number}.message"
+    return [attribute(f"{start}.role", role), attribute(f"{start}.content", text)]
+
+
+IN, OUT = "gen_ai.input.messages", "gen_ai.output.messages"
+ASKED = attribute(IN, said("a", "b", "c"))
+REPLY = json.dumps([{"role": "assistant", "content": "d"}])
+FIRST = numbered("llm.input_messages", 0, "user", "a")
+
+
+def export(attributes: Attributes, **more: Any) -> list[dict[str, Any]]:
+    span = {"traceId": "t", "spanId": "s", "attributes": attributes, **more}
+    return [{"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "more", "reason"),
+    [
+        ([ASKED, attribute(OUT, REPLY), attribute(OUT, said("x"))], {}, f"the attribute `{OUT}` stands twice"),
+        ([ASKED, attribute(OUT, REPLY[:-3])], {}, f"{OUT} is cut or damaged: it is not JSON"),
+        ([ASKED, attribute(OUT, "[1]")], {}, f"{OUT}[0] is not a message"),
+        ([ASKED, {"key": OUT, "value": {"intValue": 7}}], {}, f"{OUT} is `7`; expected a list"),
+        ([ASKED, attribute(OUT, said("d"))], {}, f"{OUT}[0].role is `user`; expected `assistant`"),
+        ([ASKED, attribute(OUT, REPLY), attribute(f"{OUT}.0.role", "assistant")], {}, f"`{OUT}` stands twice"),
+        ([ASKED, {"key": OUT, "value": {"boolValue": True, "stringValue": REPLY}}], {}, "has several values"),
+        ([ASKED, attribute(OUT, REPLY)], {"droppedAttributesCount": 2}, "was cut: `droppedAttributesCount` is 2"),
+        (
+            [*FIRST, *numbered("llm.output_messages", 1, "assistant", "d")],
+            {},
+            "of a list with 2 attributes 1 are there",
+        ),
+        (
+            [*FIRST, *numbered("llm.output_messages", 0, "assistant", "d"), attribute("llm.output_messages.0", "x")],
+            {},
+            "the attribute `0` has a value and parts",
+        ),
+        (
+            [
+                *FIRST,
+                *numbered("llm.output_messages", 0, "assistant", "d"),
+                attribute("llm.output_messages.0.message.content.0", "x"),
+            ],
+            {},
+            "the attribute `0.message.content.0` has a value and parts",
+        ),
+        (
+            [*FIRST, *numbered("llm.output_messages", "x", "assistant", "d")],
+            {},
+            "llm.output_messages is `{",
+        ),
+        (
+            [ASKED],
+            {
+                "events": [
+                    {"name": "gen_ai.client.inference.operation.details", "attributes": [attribute(OUT, REPLY[:9])]}
+                ]
+            },
+            f"{OUT} is cut or damaged",
+        ),
+    ],
+)
+def test_a_span_that_was_cut_or_says_two_things_is_refused(
+    attributes: Attributes, more: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    assert reason in refusals(tmp_path, export(attributes, **more))[0]
+
+
+def test_nested_and_dotted_attributes_are_one_attribute(tmp_path: Path) -> None:
+    attributes = {IN: json.loads(said("a")), OUT: json.loads(REPLY), "gen_ai": {"output.messages": []}}
+    found = refusals(tmp_path, [{"traceId": "t", "spanId": "s", "attributes": attributes}])
+    assert f"the attribute `{OUT}` stands twice" in found[0]
+
+
+@pytest.mark.parametrize("text", ["d", REPLY, REPLY[1:-1]])
+def test_an_output_is_a_list_a_message_or_a_text(text: str, tmp_path: Path) -> None:
+    found = conversations(written(tmp_path, export([ASKED, attribute(OUT, text)])))
+    assert [lines(chat) for chat in found] == [["user: a", "assistant: b", "user: c", "assistant: d"]]
+
+
+def test_a_span_that_no_later_one_repeats_and_that_has_no_output_has_no_answer(tmp_path: Path) -> None:
+    [chat] = conversations(written(tmp_path, export([ASKED])))
+    assert chat.messages[-1].metadata == {"error": "the span has no answer"}
+    retried = [*export([ASKED], startTimeUnixNano=1), *export([ASKED, attribute(OUT, REPLY)], startTimeUnixNano=2)]
+    [chat] = conversations(written(tmp_path, retried))
+    assert lines(chat) == ["user: a", "assistant: b", "user: c", "assistant: d"]
