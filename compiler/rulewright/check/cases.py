@@ -25,37 +25,37 @@ from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, CaseShape, Mistake
 OUTPUT_MARKS: Final = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
 SCORECARD: Final = "safe-v0"
 PAGES: Final[dict[str, str]] = {
-    "bad-case": """A test case, or an output of the engine, that `rulewright score` refuses to read.
+    "bad-case": """`rulewright score` refuses to read a test case or an output of the engine.
 
     Why it matters: the case is not scored, and the run ends with an error.
-    Instead: write every key that the scorecard reads, and no other; `score` names what it expects.
+    Instead: write exactly the keys that the scorecard reads; `score` names what it expects.
     """,
-    "duplicate-test-id": """Two test cases of a batch have one `test_id`.
+    "duplicate-test-id": """Two test cases of a batch have the same `test_id`.
 
-    Why it matters: an output belongs to both of them, and `score` refuses the second one if it says something else.
+    Why it matters: an output then belongs to both, and `score` refuses the second case if it differs from the first.
     Instead: give each case a `test_id` of its own.
     """,
-    "unknown-concern": """A test case is of another concern than its batch.
+    "unknown-concern": """A test case has another concern than its batch.
 
     Why it matters: `score` leaves out the cases of other concerns, so the case is never scored.
     Instead: spell `concern_id` as the batch does, or move the case to a batch of its concern.
     """,
     "case-expects-nothing": """Every list of expectations of a test case is empty.
 
-    Why it matters: whatever the engine writes meets all of them, and the case raises the mean of its batch.
-    Instead: write what a good answer holds, or what it must not hold.
+    Why it matters: any output meets them all, so the case raises the mean of its batch.
+    Instead: write what a good answer contains, or what it must not contain.
     """,
-    "contradictory-expectations": """A test case asks for words that it forbids in the same text.
+    "contradictory-expectations": """A test case requires words that it also forbids in the same text.
 
     Why it matters: no answer can meet both.
     Instead: remove one of the two.
     """,
-    "phrase-not-in-payload": """A test case expects phrases that do not stand in its `patient_payload`.
+    "phrase-not-in-payload": """A test case expects phrases that do not occur in its `patient_payload`.
 
     Why it matters: an engine that keeps to the words of the record does not write them.
     Instead: take the phrase from the payload, unless the case asks for an inference.
     """,
-    "unread-expectation": """An expectation that the scorecard does not read.
+    "unread-expectation": """The scorecard does not read an expectation.
 
     Why it matters: an answer that does not meet it loses nothing.
     Instead: remove it, or write it where the scorecard reads it.

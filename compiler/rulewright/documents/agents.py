@@ -16,14 +16,14 @@ from rulewright.spelling import did_you_mean
 from rulewright_runtime.strict_json import JsonObject
 
 PAGES: Final[dict[str, str]] = {
-    "agent-without-description": """An agent has no `role.description`, neither of its own nor inherited.
+    "agent-without-description": """An agent has no `role.description` of its own and inherits none.
 
-    Why it matters: the description is what the model is told to be; without it every agent is the same.
+    Why it matters: the description instructs the model; without it all agents behave the same.
     Instead: describe the role, or name an agent in `extends` whose description fits.
     """,
-    "agent-extends-nothing": """An agent extends one that does not exist.
+    "agent-extends-nothing": """An agent extends an agent that does not exist.
 
-    Why it matters: what it should inherit can't be found.
+    Why it matters: the parts it should inherit are missing.
     Instead: name an agent of the registry in `extends`.
     """,
 }

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from rulewright.documents.workflow import ArtifactDocument, TaskDocument
 
 PAGES: Final[dict[str, str]] = {
-    "unknown-artifact-type": """An artifact's contract names a type that the registry does not hold.
+    "unknown-artifact-type": """An artifact's contract names a type that the registry does not define.
 
-    Why it matters: nothing would hold the artifact to anything.
+    Why it matters: the artifact would not be checked.
     Instead: name a type of the registry with its version, or write the requirements in place.
     """,
-    "missing-contract-registry": """A task names contract types, but there is no registry of them.
+    "missing-contract-registry": """A task names contract types, but no registry defines them.
 
-    Why it matters: the artifacts would go unchecked while the workflow promises that they are checked.
-    Instead: write a registry (`workflow.contracts` in the project file, or `contracts` in the workflow), or say
+    Why it matters: the artifacts would not be checked, although the workflow promises that they are.
+    Instead: write a registry (`workflow.contracts` in the project file, or `contracts` in the workflow), or set
     `allow_missing_contracts: true` in the project file.
     """,
 }

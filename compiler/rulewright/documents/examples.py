@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from rulewright_runtime.judging.judge import Judge, JudgeRequest
 
 PAGES: Final[dict[str, str]] = {
-    "check-misses-own-example": """A check says something else of an example in its file than the example expects.
+    "check-misses-own-example": """A check gives an example in its file another verdict than the example expects.
 
-    Why it matters: the example is what its author meant by the check.
+    Why it matters: the example shows what its author means by the check.
     Instead: correct the check, or the example.
     """,
 }

@@ -18,12 +18,12 @@ from rulewright_runtime.strict_json import JsonObject
 
 EXTENDS: Final = "extends"
 PAGES: Final[dict[str, str]] = {
-    "extends-cycle": """Rule sets or agents that extend each other in a circle.
+    "extends-cycle": """Rule sets or agents extend each other in a cycle.
 
-    Why it matters: none of them has a first version to start from.
-    Instead: let one of them stand alone.
+    Why it matters: none of them can be resolved first.
+    Instead: remove one `extends`.
     """,
-    "extends-nothing": """A rule set extends a file that does not exist or holds no mapping.
+    "extends-nothing": """A rule set extends a file that does not exist or is not a mapping.
 
     Why it matters: the inherited rules would silently be missing.
     Instead: correct the path; it is relative to the file that extends.

@@ -19,14 +19,14 @@ ROOTS: Final = (
 )  # fmt: skip
 
 PAGES: Final[dict[str, str]] = {
-    "verdict-without-meaning": """An aggregate that does not say what a verdict means, or says it twice.
+    "verdict-without-meaning": """An aggregate gives a verdict no meaning, or two.
 
-    Why it matters: a verdict that is neither a hit, a miss nor excluded would vanish from the denominator unseen.
+    Why it matters: a verdict that is neither a hit, a miss nor excluded would silently disappear from the denominator.
     Instead: name every verdict in exactly one of the lists.
     """,
-    "name-taken": """A name that stands for something else already.
+    "name-taken": """A name is already used for something else.
 
-    Why it matters: an expression that uses it would mean the one or the other.
+    Why it matters: an expression that uses it would be ambiguous.
     Instead: choose another name.
     """,
 }

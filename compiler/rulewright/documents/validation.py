@@ -59,27 +59,27 @@ NAMES: Final = {
 }
 
 PAGES: Final[dict[str, str]] = {
-    "unknown-key": """A key that nothing reads.
+    "unknown-key": """A key is unknown, so nothing reads it.
 
-    Why it matters: a misspelt key is silently without effect, and the rule behaves as if it had never been written.
+    Why it matters: a misspelt key silently has no effect, as if it had never been written.
     Instead: correct its spelling, move it to the place where it is read, or remove it.
     """,
-    "missing-key": """A key is missing without which the document means nothing.
+    "missing-key": """A required key is missing.
 
     Why it matters: any default would be a guess at what the author wants.
     Instead: add the key.
     """,
-    "wrong-type": """A value of a type that its key can't hold.
+    "wrong-type": """A value has a type that its key does not allow.
 
-    Why it matters: a text where a number is expected would have to be reinterpreted, and readers differ on how.
-    Instead: write a value of the expected type; quotes make a text of anything.
+    Why it matters: a text in place of a number would have to be converted, and tools differ on how.
+    Instead: write a value of the expected type; quotes turn any value into a text.
     """,
-    "unknown-value": """A word that its key does not allow.
+    "unknown-value": """A key has a value that it does not allow.
 
     Why it matters: an unknown route, severity or policy has no meaning, so the check could not be carried out.
     Instead: write one of the allowed words.
     """,
-    "out-of-range": """A number, text or list outside the bounds of its key.
+    "out-of-range": """A number, text or list is outside the bounds of its key.
 
     Why it matters: zero patterns never hit, and a negative number of votes decides nothing.
     Instead: write a value within the bounds.

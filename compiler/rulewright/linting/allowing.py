@@ -1,7 +1,6 @@
-"""Allows what was found: a comment with a reason above each place, or an `accept` entry where a file has no comments.
+"""Suppresses the findings of a report with a comment and a reason at each place, or with `accept` entries for JSON.
 
-What is written changes nothing that a document says: a text is kept only where it reads as before, and where the
-comment covers the finding.
+A new text is used only if its document has the same content as before and the comment covers the findings.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ ACCEPT: Final = "accept"
 
 
 def allowing_texts(report: Report, reason: str) -> tuple[dict[str, str], list[Diagnostic]]:
-    """The new text of every file, and the findings that nothing could be written for. Raises `UsageError` without a
-    reason."""
+    """Return the new text of every changed file, and the findings that could not be suppressed. Raises `UsageError`
+    without a reason."""
     reason = " ".join(reason.split())
     if not reason:
-        raise UsageError("`--add-allow` needs a reason: say why this is tolerated")
+        raise UsageError("`--add-allow` needs a reason why these findings are acceptable")
     texts: dict[str, str] = {}
     left: list[Diagnostic] = []
     found = [each for each in report.diagnostics if each.code not in SUPPRESSION_CODES]
@@ -48,7 +47,7 @@ def allowing_texts(report: Report, reason: str) -> tuple[dict[str, str], list[Di
 
 
 def _commented(source: Source, found: list[Diagnostic], reason: str) -> tuple[str, list[Diagnostic]]:
-    """The text with a comment for each line that has findings, from the last to the first, and the other findings."""
+    """Return the text with a comment for each line with findings, and the findings that no comment could cover."""
     text, left = source.text, []
     loaded = load_text(text, source.path)
     lines: dict[int, list[Diagnostic]] = {}
@@ -68,7 +67,7 @@ def _commented(source: Source, found: list[Diagnostic], reason: str) -> tuple[st
 
 
 def _candidates(source: Source, line: int, note: str) -> Iterator[str]:
-    """The text with the note on a line of its own above a line, and with the note behind it."""
+    """Yield the text with the comment on a line of its own above a line, then with the comment at the line's end."""
     newline = NEWLINE.search(source.text)
     written = source.line_text(line)
     above = source.offset(line, 1)
@@ -80,7 +79,7 @@ def _candidates(source: Source, line: int, note: str) -> Iterator[str]:
 
 
 def _allows(before: Loaded, text: str, codes: list[str], found: list[Diagnostic]) -> bool:
-    """Whether a text says what it said before, and its new comment covers the findings and not the whole file."""
+    """Whether a text has the same content as before and its new comment covers the findings, but not the whole file."""
     after = load_text(text, before.source.path)
     if before.root is None or after.root is None or plain(after.root) != plain(before.root):
         return False
@@ -103,7 +102,7 @@ def _suppressions(loaded: Loaded, codes: Iterable[str]) -> list[Suppression]:
 
 
 def _first_line(loaded: Loaded, line: int) -> int:
-    """The line where the outermost value of several lines starts that a line belongs to, or the line itself."""
+    """The first line of the outermost multi-line value that contains a line, or the line itself."""
     first = line
     for node in walk(loaded.root) if loaded.root is not None else ():
         if isinstance(node, Scalar) or loaded.source.text.startswith(("[", "{"), node.start):
@@ -114,7 +113,7 @@ def _first_line(loaded: Loaded, line: int) -> int:
 
 
 def _accepted(found: list[Diagnostic], reason: str, texts: dict[str, str]) -> list[Diagnostic]:
-    """Adds `accept` entries for the findings to the text of the project file; the findings that have none."""
+    """Add `accept` entries for the findings to the text of the project file; return the findings without an entry."""
     path = project_file_above(Path(found[0].span.path).parent)
     if path is None:
         return found
@@ -137,7 +136,7 @@ def _root_of(root: object, path: Path) -> Path:
 
 
 def _with_rows(text: str, root: Mapping, rows: list[dict[str, str]]) -> str:
-    """The text of a project file with rows at the end of its `accept` list."""
+    """Return the text of a project file with rows appended to its `accept` list."""
     match = NEWLINE.search(text)
     newline = match.group() if match else "\n"
     entry, source = root.index.get(ACCEPT), root.source

@@ -1,7 +1,7 @@
-"""A baseline: the findings that a corpus had when it adopted the linter, which are not shown again.
+"""A baseline: the findings that a project had when it adopted the linter, which are not shown again.
 
-An entry is a file, a code and a message with how often they stood there; lines don't count, so that edits elsewhere
-change nothing. What is mended leaves the baseline, and nothing new ever enters it.
+An entry counts the findings with the same file, code and message. Lines don't matter, so edits elsewhere in a file have
+no effect. A fixed finding is removed from the baseline; a new one is never added.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ PARTS: Final = ("path", "code", "message", "count")
 
 
 def read_baseline(path: Path) -> Counter[Entry]:
-    """The entries of a baseline file. Raises `UsageError` for a file that is no baseline."""
+    """Return the entries of a baseline file. Raises `UsageError` for any other file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as failure:
         raise UsageError(f"can't read the baseline `{path}`: {failure}") from None
     rows = document.get("findings") if isinstance(document, dict) and document.get("version") == VERSION else None
     if not isinstance(rows, list) or not all(map(_is_row, rows)):
-        raise UsageError(f"`{path}` is not a baseline; remove it and write it anew with `--baseline {path}`")
+        raise UsageError(f"`{path}` is not a baseline; remove it and write a new one with `--baseline {path}`")
     return Counter({(row["path"], row["code"], row["message"]): row["count"] for row in rows})
 
 
 def entries_of(report: Report, path: Path) -> Counter[Entry]:
-    """The entries that hold every finding of a report."""
+    """Return the entries for the findings of a report."""
     return Counter(_entry(found, path) for found in report.diagnostics)
 
 
@@ -51,8 +51,8 @@ def write_baseline(path: Path, entries: Mapping[Entry, int]) -> None:
 
 
 def without_known(report: Report, known: Counter[Entry], path: Path) -> tuple[Report, Counter[Entry]]:
-    """The report without the findings of a baseline, and the entries that are still there; those of files that were not
-    read and exist are."""
+    """Return the report without the findings of a baseline, and the remaining entries: those found again, and those of
+    existing files that were not read."""
     read = {_from(path, source) for source in report.sources}
     left = Counter(known)
     still = Counter({each: n for each, n in known.items() if each[0] not in read and (path.parent / each[0]).exists()})

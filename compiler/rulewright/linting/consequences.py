@@ -1,8 +1,8 @@
-"""Findings that are only there because of another one, which are not told beside it.
+"""Removes findings that are only a consequence of another finding.
 
-A misspelt key is unknown, and what it should have said is missing wherever somebody asks for it. So the documents are
-looked at once more with every proposed correction in them, in memory: what is then gone was a consequence. Where a
-mistake proposes none, the mapping that it stands in is not known, and nothing but its structure is told of.
+A misspelt key is unknown, and the key that was meant is missing wherever it is read. So the documents are linted again
+in memory with every proposed correction applied: a finding that then disappears was a consequence. Where a mistake
+has no proposed correction, only structural findings of the mapping around it are shown.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from rulewright.load.source import Source
 from rulewright.load.suppressions import SUPPRESSION_CODES
 from rulewright.spelling import Guess
 
-Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # what is found where files hold these texts
-GROUNDS: Final = frozenset(STRUCTURE)  # what a document is read by
+Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # lints with these texts in place of the files
+GROUNDS: Final = frozenset(STRUCTURE)  # findings about the structure of a document
 NAMING: Final = frozenset({"duplicate-id", "id-differs-from-file-name", "misspelt-name", "unread-parameter"})
-STAGES: Final = (NAMING, GROUNDS, None)  # what is corrected first, for the rest builds on it
-# What is not told of a document, or of the project, beside one of these.
+STAGES: Final = (NAMING, GROUNDS, None)  # the order of corrections: each stage builds on the one before
+# A code, and the codes beside which it is doubtful in the same document.
 UNSURE: Final = {
     "check-never-fails": frozenset({"parameter-does-not-fit"}),
     "check-never-passes": frozenset({"parameter-does-not-fit"}),
@@ -45,14 +45,14 @@ UNSURE: Final = {
     "window-ends-before-it-starts": frozenset({"turn-that-does-not-exist", "turn-numbers-out-of-order"}),
 }
 SCORING: Final = frozenset(DEPENDENT["scoring"].split()) | {"gate-cannot-stop", "part-without-checks"}
-OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # what all of a document has to be known for
+OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # findings that need the whole document
 _QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
 
 
 def without_consequences(
     found: Sequence[Diagnostic], allowed: Sequence[Diagnostic], files: Iterable[Loaded], again: Again
 ) -> list[Diagnostic]:
-    """The findings that are there whatever becomes of the others, be these `allowed` or not."""
+    """Return the findings that are not consequences of others, whether these are `allowed` or not."""
     by_path = {each.source.path: each for each in files}
     sources = {path: each.source for path, each in by_path.items()}
     kept, corrections = list(found), dict[Diagnostic, Diagnostic]()
@@ -72,11 +72,11 @@ def without_consequences(
 
 
 def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> list[Diagnostic]:
-    """The findings without those that others of the same document make doubtful, or of what names lexicons."""
+    """Return the findings without those that a finding of the same document, or a wrong reference, makes doubtful."""
     codes: dict[str, set[str]] = {}
     for each in found:
         codes.setdefault(each.span.path, set()).add(each.code)
-    refused: dict[str, list[str]] = {}  # keys at the top of documents whose values are of a wrong type
+    refused: dict[str, list[str]] = {}  # top-level keys with a value of the wrong type
     for path, loaded in files.items():
         spans = [each.span for each in found if each.code == "wrong-type" and each.span.path == path]
         entries = loaded.root.entries if spans and isinstance(loaded.root, MappingNode) else ()
@@ -104,7 +104,7 @@ def _kind(found: Diagnostic, files: Mapping[str, Loaded]) -> str | None:
 
 
 def _quoted(found: Diagnostic, files: Mapping[str, Loaded]) -> str:
-    """The author's word that a finding stands at, without its quotes."""
+    """The source text of a finding's span, without quotes."""
     loaded = files.get(found.span.path)
     return "" if loaded is None else loaded.source.between(found.span).strip("\"'")
 
@@ -117,7 +117,7 @@ def _is_of_routing(found: Diagnostic, files: Mapping[str, Loaded]) -> bool:
 
 
 def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic | None:
-    """An error with the correction that it proposes of its own place, a fix or a guess; None for any other one."""
+    """Return an error with the fix or guess that it proposes for its own place as a fix; None for any other finding."""
     source = sources.get(found.span.path)
     if source is None or (found.severity is not Severity.ERROR and found.code not in NAMING):
         return None
@@ -132,19 +132,19 @@ def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic |
 
 
 def _is_idle(found: Diagnostic, codes: Container[tuple[str, str]]) -> bool:
-    """Whether a finding about what is allowed stands where these codes are found: no rule finds it again."""
+    """Whether a suppression became unused only because of a correction: lint no longer reports its code in the file."""
     return found.code in SUPPRESSION_CODES and (found.about, os.path.abspath(found.span.path)) not in codes
 
 
 def _place(found: Diagnostic) -> tuple[str, str, int]:
-    """What a finding is about, wherever it stands on its line."""
+    """The code and line of a finding, whatever its column."""
     return found.code, os.path.abspath(found.span.path), found.span.line
 
 
 def _without_shadowed(
     found: list[Diagnostic], allowed: Sequence[Diagnostic], files: Mapping[str, Loaded]
 ) -> list[Diagnostic]:
-    """The findings without those about a mapping, or a value, whose structure is refused."""
+    """Return the findings without those inside a mapping or value that has a structural error."""
     shadows: dict[str, list[Span]] = {}
     for each in (*found, *allowed):
         if each.code in GROUNDS and each.severity is Severity.ERROR and each.span.path in files:
@@ -165,7 +165,7 @@ def _spans(found: Diagnostic) -> list[Span]:
 
 
 def _holder(found: Diagnostic, loaded: Loaded) -> list[Span]:
-    """The innermost mapping below the document's root that a key or value which is refused stands in, and its key."""
+    """The innermost mapping below the root that contains a structural error, and the mapping's key."""
     at = loaded.source.offset(found.span.line, found.span.column)
     around: list[Span] = []
     for parent in walk(loaded.root):  # the outer ones first

@@ -1,4 +1,4 @@
-"""Applying fixes: edits that don't overlap, from the text's end to its start."""
+"""Applies fixes: non-overlapping edits, from the end of a text to its start."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ HEADER_COMMENT: Final = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 
 
 def fitted(found: Iterable[Diagnostic], files: Iterable[Loaded]) -> list[Diagnostic]:
-    """The findings, their fixes made to leave all else in the file as it is.
+    """Return the findings with fixes that change nothing else in their file.
 
-    A fix of a value that an alias repeats would change another key too: it is dropped. What replaces a block of text
-    keeps the comment in its header, and inserted line breaks are those of the file.
+    A fix of a value that an alias repeats would change another key, too, and is dropped. A replaced block scalar keeps
+    the comment in its header, and inserted line breaks are those of the file.
     """
     by_path = {loaded.source.path: _Surroundings(loaded) for loaded in files}
     return [each if each.fix is None else replace(each, fix=_fitted(each.fix, by_path)) for each in found]
 
 
 class _Surroundings:
-    """What stands around the fixes of a file: the values that aliases repeat, and blocks of text."""
+    """The context of a file's fixes: values that aliases repeat, block scalars and line breaks."""
 
     def __init__(self, loaded: Loaded) -> None:
         self.source = loaded.source
@@ -36,7 +36,7 @@ class _Surroundings:
         self.newline = first.group() if first else "\n"
 
     def fit(self, edit: Edit) -> Edit | None:
-        """The edit in the style of the file; None where it would reach another key."""
+        """Return the edit in the style of the file, or None if it would change another key."""
         start = self.source.offset(edit.span.line, edit.span.column)
         end = self.source.offset(edit.span.end_line, edit.span.end_column)
         if any(first <= start and end <= last for first, last in self.shared):
@@ -52,7 +52,7 @@ def _fitted(fix: Fix, files: Table[str, _Surroundings]) -> Fix | None:
 
 
 def _shared_and_blocks(root: Node | None) -> tuple[list[tuple[int, int]], set[int]]:
-    """The places of the values that aliases repeat, and where blocks of text start."""
+    """Return the places of the values that aliases repeat, and the starts of block scalars."""
     seen: set[int] = set()
     shared: list[tuple[int, int]] = []
     blocks: set[int] = set()
@@ -75,7 +75,7 @@ def _shared_and_blocks(root: Node | None) -> tuple[list[tuple[int, int]], set[in
 def fixed_texts(
     diagnostics: Iterable[Diagnostic], sources: Table[str, Source], *, unsafe: bool = False
 ) -> tuple[dict[str, str], int]:
-    """The new text of every file that changes, and how many fixes were applied.
+    """Return the new text of every file that changes, and the number of applied fixes.
 
     Of two fixes that touch the same place only the first is applied; linting again finds the other.
     """
@@ -94,12 +94,12 @@ def fixed_texts(
 
 
 def as_bytes(source: Source, text: str) -> bytes:
-    """The new text as it is written to the file: with its byte order mark, if it had one."""
+    """Return the new text as bytes, with the byte order mark that the file had."""
     return (("\ufeff" if source.bom else "") + text).encode()
 
 
 def diff(source: Source, text: str) -> str:
-    """The change of one file as a unified diff, which `patch --binary` applies: its lines end at line feeds alone."""
+    """Return the change of one file as a unified diff for `patch --binary`; only line feeds end its lines."""
     before, after = (as_bytes(source, each).decode().split("\n") for each in (source.text, text))
     lines = difflib.unified_diff(_with_ends(before), _with_ends(after), source.path, source.path)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

@@ -1,4 +1,4 @@
-"""What a lint printed and its exit code, as they are shown, and as the cache keeps them for the same question."""
+"""The printed output and exit code of a lint run, shown now or stored in the cache for the same run."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
     from rulewright.dependencies import Dependency
 
-AS_IT_IS = "surrogatepass"  # a name of a file may hold half of a character
+AS_IT_IS = "surrogatepass"  # a file name may contain an unpaired surrogate
 
 
 class LintOutput:
-    """What a run printed to standard output, and its exit code."""
+    """The text for standard output, and the exit code."""
 
     def __init__(self, status: int, text: str) -> None:
-        """Nothing is printed yet."""
+        """Create the output without printing it."""
         self.status, self.text = status, text
 
     def show(self) -> int:
-        """Print it; the value is the exit code."""
+        """Print the text and return the exit code."""
         if self.text.startswith("::"):  # only `--format github` begins so
             safe_stream(sys.stdout).write_annotations(self.text)
         else:
@@ -32,12 +32,12 @@ class LintOutput:
         return self.status
 
     def keep(self, entry: CacheEntry, states: dict[Dependency, str], variables: Iterable[str]) -> None:
-        """Write it down for the same question."""
+        """Store the output in the cache."""
         entry.store(self.status, self.text.encode("utf-8", AS_IT_IS), states, variables)
 
 
 def known_output(entry: CacheEntry) -> LintOutput | None:
-    """What the same question gave last time, where nothing it depends on has changed."""
+    """Return the cached output if no dependency has changed, else None."""
     found = entry.load()
     if found is None or type(found[0]) is not int or found[0] not in (0, 1):
         return None

@@ -1,4 +1,4 @@
-"""Which findings count: what the caller selects, and what the nearest project file selects and accepts."""
+"""Selects findings by the caller's options and by the `lint` and `accept` settings of the nearest project file."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ LEVELS: Final = tuple(Severity)
 
 @dataclass(frozen=True, slots=True)
 class RuleSelection:
-    """Which findings count: patterns of codes (`lexicon-*`) or categories. An empty `select` means the default ones,
-    `extend` adds to them, `ignore` wins; `preview` makes rules that are still new default ones."""
+    """Patterns of codes (`lexicon-*`) or categories. An empty `select` means the default rules, `extend` adds to them,
+    `ignore` overrides both; `preview` adds preview rules to the default ones."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class RuleSelection:
     preview: bool = False
 
     def check(self) -> None:
-        """Raise `UsageError` for a pattern that fits no code: it would silently choose nothing."""
+        """Raise `UsageError` for a pattern that matches no code, because it would silently select nothing."""
         for pattern in (*self.select, *self.extend, *self.ignore):
             if not any(fits_any(code, [pattern]) for code in pages()):
                 near = suggest(pattern, (*pages(), *CATEGORIES))
@@ -48,8 +48,8 @@ EVERYTHING = RuleSelection(select=("*",))
 
 @dataclass(frozen=True, slots=True)
 class LintSetting:
-    """Patterns of codes or categories to `select` (none: the default ones), to add and to `ignore` for the paths below
-    the root that fit `path`; `severity` gives codes another severity, `preview` counts rules that are still new."""
+    """Patterns of codes or categories to `select` (none: the default ones), to add and to `ignore` for the paths that
+    match `path`; `severity` gives codes another severity, `preview` includes preview rules."""
 
     path: str
     select: tuple[Scalar, ...]
@@ -61,9 +61,9 @@ class LintSetting:
 
 @dataclass(frozen=True, slots=True)
 class LintSettings:
-    """The part `lint` and the `accept` entries of a project file; `root` is where their paths start.
+    """The `lint` settings and `accept` entries of a project file; their paths are relative to `root`.
 
-    `loaded` is the project file where it was read for these settings alone.
+    `loaded` holds the project file if it was read only for these settings.
     """
 
     root: Path = Path()
@@ -73,7 +73,7 @@ class LintSettings:
     vocabulary: Vocabulary | None = None
 
     def wants(self, code: str, path: str, selection: RuleSelection) -> bool:
-        """Whether findings of this code count in this file, for a caller who selects so."""
+        """Whether findings of this code are shown for this file under the caller's selection."""
         rows = [row for row in self.rows if path_fits(row.path, path, self.root)]
         if fits_any(code, selection.ignore) or any(fits_any(code, _words(row.ignore)) for row in rows):
             return False
@@ -85,7 +85,7 @@ class LintSettings:
         return is_default(code, preview=selection.preview or any(row.preview for row in rows))
 
     def graded(self, found: Diagnostic) -> Diagnostic:
-        """The finding with the severity that the project gives its code."""
+        """Return the finding with the severity that the project gives its code."""
         for row in reversed(self.rows):
             for entry in row.severity:
                 if entry.name == found.code and path_fits(row.path, found.span.path, self.root):
@@ -93,8 +93,8 @@ class LintSettings:
         return found
 
     def mistakes(self) -> list[Diagnostic]:
-        """What keeps the settings from being read, and patterns that fit no code: they may hide all else, and so are
-        never hidden."""
+        """Return errors in reading the settings, and patterns that match no code. They may hide all other findings, so
+        they are never hidden."""
         patterns = [scalar for row in self.rows for scalar in (*row.select, *row.extend, *row.ignore)]
         patterns += [entry.key for row in self.rows for entry in row.severity if entry.name not in pages()]
         return [
@@ -107,7 +107,7 @@ class LintSettings:
         ]
 
     def accepting(self, found: Diagnostic) -> set[int]:
-        """The numbers of the `accept` entries that cover a finding: same code, and its path fits."""
+        """Return the indexes of the `accept` entries with the finding's code and a matching path."""
         return {
             number
             for number, entry in enumerate(self.accept)
@@ -115,7 +115,7 @@ class LintSettings:
         }
 
     def without_accepted(self, found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], list[Diagnostic]]:
-        """The findings that no entry covers, and those that one does."""
+        """Split the findings into those without a matching `accept` entry and those with one."""
         kept: list[Diagnostic] = []
         allowed: list[Diagnostic] = []
         for each in found:
@@ -123,9 +123,9 @@ class LintSettings:
         return kept, allowed
 
     def idle(self, allowed: Iterable[Diagnostic], wants: Callable[[str, str], bool]) -> list[Diagnostic]:
-        """What is wrong with the entries where `allowed` is all that they cover: no such code, or nothing to accept.
+        """Return findings for entries with an unknown code, and for entries that match none of the `allowed` findings.
 
-        `wants` says whether findings of a code count in a file: where they don't, nobody knows whether there are some.
+        `wants` says whether a code is shown for a file; entries of other codes may match findings not computed here.
         """
         used = {number for each in allowed for number in self.accepting(each)}
         found = []
@@ -134,13 +134,13 @@ class LintSettings:
             if entry.rule and entry.rule not in pages():
                 found.append(unknown_rule(place.span, entry.rule, pages()))
             elif number not in used and wants(entry.rule, place.span.path):
-                message = f"nothing below `{entry.path}` is `{entry.rule}`, so this entry accepts nothing"
+                message = f"`{entry.rule}` does not occur in `{entry.path}`, so this entry accepts nothing"
                 found.append(replace(warning(place, message, code="unused-suppression"), about=entry.rule))
         return found
 
 
 def read_lint_settings(root: Node | None) -> tuple[LintSetting, ...]:
-    """The settings in a project file's mapping, those of the whole project first; a finding has to pass them all."""
+    """Return the settings in a project file's mapping, those of the whole project first; a finding must pass all."""
     written = descend(root, "lint")
     rows = [written, *items(written, "per_path")]
     return tuple(_setting(row) for row in rows if isinstance(row, Mapping))
@@ -163,13 +163,13 @@ def _words(scalars: Iterable[Scalar]) -> list[str]:
 
 
 def _severity(entry: Entry) -> Severity | None:
-    """The severity that a setting names; another word is a finding of the file's structure."""
+    """The severity that a setting names; validation reports any other word."""
     word = entry.value.value if isinstance(entry.value, Scalar) else None
     return Severity(word) if word in LEVELS else None
 
 
 def settings_of(file: ProjectFile | None) -> LintSettings:
-    """The settings of a project file that is already read; those of no file let everything pass."""
+    """Return the settings of a project file that is already read; without a file, settings that change nothing."""
     return (
         LintSettings()
         if file is None
@@ -178,7 +178,7 @@ def settings_of(file: ProjectFile | None) -> LintSettings:
 
 
 def settings_around(folder: Path) -> LintSettings:
-    """The settings of the project file in `folder` or in the nearest folder above it."""
+    """Return the settings of the project file in `folder` or in the nearest folder above it."""
     path = project_file_above(folder)
     if path is None:
         return LintSettings()

@@ -1,4 +1,4 @@
-"""Projects and workflows linted as a whole; a document that stands alone imports none of this."""
+"""Lints whole projects and workflows; linting a single document does not import this module."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rulewright.workflow import load_workflow, workflow_of
 
 
 def lint_project(project: Project, selection: RuleSelection = DEFAULT) -> Report:
-    """The findings of a project that is already loaded."""
+    """Return the findings of a project that is already loaded."""
 
     def again(texts: Mapping[str, str]) -> list[Diagnostic]:
         with unsaved(texts):
@@ -33,7 +33,7 @@ def lint_project(project: Project, selection: RuleSelection = DEFAULT) -> Report
 
 
 def lint_project_at(path: Path, selection: RuleSelection) -> Report:
-    """The findings of the project at `path`, and of its file alone where that can't be read."""
+    """Return the findings of the project at `path`, or of its project file alone if that can't be read."""
     try:
         return lint_project(load_project(path), selection)
     except DocumentError as failure:  # the project file itself is broken
@@ -42,7 +42,7 @@ def lint_project_at(path: Path, selection: RuleSelection) -> Report:
 
 
 def lint_workflow(path: Path, selection: RuleSelection) -> Report:
-    """The findings of a workflow's file, which brings the project that it belongs to, for agents and contracts."""
+    """Return the findings of a workflow's file; agents and contracts come from the project it belongs to."""
 
     def again(texts: Mapping[str, str]) -> Iterable[Diagnostic]:
         with unsaved(texts):
@@ -54,5 +54,5 @@ def lint_workflow(path: Path, selection: RuleSelection) -> Report:
 
 
 def workflow_findings(loaded: Loaded) -> list[Diagnostic]:
-    """What is wrong with a workflow without its project."""
+    """Return the findings of a workflow without its project."""
     return list(workflow_check.check(workflow_of(loaded)))

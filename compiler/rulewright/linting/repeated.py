@@ -1,5 +1,5 @@
-"""Findings that need not be told: those that another one says better, those that one cause gives many times, and those
-that depend on a document which can't be read."""
+"""Removes or merges redundant findings: those that another finding explains better, those with one common cause, and
+those that depend on a document that can't be read."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rulewright.spelling import Guess
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-# A code, and those that say the same of a place with more help.
-SAID_BETTER: Final[dict[str, frozenset[str]]] = {
+# A code, and the codes that explain the same place better.
+EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
     "ascii-only-apostrophe": frozenset({"yaml-trap"}),
     "condition-always-holds": frozenset({"both-sides-equal"}),
     "condition-never-holds": frozenset(
@@ -33,8 +33,8 @@ SAID_BETTER: Final[dict[str, frozenset[str]]] = {
 
 
 def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
-    """The findings without those that another one at the same place says better, be it `allowed` or not. A key that
-    is missing is told beside an unknown one that is allowed: who allows it means another key."""
+    """Return the findings without those that another one at the same place, `allowed` or not, explains better. A
+    missing key is still reported beside an allowed unknown key, because that was not meant to be the missing one."""
     own = _codes_by_place(found)
     codes = _codes_by_place((*found, *allowed))
     return [each for each in found if not _is_echo(each, own if each.code == "missing-key" else codes)]
@@ -48,16 +48,16 @@ def _codes_by_place(found: Iterable[Diagnostic]) -> dict[Span, set[str]]:
 
 
 def _is_echo(found: Diagnostic, codes: Mapping[Span, set[str]]) -> bool:
-    if found.code == "missing-key":  # the key is there, misspelt
+    if found.code == "missing-key":  # the key is present, but misspelt
         return any("unknown-key" in codes.get(note.span, ()) for note in found.notes)
     if found.code == "yaml-trap" and any(
         "bad-expression" in codes[span] for span in codes if is_within(span, found.span)
     ):
         return True
-    return bool(codes[found.span] & SAID_BETTER.get(found.code, frozenset()))
+    return bool(codes[found.span] & EXPLAINED_BETTER_BY.get(found.code, frozenset()))
 
 
-# What is said of a project because of the documents that it has not, by the kind of document.
+# The codes that depend on all documents of a kind, by kind.
 DEPENDENT: Final[dict[str, str]] = {
     "blindspots": "gate-without-blindspot",
     "checks": """bucket-without-checks comment-contradicts-files count-contradicts-files empty-profile
@@ -74,11 +74,11 @@ DEPENDENT: Final[dict[str, str]] = {
     "scoring": "bucket-without-policy event-window-without-anchor unit-of-analysis-missing",
     "state_machines": "detector-without-definition state-machine-without-definition unknown-state-machine",
 }
-_OF_SCORECARDS: Final = frozenset({"bad-expression", "wrong-output"})  # where the scoring file can't be read
+_OF_SCORECARDS: Final = frozenset({"bad-expression", "wrong-output"})  # if the scoring file can't be read
 
 
 def without_dependent(found: Iterable[Diagnostic], project: Project) -> list[Diagnostic]:
-    """The findings without those that a document of the project which can't be read might refute."""
+    """Return the findings without those that an unreadable document of the project might refute."""
     if not project.unreadable:
         return list(found)
     codes = {code for kind in project.unreadable for code in DEPENDENT.get(kind, "").split()}
@@ -93,22 +93,22 @@ def without_dependent(found: Iterable[Diagnostic], project: Project) -> list[Dia
 
 
 def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
-    """Whether a word outside of the project file is refused."""
+    """Whether the finding is about a word outside the project file that the vocabulary does not allow."""
     return "unknown-value" in (found.code, found.about) and found.span.path != str(project.path)
 
 
-# Codes whose findings in one document have one cause: an anchor that was copied, a scheme of tags, a shared habit.
-_CROWDED: Final = """
+# Codes whose findings in one document usually have one cause: a copied anchor, a scheme of tags, a habit.
+_GROUPED: Final = """
     adaptive-with-one-repetition anchor-names-ineligible-check ascii-only-apostrophe
     comment-contradicts-files cue-text-not-in-turn event-window-without-anchor lexicon-misses-own-example
     pattern-shared-by-gates probe-expects-an-untold-name reference-to-missing-file retired-rubric-dialect
     several-anchors-for-check short-word-hits-inside-others subsumed-pattern tag-no-check-looks-for
     tag-no-scenario-carries unread-expectation
 """
-CROWDS: Final = frozenset(_CROWDED.split())
-# Codes whose findings in all documents have one cause where they say the same: a key that nobody reads, a dimension
-# that nobody knows, a word that the vocabulary lacks, a check whose unit uses no anchor.
-ALIKE: Final = frozenset(
+GROUPED: Final = frozenset(_GROUPED.split())
+# Codes whose findings with the same message have one cause in all documents: an unread key, an unknown dimension, an
+# undeclared word, a check whose unit does not use anchors.
+SAME_MESSAGE: Final = frozenset(
     (
         "anchor-without-event-window",
         "dead-key",
@@ -117,13 +117,13 @@ ALIKE: Final = frozenset(
         "unknown-value",
     )
 )
-# And those that are copied with their words: a tag of a family of checks, a probe of the variants of a scenario.
+# Codes whose findings are copied with the text: a tag in a family of checks, a probe in variants of a scenario.
 COPIED: Final = frozenset({"probe-expects-an-untold-name", "tag-no-scenario-carries"})
-SAME: Final = frozenset({"bad-expression", "unknown-state"})  # as `ALIKE`, in one document
-# And those that have it whatever they say: a line that the profiles lack, a habit of all prompts.
-ACROSS: Final = ALIKE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
-# A code, and those that tell of the same mistake where one of its notes points, or at its own place.
-TOLD_WITH: Final[dict[str, frozenset[str]]] = {
+SAME_MESSAGE_IN_DOCUMENT: Final = frozenset({"bad-expression", "unknown-state"})  # as `SAME_MESSAGE`, in one document
+# Codes whose findings have one cause whatever their message: a setting that no profile has, a habit of all prompts.
+ACROSS: Final = SAME_MESSAGE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
+# A code, and the codes that report the same mistake at its own place or at one of its notes.
+REPORTED_WITH: Final[dict[str, frozenset[str]]] = {
     "any-mixed-with-tags": frozenset({"tags-on-universal-check"}),
     "deprecated-spelling": frozenset({"retired-rubric-dialect"}),
     "detector-without-definition": frozenset({"state-machine-without-definition", "unknown-lexicon"}),
@@ -132,60 +132,60 @@ TOLD_WITH: Final[dict[str, frozenset[str]]] = {
 
 
 def together(found: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The findings in their order; of those with one cause the first, with the others as notes."""
+    """Return the findings in order; of those with one cause only the first, with the others as notes."""
     leaders = {(each.code, each.span): each for each in found}
-    crowds: dict[object, list[Diagnostic]] = {}
+    groups: dict[object, list[Diagnostic]] = {}
     joining: list[tuple[Diagnostic, Diagnostic]] = []
     for each in found:
         leader = _leader(each, leaders)
         if leader is None:
-            crowds.setdefault(_cause(each), []).append(each)
+            groups.setdefault(_cause(each), []).append(each)
         else:
             joining.append((leader, each))
     for leader, each in joining:
-        crowds[_cause(leader)].append(each)
-    return [_one_of(crowd) for crowd in _without_copies(crowds.values())]
+        groups[_cause(leader)].append(each)
+    return [_one_of(group) for group in _without_copies(groups.values())]
 
 
-def _without_copies(crowds: Iterable[list[Diagnostic]]) -> list[list[Diagnostic]]:
-    """The crowds, those that only say again what an earlier one says as a part of that one."""
+def _without_copies(groups: Iterable[list[Diagnostic]]) -> list[list[Diagnostic]]:
+    """Return the groups; a group that only repeats the messages of an earlier one is merged into it."""
     kept: list[list[Diagnostic]] = []
-    for crowd in crowds:
-        said = {(each.code, each.message) for each in crowd}
-        same = [other for other in kept if other[0].code == crowd[0].code in COPIED]
+    for group in groups:
+        said = {(each.code, each.message) for each in group}
+        same = [other for other in kept if other[0].code == group[0].code in COPIED]
         earlier = next((other for other in same if said <= {(each.code, each.message) for each in other}), None)
         if earlier is None:
-            kept.append(crowd)
+            kept.append(group)
         else:
-            earlier += crowd
+            earlier += group
     return kept
 
 
 def _leader(found: Diagnostic, leaders: Mapping[tuple[str, Span], Diagnostic]) -> Diagnostic | None:
-    """The finding that tells of the same mistake first; None where a finding has a fix of its own."""
+    """The finding that already reports the same mistake; None if this one has a fix of its own."""
     if found.fix is not None:
         return None
     spans = (*(note.span for note in found.notes), found.span)
-    codes = TOLD_WITH.get(found.code, frozenset())
+    codes = REPORTED_WITH.get(found.code, frozenset())
     return next((leaders[code, span] for span in spans for code in codes if (code, span) in leaders), None)
 
 
 def _cause(found: Diagnostic) -> object:
-    """What all findings of one cause have in common."""
+    """The key that all findings with one cause share."""
     if found.fix is None and found.code in ACROSS:
-        return found.code, found.severity, found.message if found.code in ALIKE else None
-    if found.fix is None and found.code in SAME:
+        return found.code, found.severity, found.message if found.code in SAME_MESSAGE else None
+    if found.fix is None and found.code in SAME_MESSAGE_IN_DOCUMENT:
         return found.span.path, found.code, found.message, found.help
-    if found.fix is None and found.code in CROWDS:
+    if found.fix is None and found.code in GROUPED:
         return found.span.path, found.code, found.help if isinstance(found.help, Guess) else None
     return found
 
 
-def _one_of(crowd: list[Diagnostic]) -> Diagnostic:
-    first = min((each for each in crowd if each.code == crowd[0].code), key=lambda each: each.severity.rank)
-    others = [each for each in crowd if each is not first]
+def _one_of(group: list[Diagnostic]) -> Diagnostic:
+    first = min((each for each in group if each.code == group[0].code), key=lambda each: each.severity.rank)
+    others = [each for each in group if each is not first]
     further = len({each.span for each in others} - {first.span})
     where = "this document" if all(each.span.path == first.span.path for each in others) else "other documents"
     more = f" (and {further} more {'place' if further == 1 else 'places'} in {where})" if further else ""
-    notes = [Note(each.span, "here as well" if each.message == first.message else each.message) for each in others]
+    notes = [Note(each.span, "also here" if each.message == first.message else each.message) for each in others]
     return replace(first, message=first.message + more, notes=(*first.notes, *notes))

@@ -1,7 +1,7 @@
-"""What linting found, in order.
+"""The report of a lint run: the sorted findings.
 
-Whatever finds a mistake - the loader, the structural checker, lowering, a rule - its findings are gathered here and
-held against suppression comments, `accept` entries and the caller's selection.
+The findings of the loader, the validation, lowering and the rules are collected here and filtered by suppression
+comments, `accept` entries and the caller's selection.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from rulewright.load import Loaded, Source
 from rulewright.load.suppressions import suppress, unused
 from rulewright.manual import pages
 
-NOT_FOUND: Final = frozenset({"missing-path", "unset-variable"})  # what lies there, and what it would say, is not known
+NOT_FOUND: Final = frozenset({"missing-path", "unset-variable"})  # some files are unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What linting found: the findings, sorted; those that comments and `accept` entries allow; every file read."""
+    """The sorted findings; those that comments and `accept` entries allow; the sources of all files read."""
 
     diagnostics: tuple[Diagnostic, ...]
     allowed: tuple[Diagnostic, ...]
@@ -38,22 +38,22 @@ class Report:
         return any(found.severity.rank <= level.rank for found in self.diagnostics)
 
     def errors(self) -> Report:
-        """The report with its errors alone."""
+        """Return the report with only its errors."""
         return replace(self, diagnostics=tuple(each for each in self.diagnostics if each.severity is Severity.ERROR))
 
     def grouped(self) -> Report:
-        """The report with the findings of one cause told once, at the first of their places."""
+        """Return the report with the findings of one cause as one finding, at the first of their places."""
         return replace(self, diagnostics=tuple(together(self.diagnostics)))
 
     @property
     def categories(self) -> list[tuple[str, int]]:
-        """Every category that has findings, and how many."""
+        """Every category with findings, and their number."""
         counts = Counter(category_of(found.code) for found in self.diagnostics)
         return [(category, counts[category]) for category in CATEGORIES if counts[category]]
 
     @property
     def statistics(self) -> list[tuple[str, Severity, int]]:
-        """Every code with its severity and how often it was found, the most frequent first."""
+        """Every code with its severity and number of findings, the most frequent first."""
         counts = Counter((found.code, found.severity) for found in self.diagnostics)
         return sorted(
             ((code, severity, count) for (code, severity), count in counts.items()),
@@ -70,21 +70,21 @@ def report_of(
     *,
     whole: bool,
 ) -> Report:
-    """The findings that stay, and those that comments and `accept` entries allow; `again` finds them in other texts.
+    """Return the report of these findings; `again` lints with other texts in place of files.
 
-    Only where a `whole` project was linted is it known that an entry, or a comment about a finding that takes a
-    project to see, allows nothing.
+    Unused `accept` entries, and unused comments about findings that need a project, are only reported if a `whole`
+    project was linted.
     """
 
     def wants(code: str, path: str) -> bool:
         return settings.wants(code, path, selection)
 
     sources = {loaded.source.path: loaded.source for loaded in (*files, *settings.loaded)}
-    # The manual gathers every page there is, so it is only opened where a comment names a code.
+    # Collecting the pages of the manual is slow, so it is done only where a comment names a code.
     codes = pages() if any("rulewright:" in loaded.source.text for loaded in files) else {}
     rest, accepted = settings.without_accepted(map(settings.graded, found))
     kept, allowed, useless = suppress(rest, files, codes)
-    unread = {each.span.path for each in kept if each.code == "bad-expression"}  # what would be proved nobody knows
+    unread = {each.span.path for each in kept if each.code == "bad-expression"}  # without proofs
     is_complete = not any(each.code in NOT_FOUND for each in kept)
     kept += settings.idle(accepted, wants) if whole and is_complete else []
     kept += [
@@ -93,7 +93,7 @@ def report_of(
         if wants(each.code, each.path) and (whole or is_seen_alone(each.code)) and each.path not in unread
     ]
     wanted = without_echoes([each for each in kept if wants(each.code, each.span.path)], [*accepted, *allowed])
-    if again is not None and wanted and not selection.select:  # who selects rules sees all that they find
+    if again is not None and wanted and not selection.select:  # selected rules show all their findings
         wanted = without_consequences(wanted, [*accepted, *allowed], files, again)
     if any(each.fix is not None for each in wanted):
         wanted = fixes.fitted(wanted, files)
@@ -103,5 +103,5 @@ def report_of(
 
 
 def in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings in order, each once: two stages may see the same mistake."""
+    """Return the findings sorted and without duplicates, because two stages may report the same mistake."""
     return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))

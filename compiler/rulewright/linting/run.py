@@ -1,4 +1,4 @@
-"""Lint: every mistake of projects and of files that are given alone, and what their fixes change."""
+"""Lints projects and single files, and applies fixes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from rulewright.load.reader import unsaved
 from rulewright_runtime.files import write_whole
 
 PAGES: Final[dict[str, str]] = {
-    "unknown-document": """A file that was given to be checked is not a kind of document.
+    "unknown-document": """A file given to be checked is not a document of any known kind.
 
     Why it matters: nothing in it was checked, and an empty list of findings would look like success.
     Instead: give a check, scenario, lexicon, profile, scorecard or project file, or correct the keys that mark it as
@@ -46,23 +46,23 @@ MAX_ROUNDS = 10  # fixes that uncover further fixes
 
 
 def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Report:
-    """The findings of every project and file at `paths`; a folder that is not a project stands for the files in it.
+    """Return the findings of every project and file at `paths`; a folder that is not a project means the files in it.
 
-    What the nearest project file upwards says of findings counts for a file that is given alone, too.
+    The lint settings of the nearest project file above also apply to a single file.
 
-    Raises `UsageError` for a path that doesn't exist or leads to no document, and for a selection that names no rule.
+    Raises `UsageError` for a path that doesn't exist or contains no document, and for a selection of unknown rules.
     """
     selection.check()
     found: list[Diagnostic] = []
     allowed: list[Diagnostic] = []
     sources: dict[str, Source] = {}
-    around = cache(settings_around)  # folders with many files have one answer
+    around = cache(settings_around)  # one look-up per folder
     for path in map(Path, paths):
         if not dependencies.exists(path):
             raise UsageError(f"no such file or folder: `{path}`")
         reports = list(_reports(path, selection, around))
         if not any(report.sources for report in reports):
-            raise UsageError(f"there is nothing to check in `{path}`")  # silence would read like success
+            raise UsageError(f"no document to check in `{path}`")  # silence would look like success
         for report in reports:
             found += report.diagnostics
             allowed += report.allowed
@@ -71,36 +71,36 @@ def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Rep
 
 
 def lint_text(text: str | bytes, path: str, selection: RuleSelection = DEFAULT) -> Report:
-    """The findings of one document that stands alone, for instance one that comes from a pipe; `path` names it, and the
-    settings of the nearest project file from there upwards count."""
+    """Return the findings of a single document, for instance from a pipe. `path` is its name; the settings of the
+    nearest project file above it apply."""
     return _lone(load_text(text, path), selection, settings_around(Path(path).parent))
 
 
 def fix(report: Report, *, unsafe: bool = False) -> dict[str, str]:
-    """The text of every file that the report's fixes change."""
+    """Return the new text of every file that the report's fixes change."""
     return fixes.fixed_texts(report.diagnostics, report.sources, unsafe=unsafe)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What fixing changes: the files as they were, the new text of each that changes, and what lint finds then."""
+    """The result of fixing: the original sources, the new text of each changed file, and the remaining report."""
 
     sources: dict[str, Source]
     texts: dict[str, str]
     left: Report
 
     def save(self) -> None:
-        """Write the files that change, each whole. Raises OSError where one can't be written."""
+        """Write every changed file atomically. Raises OSError if one can't be written."""
         for path, text in self.texts.items():
             write_whole(path, fixes.as_bytes(self.sources[path], text))
 
     def diff(self) -> str:
-        """The changes as a unified diff."""
+        """Return the changes as a unified diff."""
         return "".join(fixes.diff(self.sources[path], text) for path, text in sorted(self.texts.items()))
 
 
 def fixed(report: Report, again: Callable[[Table[str, str]], Report], *, unsafe: bool = False) -> Fixed:
-    """Apply fixes until none is left; `again` lints with these texts in place of what the files hold."""
+    """Apply fixes until none is left; `again` lints with these texts in place of the files."""
     sources: dict[str, Source] = {}
     texts: dict[str, str] = {}
     for _ in range(MAX_ROUNDS):
@@ -114,7 +114,7 @@ def fixed(report: Report, again: Callable[[Table[str, str]], Report], *, unsafe:
 
 
 def fixed_files(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT, *, unsafe: bool = False) -> Fixed:
-    """What fixing these files changes; nothing is written."""
+    """Return the result of fixing these files without writing it."""
 
     def again(texts: Table[str, str]) -> Report:
         with unsaved({os.path.abspath(path): text for path, text in texts.items()}):
@@ -131,7 +131,7 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
         for folder in (path / name for name in CASE_FOLDERS):
             files = [] if dependencies.is_file(path) else [*documents_in(folder, deep=True), *case_lines_in(folder)]
             read = [(_loaded(file), file) for file in files if dependencies.exists(file)]
-            if any(kind_of(loaded.root) == CASES for loaded, _ in read):  # else it holds something else
+            if any(kind_of(loaded.root) == CASES for loaded, _ in read):  # otherwise the folder holds something else
                 yield from (_file(loaded, file, selection, around) for loaded, file in read)
     else:
         for file in documents_in(path, deep=True):
@@ -155,7 +155,7 @@ def _loaded(path: Path) -> Loaded:
 
 
 def _file(loaded: Loaded, path: Path, selection: RuleSelection, around: Callable[[Path], LintSettings]) -> Report:
-    """A file that was given alone."""
+    """Lint a single file."""
     kind = kind_of(loaded.root)
     if kind == "project":
         return _project(path, selection)
@@ -167,7 +167,7 @@ def _file(loaded: Loaded, path: Path, selection: RuleSelection, around: Callable
 
 
 def _lone(loaded: Loaded, selection: RuleSelection, settings: LintSettings) -> Report:
-    """A document without its project: its structure, and the rules that look at one document."""
+    """Lint a document without its project: its structure, and the rules for single documents."""
     path = loaded.source.path
 
     def again(texts: Table[str, str]) -> list[Diagnostic]:
@@ -190,7 +190,7 @@ def _lone_findings(loaded: Loaded, settings: LintSettings) -> list[Diagnostic]:
     elif isinstance(loaded.root, Mapping) and kind is not None:
         found += document_findings(kind, loaded.root, settings.vocabulary)
     elif not found and loaded.root:
-        message = "this is not a document that can be checked"
+        message = "not a document of a known kind"
         found.append(error(loaded.source.span(0, 0), message, code="unknown-document", help=KNOWN_BY))
     elif not found:
         found.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))

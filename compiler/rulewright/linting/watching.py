@@ -13,7 +13,7 @@ from rulewright.errors import RulewrightError
 if TYPE_CHECKING:
     from rulewright_runtime.terminal import SafeStream
 
-PAUSE: Final = 0.3  # seconds between two looks: one waits less for it than for one's own hand
+PAUSE: Final = 0.3  # seconds between two polls
 
 
 def watch(
@@ -23,10 +23,10 @@ def watch(
     wait: Callable[[float], None] | None = None,
     rounds: int | None = None,
 ) -> int:
-    """Print what `once` gives, and again after every change of a file, folder or missing path that it depends on.
+    """Print the result of `once`, and again after every change of a file, folder or missing path that it depends on.
 
-    A terminal is cleared before each round; anything else gets one round under the other. Ends after `rounds` looks
-    (None: never) with 0; an interruption goes through to the caller.
+    A terminal is cleared before each round; on other outputs the rounds follow each other. Returns 0 after `rounds`
+    polls (None: never); an interruption is passed on to the caller.
     """
     paths: set[str] = set()
     before: object = None
@@ -39,7 +39,7 @@ def watch(
             output.flush()
             paths = {path for _, path in tracker.states}
             before = _status(paths)
-            if tracker.has_changed():  # since it was read
+            if tracker.has_changed():  # changed since it was read
                 before = None
         rounds = None if rounds is None else rounds - 1
         (wait or sleep)(PAUSE)
@@ -47,7 +47,7 @@ def watch(
 
 
 def _status(paths: Iterable[str]) -> list[tuple[int, int, int] | None]:
-    """What shows that one of the paths has changed, without reading it."""
+    """The modification time, size and inode of each path, which show a change without reading the file."""
     found: list[tuple[int, int, int] | None] = []
     for path in paths:
         try:
@@ -60,7 +60,7 @@ def _status(paths: Iterable[str]) -> list[tuple[int, int, int] | None]:
 
 
 def _round(once: Callable[[], str]) -> str:
-    """One round; a project that can't be read right now, as in the middle of an edit, doesn't end the watch."""
+    """Run one round; a project that can't be read, for instance during an edit, does not end the watch."""
     try:
         return once()
     except RulewrightError as error:

@@ -40,7 +40,7 @@ PAGES: dict[str, str] = {
     "file-too-large": """The file has more bytes or more values than the loader's limit.
 
     Why it matters: reading it would use too much memory and time.
-    Instead: split it; transcripts belong into JSONL files, which are read line by line.
+    Instead: split it; transcripts belong in JSONL files, which are read line by line.
     """,
     "json-syntax": """The file is not JSON.
 

@@ -19,9 +19,9 @@ from rulewright.load import Loaded, Mapping, Node, Scalar, Source, walk
 from rulewright.spelling import did_you_mean
 
 PAGES: dict[str, str] = {
-    "malformed-suppression": """A comment begins with `rulewright:` but is not an instruction.
+    "malformed-suppression": """A comment begins with `rulewright:`, but is not an instruction.
 
-    Why it matters: its author believes that a finding is allowed, and it is not.
+    Why it matters: its author believes that it allows a finding, but it does not.
     Instead: write `# rulewright: allow CODE because REASON`.
     """,
     "suppression-without-reason": """A comment allows a finding without saying why.
@@ -31,12 +31,12 @@ PAGES: dict[str, str] = {
     """,
     "unknown-rule": """A comment, an `accept` entry or an option names an unknown code.
 
-    Why it matters: it allows nothing, and its author believes that it does.
-    Instead: write the code as the finding shows it, in brackets after its severity.
+    Why it matters: it allows nothing, although its author believes that it does.
+    Instead: write the code that the finding shows in brackets after its severity.
     """,
     "unused-suppression": """A comment or an `accept` entry allows a finding that does not occur.
 
-    Why it matters: the next mistake of this kind would be hidden there.
+    Why it matters: it would hide the next mistake of this kind.
     Instead: remove it.
     """,
 }

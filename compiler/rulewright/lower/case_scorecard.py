@@ -47,12 +47,12 @@ INPUT_TYPES: Final[Mapping[str, Type]] = {"string": STRING, "strings": ListType(
 _EMPTY: Final = Program(())
 
 PAGES: Final[dict[str, str]] = {
-    "unknown-input": """A metric that looks for the phrases of an undeclared input, or of one that is not a list.
+    "unknown-input": """A metric searches for the phrases of an undeclared input, or of one that is not a list.
 
-    Why it matters: there would be nothing to look for, and every case would get the value of an empty list.
+    Why it matters: it would have nothing to search for, and every case would get the value of an empty list.
     Instead: name an input of the type `strings`.
     """,
-    "unknown-label": """A label that the table gives and `exit` does not know, or the other way round.
+    "unknown-label": """The label table and `exit` do not list the same labels.
 
     Why it matters: the exit status of a batch would not say that the label occurred.
     Instead: list every label of the table in `exit`, the gravest first, and one of them in `accepted`.

@@ -22,7 +22,7 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: a failure would cite a text that can't be looked up.
     Instead: correct the key, or add the source.
     """,
-    "figures-without-figure": """A fact lists `figures` without the expression that finds them, or the other way round.
+    "figures-without-figure": """A fact lists `figures` without the `figure` that finds them, or the other way round.
 
     Why it matters: no figure would ever be compared.
     Instead: give both `figure` and `figures`, or neither.

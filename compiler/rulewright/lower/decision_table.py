@@ -32,9 +32,9 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: readers of the table's output can't rely on its type.
     Instead: let every row give the same type, for instance a text everywhere.
     """,
-    "unreachable-row": """A row that never decides, because the rows before it always do or its condition never holds.
+    "unreachable-row": """A row can never decide, because earlier rows always do or its condition never holds.
 
-    Why it matters: the first row that holds decides, so this one has no effect, though it reads as if it had.
+    Why it matters: the first row that holds decides, so this one has no effect.
     Instead: move the row up, or narrow the conditions of the rows before it.
     """,
 }

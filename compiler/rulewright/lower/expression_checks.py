@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from rulewright.lower.lowering import LoweringContext
 
 PAGES: Final[dict[str, str]] = {
-    "verdicts-in-a-circle": """Checks read each other's verdicts in a circle.
+    "verdicts-in-a-circle": """Checks read each other's verdicts in a cycle.
 
-    Why it matters: none of them could be decided before the others.
-    Instead: let one of them look at the conversation itself.
+    Why it matters: none of them can be decided first.
+    Instead: let one of them look at the conversation instead.
     """,
 }
 

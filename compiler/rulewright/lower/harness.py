@@ -43,7 +43,7 @@ PAGES: Final[dict[str, str]] = {
     """,
     "visible-key-missing": """`persona.visible` names a key that the persona does not have.
 
-    Why it matters: the model would not be told what its author believes it knows.
+    Why it matters: the model would not be given what its author believes it knows.
     Instead: correct the name, or add the key to the persona.
     """,
 }

@@ -29,9 +29,9 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: nothing would ever be found, so the check would pass whatever is said.
     Instead: add the lexicon's file, or correct the name.
     """,
-    "missing-prompt": """A check is decided by a judge and has no prompt.
+    "missing-prompt": """A check that a judge decides has no prompt.
 
-    Why it matters: there is nothing to ask.
+    Why it matters: the judge could not be asked anything.
     Instead: write a `prompt`, or choose a route that needs no judge.
     """,
 }

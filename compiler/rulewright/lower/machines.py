@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PAGES: Final[dict[str, str]] = {
     "unknown-state": """A state machine names a state that is not among its `states`.
 
-    Why it matters: the transition could never be made, or the path never be found, and the check would pass.
+    Why it matters: the transition could never be made, or the path never be taken, and the check would pass.
     Instead: correct the name, or add it to `states`.
     """,
     "unknown-cue": """A transition waits for a cue that is not among the machine's `cues`, or a cue names no lexicon.
@@ -30,14 +30,14 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: nothing would ever match, so the machine would never leave its state.
     Instead: correct the name, or add the cue with a `lexicon` or `patterns`.
     """,
-    "unreachable-state": """A state that no transition enters.
+    "unreachable-state": """No transition enters a state.
 
-    Why it matters: an ending or forbidden path with that state can never apply.
+    Why it matters: an ending or a forbidden path with that state can never apply.
     Instead: add a transition to it, or remove the state.
     """,
-    "impossible-path": """A forbidden path whose states the transitions can't enter in this order.
+    "impossible-path": """The transitions can't enter the states of a forbidden path in its order.
 
-    Why it matters: no conversation can take the path, so the check can't fail by it.
+    Why it matters: no conversation can take the path, so it can never fail the check.
     Instead: add the transition that is missing, or correct the order of the states.
     """,
 }

@@ -13,7 +13,7 @@ from rulewright.load import Scalar
 from rulewright_runtime.plan.question import Segment, TextSegment
 
 PAGES: Final[dict[str, str]] = {
-    "bad-prompt": """A prompt that is not a valid template, or uses template syntax that prompts may not.
+    "bad-prompt": """A prompt is not a valid template, or uses syntax that prompts do not support.
 
     Why it matters: a prompt that can't be rendered would stop its check in the middle of a paid run.
     Instead: use text, `{{ value }}`, `{% if %}`, `{% for %}` and the filters join, length, lower, tojson, trim, upper.

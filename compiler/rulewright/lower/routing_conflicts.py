@@ -15,35 +15,38 @@ if TYPE_CHECKING:
 ROUTE_OF: Final = {"hybrid": "hybrid_llm", "llm_verifier": "llm_primary", "lexicon": "lexicon_only"}
 TYPE_OF: Final = {route: kind for kind, route in ROUTE_OF.items()}
 PAGES: Final[dict[str, str]] = {
-    "scorer-type-contradicts-routing": """`scorer.type` expects another verifier than `routing.route` names.
+    "scorer-type-contradicts-routing": """`scorer.type` contradicts `routing.route`.
 
-    Why it matters: the route decides; a reader of `scorer` expects a verifier that never runs.
-    Instead: make both agree: hybrid is hybrid_llm, llm_verifier is llm_primary, lexicon is lexicon_only, and
-    every other type is the route of the same name.
+    Why it matters: the route decides, so readers of `scorer` expect a verifier that never runs.
+    Instead: make both agree: hybrid is hybrid_llm, llm_verifier is llm_primary, lexicon is lexicon_only, and every
+    other type is the route of the same name.
     """,
-    "scorer-repetitions-contradict-routing": """`scorer.repetitions` is another number than `routing.repetitions`.
+    "scorer-repetitions-contradict-routing": """`scorer.repetitions` differs from `routing.repetitions`.
 
-    Why it matters: the routing's number of votes is used; the other one looks as if it were.
-    Instead: write the same number, or leave out the one in `scorer`.
+    Why it matters: only the number in `routing` is used.
+    Instead: write the same number, or remove the one in `scorer`.
     """,
-    "detector-is-not-routed": """A detector of `scorer.detectors` is named nowhere in the routing.
+    "detector-is-not-routed": """The routing does not use a detector of `scorer.detectors`.
 
-    Why it matters: what is not routed never runs, so the detector finds nothing.
+    Why it matters: a detector outside the routing never runs, so it finds nothing.
     Instead: name it as `deterministic_precheck`, `state_machine` or `scenario_marker`, or remove it.
     """,
-    "safety-override-contradicts-routing": """`safety_override` and `safety_override_suppressed_by` do not go together.
+    "safety-override-contradicts-routing": """`safety_override` contradicts `safety_override_suppressed_by`.
 
-    Why it matters: only the list of tags silences a check; the flag alone does nothing, and the list alone surprises.
+    Why it matters: only the list of tags silences a check. The flag alone has no effect, and the list alone surprises
+    readers.
     Instead: set the flag to true exactly where the list is given.
     """,
-    "llm-required-contradicts-routing": """`llm_required` and the route disagree on whether a judge is needed.
+    "llm-required-contradicts-routing": """`llm_required` and the route disagree about whether a judge is needed.
 
-    Why it matters: the flag says what a scan costs and whether it can run without a judge, and the route decides.
-    Instead: say true where a judge gives the verdict, false where a lexicon, a rule, a corpus or a state machine does.
+    Why it matters: readers expect the flag to say what a scan costs and whether it needs a judge, but the route decides
+    both.
+    Instead: set it to true where a judge gives the verdict, and to false where a lexicon, a rule, a corpus or a state
+    machine does.
     """,
-    "corpus-required-contradicts-routing": """`corpus_required: true` on a route that consults no corpus.
+    "corpus-required-contradicts-routing": """`corpus_required: true` is set on a route that does not use a corpus.
 
-    Why it matters: nothing would ever be looked up.
+    Why it matters: nothing would be looked up.
     Instead: set it to false, or route the check to extract_then_corpus.
     """,
     "exempt-check-is-not-capability-aware": """`system.exempt` names a check that is not capability-aware.
@@ -51,9 +54,9 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: only checks with `system_capability_aware: true` can be exempted; the entry has no effect.
     Instead: remove the entry, or mark the check.
     """,
-    "unclear-policy-forbids-the-judge": """`unclear_policy: lexicon_is_sufficient` on a check that a judge decides.
+    "unclear-policy-forbids-the-judge": """A check that a judge decides has `unclear_policy: lexicon_is_sufficient`.
 
-    Why it matters: the policy says that no judge is needed, and the route needs one.
+    Why it matters: the policy excludes the judge that the route needs.
     Instead: choose a lexicon route, or another policy.
     """,
 }

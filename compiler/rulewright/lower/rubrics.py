@@ -66,9 +66,9 @@ PROSE: Final = {
     "autofail_triggers": ("autofail", "autofail", "Does this happen in the answer?"),
 }
 PAGES: Final[dict[str, str]] = {
-    "criterion-without-levels": """An ordinal criterion with fewer than two levels.
+    "criterion-without-levels": """An ordinal criterion has fewer than two levels.
 
-    Why it matters: there is nothing to choose between.
+    Why it matters: a judge would have nothing to choose between.
     Instead: describe at least two `levels`, or make the criterion binary.
     """,
 }

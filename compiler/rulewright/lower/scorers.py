@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXPECTATIONS: Final = {"should_recall": "recall", "should_not_mention_unprompted": "abstention"}
 PAGES: Final[dict[str, str]] = {
-    "incomplete-routing": """A route without what it needs to decide.
+    "incomplete-routing": """A route lacks a key that it needs to decide.
 
     Why it matters: the check would pass whatever is said.
     Instead: name `probes` for memory_probe; `cue` and one of `expected_reply`, `forbidden_reply` for cue_response.

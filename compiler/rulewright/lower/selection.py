@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from rulewright.documents.profile import Profile
 
 PAGES: Final[dict[str, str]] = {
-    "empty-profile": """A profile that selects no check.
+    "empty-profile": """A profile selects no check.
 
-    Why it matters: a scan under it would judge nothing, and a run without verdicts looks like one without failures.
+    Why it matters: a scan with it would judge nothing, which looks like a run without failures.
     Instead: name routes, buckets or checks that the project has, or set `include_all: true`.
     """,
 }

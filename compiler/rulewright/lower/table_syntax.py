@@ -21,7 +21,7 @@ from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright_runtime.ir import Program
 
 PAGES: Final[dict[str, str]] = {
-    "malformed-table": """A decision table without the structure of one.
+    "malformed-table": """A decision table has the wrong structure.
 
     Why it matters: a row without an output, or an unknown key, would silently change the result.
     Instead: give `match` or `aggregate` a list of rows, and each row a `condition` with an `output` or a `rule`.

@@ -63,7 +63,7 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: no claim could be compared with a corpus.
     Instead: add the corpus's file, or correct the name.
     """,
-    "unsupported-route": """A route without a verifier.
+    "unsupported-route": """A check has a route without a verifier.
 
     Why it matters: the check could never give a verdict.
     Instead: choose another route.

@@ -35,10 +35,10 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: confidence is advice; if it decided the verdict, a task could promote itself by scoring well.
     Instead: ask for evidence (`evidence.verification == PASS`), or put the condition into `exit_conditions`.
     """,
-    "bad-condition": """A condition of a workflow that does not parse, or uses a name that is not available there.
+    "bad-condition": """A condition of a workflow does not parse, or uses a name that is not available in its place.
 
     Why it matters: a condition that can never be met keeps a loop going until it is exhausted.
-    Instead: correct the part that is marked; an overlay that is off declares no names.
+    Instead: correct the marked part; an overlay that is off declares no names.
     """,
 }
 # The exit condition of an overlay without `exit_conditions`.

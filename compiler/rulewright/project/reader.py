@@ -61,13 +61,14 @@ PAGES: Final[dict[str, str]] = {
     """,
     "id-differs-from-file-name": """A document's id or name differs from its file's name or its key.
 
-    Why it matters: the file of a check in a result can't be found, and other tools refuse such a file.
+    Why it matters: results name a check by its id, so its file can't be found from a result; other tools refuse such a
+    file.
     Instead: give the file, or the key, the document's name.
     """,
     "empty-document": """The file is empty.
 
     Why it matters: an empty check or scenario would silently be left out.
-    Instead: fill the file or remove it.
+    Instead: fill the file, or remove it.
     """,
     "document-of-another-kind": """A document is in a folder for documents of another kind.
 
@@ -79,9 +80,9 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: the project would be compiled without those documents.
     Instead: correct the path, or set the variable in it.
     """,
-    "unset-variable": """A path of the project file uses a variable of the environment that is not set.
+    "unset-variable": """A path of the project file uses an environment variable that is not set.
 
-    Why it matters: the path leads somewhere else than its author meant.
+    Why it matters: the path leads somewhere other than its author meant.
     Instead: set the variable, or give a default as in `${NAME:-default}`.
     """,
 }

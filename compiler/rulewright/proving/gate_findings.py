@@ -28,31 +28,30 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 PAGES: Final[dict[str, str]] = {
-    "gate-cannot-stop": """A gate that an eligible FAIL of one of its checks does not stop.
+    "gate-cannot-stop": """An eligible FAIL of a gate's check does not stop the gate.
 
-    Why it matters: a run exits with 0 although a check failed that its author put behind a gate.
+    Why it matters: a run exits with 0 although a check behind a gate failed.
     Instead: let `of` choose checks, never verdicts, and let `stops` hold for every FAIL of them.
     """,
     "gate-ignores-unclear": """Neither `stops` nor `undecided` of a gate holds for an UNCLEAR verdict.
 
-    Why it matters: where nobody could say whether a grave failure happened, the gate would count as passed.
+    Why it matters: the gate would pass although it is unknown whether a grave failure happened.
     Instead: let `undecided` hold for UNCLEAR, or let `stops` hold for everything but PASS.
     """,
-    "gate-check-never-applies": """A gate check whose `when` can hold for no scenario.
+    "gate-check-never-applies": """The `when` of a gate check can hold for no scenario.
 
-    Why it matters: the gate passes wherever the check was meant to look.
+    Why it matters: the gate passes without the check ever running.
     Instead: correct the condition, or remove the check.
     """,
-    "part-without-checks": """A gate or a dimension that can hold no check of the project.
+    "part-without-checks": """A gate or a dimension can select no check of the project.
 
-    Why it matters: the gate never looks and the dimension never has a value, though the scorecard reads as if they did.
+    Why it matters: such a gate never stops, and such a dimension never has a value.
     Instead: correct the condition in `of`, or remove the part.
     """,
-    "selecting-key-missing": """A check leaves out the key by which a gate or a dimension chooses its checks.
+    "selecting-key-missing": """A check lacks the key by which a gate or a dimension chooses its checks.
 
-    Why it matters: a check without `severity` is of severity S3, or of none where the project declares other words, and
-    one without `primary_bucket` is in no bucket; its FAIL stops no gate that asks for another word, and nobody hears of
-    it.
+    Why it matters: without `severity` a check has severity S3, or none where the project declares other words; without
+    `primary_bucket` it is in no bucket. Its FAIL then stops no gate that asks for another word, and nobody notices.
     Instead: write the key, with one of the vocabulary's words.
     """,
 }

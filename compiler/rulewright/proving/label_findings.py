@@ -15,19 +15,19 @@ from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import PlanError
 
 PAGES: Final[dict[str, str]] = {
-    "label-table-has-a-gap": """A label table that gives some case no label.
+    "label-table-has-a-gap": """A label table gives no label to some case.
 
     Why it matters: a case that meets no row is an error at run time.
     Instead: look at the scores in the message and widen the row that should have held.
     """,
-    "label-row-is-dead": """A row of a label table that is never the first to hold.
+    "label-row-is-dead": """A row of a label table is never the first to hold.
 
-    Why it matters: it reads as if it decided something.
+    Why it matters: it looks as if it decided something.
     Instead: remove it, or look for the earlier row or the setting that takes its cases away.
     """,
-    "label-table-not-proved": """The rows of a label table ask for more than the proof understands.
+    "label-table-not-proved": """The proof does not understand the rows of a label table.
 
-    Why it matters: nobody has shown that every case meets a row, and one that meets none is an error at run time.
+    Why it matters: it is not proved that every case meets a row, and a case that meets none is an error at run time.
     Instead: compare metrics with thresholds, one at a time.
     """,
 }

@@ -26,7 +26,7 @@ from rulewright_runtime.errors import PlanError
 DEFAULT_FILE: Final = CASE_SETTINGS_FILE
 GROUPS: Final = ("archetypes", "metricIds")
 PAGES: Final[dict[str, str]] = {
-    "bad-setting": """A settings file with an unknown key, or an invalid value.
+    "bad-setting": """A settings file has an unknown key or an invalid value.
 
     Why it matters: a misspelt threshold would silently leave the default in force.
     Instead: correct the key or its value; `rulewright score --show-config` prints every setting with its source.

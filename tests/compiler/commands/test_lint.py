@@ -40,7 +40,7 @@ def test_where_nothing_can_be_checked_nothing_passes(words: list[str], capsys: p
     Path("notes.txt").write_text("notes", encoding="utf-8")
     status, out, complaints = lint(capsys, *words)
     assert (status, out) == (3, "")
-    assert "there is nothing to check in" in complaints
+    assert "no document to check in" in complaints
 
 
 def test_a_link_that_leads_nowhere_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:

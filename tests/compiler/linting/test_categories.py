@@ -16,7 +16,7 @@ from rulewright.categories import CATEGORIES, LEVELS, PEDANTIC, PREVIEW, ROWS, S
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.linting.lint_settings import EVERYTHING, RuleSelection
-from rulewright.linting.repeated import ACROSS, CROWDS, TOLD_WITH
+from rulewright.linting.repeated import ACROSS, GROUPED, REPORTED_WITH
 from rulewright.linting.report import Report
 from rulewright.linting.run import lint
 from rulewright.manual import pages
@@ -42,7 +42,7 @@ def found_in(folder: Path, settings: str = "", **selection: Any) -> Report:
 def test_every_code_has_one_category() -> None:
     listed = Counter(code for row in ROWS.values() for code in row.split())
     assert set(listed.values()) == {1}
-    assert {*listed, *CROWDS, *ACROSS, *TOLD_WITH, *PREVIEW, *SINCE} <= pages().keys()
+    assert {*listed, *GROUPED, *ACROSS, *REPORTED_WITH, *PREVIEW, *SINCE} <= pages().keys()
     assert set(ROWS) < set(CATEGORIES) == set(LEVELS)
 
 
@@ -106,7 +106,9 @@ def test_the_published_corpus_is_told_shortly_and_nothing_of_it_is_lost() -> Non
     root = shared_data.folder("invisiblebench")
     each, told = lint([root]), lint([root]).grouped()
     assert len(told.diagnostics) <= MOST
-    told_by = {code: {code, *(each for each, others in TOLD_WITH.items() if code in others)} for code in codes(told)}
+    told_by = {
+        code: {code, *(each for each, others in REPORTED_WITH.items() if code in others)} for code in codes(told)
+    }
     places = {
         (code, span)
         for found in told.diagnostics

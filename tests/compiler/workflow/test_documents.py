@@ -294,7 +294,7 @@ def test_two_metrics_of_one_type_are_refused() -> None:
               confidence_loop: {enabled: true, threshold: 0.5, max_iterations: 2,
                 metrics: [{type: lint_score}, {type: lint_score}]}
     """
-    assert any("`lint_score` occurs twice" in message for message in errors(text))
+    assert any("duplicate metric `lint_score`" in message for message in errors(text))
 
 
 def test_weights_that_are_all_zero_are_a_warning() -> None:
