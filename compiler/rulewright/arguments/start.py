@@ -24,7 +24,7 @@ def init_arguments(parser: argparse.ArgumentParser) -> None:
 def demo_arguments(parser: argparse.ArgumentParser) -> None:
     """Lint and scan the shipped benchmark with recorded judge replies, and show the scorecard.
 
-    The made-up transcripts include passes, failures, a hard fail, an unclear verdict and a gate that stays undecided,
+    The fictional transcripts include passes, failures, a hard fail, an unclear verdict and a gate that stays undecided,
     so the scorecard shows all of them.
     """
     parser.add_argument(

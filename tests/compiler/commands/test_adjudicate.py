@@ -162,11 +162,11 @@ def test_a_leaderboard_says_what_awaits_a_person_until_a_person_has_decided(
 ) -> None:
     board = leaderboard([judged], ["unrecorded"])
     assert {model["model"]: model["awaiting"] for model in board["models"]} == {
-        "Model A (made up)": 0,
-        "Model B (made up)": 2,
+        "Model A (fictional)": 0,
+        "Model B (fictional)": 2,
     }
     assert main(["leaderboard", str(judged), "--harness", "unrecorded"]) == 2
-    assert "open: 2 transcripts of Model B (made up) await a person" in capsys.readouterr().out
+    assert "open: 2 transcripts of Model B (fictional) await a person" in capsys.readouterr().out
     adjudicate(judged, tmp_path / "out", [decided(NIGHT, "PASS"), decided(SISTER, "PASS")])
     assert main(["leaderboard", str(tmp_path / "out"), "--harness", "unrecorded"]) == 0
 

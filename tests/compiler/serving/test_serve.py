@@ -163,7 +163,7 @@ def test_each_transcript_leads_to_the_next_that_waits(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "status", "said"),
     [
-        ({"by": " model b (MADE UP)"}, 422, "a model of this run; a person decides"),
+        ({"by": " model b (FICTIONAL)"}, 422, "a model of this run; a person decides"),
         ({"by": ""}, 422, "names no person"),
         ({"why": " "}, 422, "names no reason"),
         ({"verdict": "UNCLEAR"}, 400, "a decision is"),
@@ -207,7 +207,7 @@ def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
         assert "You have labelled every transcript" in text
         again = {"token": server.token, "number": seen[0], "target": "PASS", "by": "ana"}
         assert ask(server, at, again)[0] == 303
-        assert ask(server, at, {**again, "by": "Model B (made up)"})[0] == 422
+        assert ask(server, at, {**again, "by": "Model B (fictional)"})[0] == 422
         assert ask(server, at, {**again, "number": "999"})[0] == 400
     with (runs / "before" / "labels" / "RW-A1.csv").open(encoding="utf-8") as stream:
         labels = list(csv.DictReader(stream))
