@@ -104,7 +104,7 @@ def execute(
 
 def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Iterator[TranscriptResult]:
     """Yield one result for each transcript, as `execute` does, from a prepared plan."""
-    for started in engine.started(items):
+    for started in engine.started(items, prompts=getattr(judge, "reads_prompts", True)):
         if isinstance(started, Execution):
             for asking in started.askings:
                 if not started.skips(asking):
@@ -285,9 +285,10 @@ class Engine:
         gates = self._gates_of.get(check_id)
         return gates is not None and gates <= self._scorecard.stopped(settled, incomplete=incomplete)
 
-    def started(self, items: Iterable[Item]) -> Iterator[Execution | TranscriptResult]:
-        """Start each transcript, in order; yields its result if no check waits for a reply."""
-        return map(self._start, self.read(items))
+    def started(self, items: Iterable[Item], *, prompts: bool = True) -> Iterator[Execution | TranscriptResult]:
+        """Start each transcript, in order; yields its result if no check waits for a reply. Without `prompts` the
+        requests have empty ones."""
+        return map(partial(self._start, prompts=prompts), self.read(items))
 
     def read(self, items: Iterable[Item]) -> Iterator[Transcript | InputError]:
         """Yield the transcripts and refusals among the items and in the files that they name."""
@@ -303,7 +304,7 @@ class Engine:
             else:
                 yield from reader.read([item])
 
-    def _start(self, item: Transcript | InputError) -> Execution | TranscriptResult:
+    def _start(self, item: Transcript | InputError, *, prompts: bool) -> Execution | TranscriptResult:
         if isinstance(item, InputError):
             return TranscriptResult("", "", "", errors=(item,))
         scenario = self._plan.scenarios.get(item.scenario_id) if item.scenario_id else NO_SCENARIO
@@ -316,7 +317,9 @@ class Engine:
         complete = self._script(item.scenario_id).of_conversation(item)
         if complete.branches:
             item = _with_branches(item, complete.branches)
-        context = EvaluationContext(self._plan, item, self._matcher, checks.bindings, complete, self._prepared)
+        context = EvaluationContext(
+            self._plan, item, self._matcher, checks.bindings, complete, self._prepared, prompts=prompts
+        )
         readable = not (complete.gaps or complete.wordless)
         silent = [role for role in checks.roles if context.is_without_hit(role)] if readable else []
         verdicts = {

@@ -60,7 +60,7 @@ def applies(**conditions: Any) -> decisions.Eligibility:
 
 def a_part_of_a_prompt_is_written() -> bool:
     question = judging(prompt=(IfSegment(UNKNOWN, (TextSegment("Be kind."),), ()),))
-    return "Be kind." in prompts.render(question, prompts.Fenced.of([]), {})
+    return "Be kind." in prompts.render(question, prompts.Fenced([]), {})
 
 
 def a_gate_stops() -> bool:

@@ -101,7 +101,7 @@ class Quote(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, text: str) -> Quote:
         """Prepare a quote for the search."""
-        pieces = _ELLIPSIS.split(text) if _may_hold_ellipsis(text) else ()
+        pieces = _ELLIPSIS.split(text) if _holds_ellipsis(text) else ()
         parts = (fold(piece).strip(_ENDS) for piece in pieces) if len(pieces) > 1 else ()
         return cls(fold(text).strip(_ENDS), tuple(filter(None, parts)))
 
@@ -198,19 +198,20 @@ def _is_word_char(char: str) -> bool:
 
 # Most texts contain no match of these. Testing for the characters that they need is far cheaper than searching.
 _ELLIPSIS: Final = re.compile(r"[\[(]?(?:\.(?:\s?\.){2,}|…+)[\])]?")
-_TWO_DOTS: Final = re.compile(r"\.\s?\.")
+_THREE_DOTS: Final = re.compile(r"\.\s?\.\s?\.")
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _AT_LINE_START: Final = re.compile(r"^[ \t]*(?:#{1,6}(?=\s)|>[> \t]*|[+•◦▪](?=\s))", re.MULTILINE)
 _LINE_STARTS: Final = "#>+•◦▪"
 _ESCAPED_LINE_BREAK: Final = "\\n"  # in a reply that escapes it twice
-_MARKS: Final = dict.fromkeys("[]\\", "") | dict.fromkeys('"‹›「」『』', "'") | dict.fromkeys("-|", " ")
+_ASCII_MARKS: Final = bytes.maketrans(b'"-|', b"'  ")
+_OTHER_MARKS: Final = "‹›「」『』"
 _OUTER_QUOTES: Final = re.compile(r"'(?:(?<![^\W_]')'*|'*(?![^\W_]))")
 _BLANK: Final = re.compile(rf"(?<=[{_ALL_LETTERS}])\s+(?=[{_ALL_LETTERS}])")
 _ENDS: Final = " .,;:!?()<>…·。、，！？；：（）؟،؛।॥"
 
 
-def _may_hold_ellipsis(text: str) -> bool:
-    return "…" in text or _TWO_DOTS.search(text) is not None
+def _holds_ellipsis(text: str) -> bool:
+    return "…" in text or _THREE_DOTS.search(text) is not None
 
 
 def fold(text: str) -> str:
@@ -221,15 +222,15 @@ def fold(text: str) -> str:
         text = _LINK.sub(r"\1", text)
     if any(map(text.__contains__, _LINE_STARTS)):
         text = _AT_LINE_START.sub(" ", text)
-    if _may_hold_ellipsis(text):
+    if _holds_ellipsis(text):
         text = _ELLIPSIS.sub(" ", text)
     text = folding.turn_folded(text, folding.TEXT)
-    for char, plain in _MARKS.items():
-        if char in text:
-            text = text.replace(char, plain)
+    data = text.encode("utf-8", "surrogatepass").translate(_ASCII_MARKS, b"[]\\")
+    text = data.decode("utf-8", "surrogatepass")
+    if not text.isascii():
+        for char in _OTHER_MARKS:
+            text = text.replace(char, "'")
     if "'" in text:
         text = _OUTER_QUOTES.sub("", text)
-    while "  " in text:  # all white space is already blanks
-        text = text.replace("  ", " ")
-    text = text.strip(" ")
+    text = folding.BLANKS.sub(" ", text).strip(" ")  # all white space is already blanks
     return text if text.isascii() or not _WITHOUT_BLANK.search(text) else _BLANK.sub("", text)

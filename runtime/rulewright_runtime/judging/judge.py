@@ -72,7 +72,8 @@ class Judge(Protocol):
     """Answers requests. Any exception, and None, counts as an attempt without a usable reply.
 
     A judge may also have an `identity`, a text that differs for judges that answer differently; a `record`
-    (JudgeRecord); and `recorded`, which says that its replies are already stored.
+    (JudgeRecord); `recorded`, which says that its replies are already stored; and `reads_prompts`: if it is False, the
+    prompts of its requests are empty.
     """
 
     def ask(self, request: JudgeRequest) -> str | None:
@@ -110,6 +111,7 @@ class ReplayJudge:
     """
 
     recorded = True
+    reads_prompts = False
 
     def __init__(self, replies: dict[str, dict[str, list[list[Any]]]], name: str = "") -> None:
         """`replies` are the recorded replies, `name` is the name of their file."""

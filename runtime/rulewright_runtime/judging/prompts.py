@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.judging.judge import SPEAKERS
@@ -37,17 +37,19 @@ _ANSWER_RULE: Final = (
 )
 
 
-class Fenced(NamedTuple):
-    """Turns as text for a judge, and the roles that its quotes may name."""
+class Fenced:
+    """Turns and asides as text for a judge, and the roles that its quotes may name."""
 
-    text: str
-    roles: tuple[str, ...]
-
-    @classmethod
-    def of(cls, turns: Sequence[Turn]) -> Fenced:
-        """Fence turns and asides."""
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        """The text is made when it is read."""
+        self._turns = turns
         roles = dict.fromkeys((*SPEAKERS, *(turn.role for turn in turns if turn.role != "expected")))
-        return cls(fenced(turns), tuple(roles))
+        self.roles = tuple(roles)
+
+    @cached_property
+    def text(self) -> str:
+        """The turns between two marks."""
+        return fenced(self._turns)
 
 
 def render(

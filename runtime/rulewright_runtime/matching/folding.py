@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Edit = tuple[int, int, str]  # start, end and replacement of a piece of a text
 
 _BLANK: Final = "\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000"  # and U+0020
+BLANKS: Final = re.compile("  +")
 _DROPPED: Final = {
     "emphasis": "*_`~",
     # Code points with the property Default_Ignorable_Code_Point, and control characters that are not blanks.
@@ -109,12 +110,12 @@ def fold(text: str, differences: frozenset[str] = TEXT, *, case: bool = True) ->
 
 
 def folded_text(text: str, differences: frozenset[str], *, case: bool = True) -> str:
-    """`fold(text, differences, case=case).text`, several times as fast, without the mapping to the original."""
+    """`fold(text, differences, case=case).text`, many times as fast, without the mapping to the original."""
     plain = _replaced(text, differences) if differences else text
     lowered = fold_case(plain) if case else plain
-    if differences and not all(unicodedata.is_normalized("NFC", each) for each in (plain, lowered)):
-        return fold(text, differences, case=case).text
-    return lowered
+    if not differences or plain.isascii() or all(unicodedata.is_normalized("NFC", each) for each in (plain, lowered)):
+        return lowered
+    return fold(text, differences, case=case).text
 
 
 turn_folded: Final = lru_cache(maxsize=256)(folded_text)  # the matcher and quotes fold the same turns
@@ -122,8 +123,8 @@ turn_folded: Final = lru_cache(maxsize=256)(folded_text)  # the matcher and quot
 
 def _replaced(text: str, differences: frozenset[str]) -> str:
     """`text` after the passes of the differences."""
-    replacements = _replacements(differences)
-    rest = text.encode("utf-8", "surrogatepass").translate(None, _ORDINARY)
+    blanks, dropped, others = _replacements(differences)
+    rest = b"" if text.isascii() else text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
     unusual = set(rest.decode("utf-8", "surrogatepass"))
     for char in unusual:
         if (plain_form := _plain_form(char)) != char:
@@ -132,29 +133,28 @@ def _replaced(text: str, differences: frozenset[str]) -> str:
         expression, plain = _passes(differences)[0]
         text = expression.sub(lambda match: plain(match.group()), text)
     for char in unusual:
-        if char in replacements:
-            text = text.replace(char, replacements[char])
-    if "white_space" in differences:
-        while "  " in text:
-            text = text.replace("  ", " ")
-    return text
+        if char in others:
+            text = text.replace(char, others[char])
+    text = text.encode("utf-8", "surrogatepass").translate(blanks, dropped).decode("utf-8", "surrogatepass")
+    return BLANKS.sub(" ", text) if "white_space" in differences else text
 
 
-_ORDINARY: Final = bytes(range(0x20, 0x7F)).translate(
-    None, b"\"'*_`~-"
-)  # the ASCII characters that no difference affects
+_ASCII: Final = bytes(range(0x80))
 
 
 @cache
-def _replacements(differences: frozenset[str]) -> dict[str, str]:
-    """The replacement of each character that the differences affect; removal takes precedence."""
+def _replacements(differences: frozenset[str]) -> tuple[bytes, bytes, dict[str, str]]:
+    """What the differences do to ASCII, as a table of blanks and the characters that are dropped, and the replacement
+    of each other character; removal takes precedence."""
     plain_of = {char: plain for name, chars in _PLAIN.items() if name in differences for char, plain in chars.items()}
     if "white_space" in differences:
         plain_of |= dict.fromkeys(_members(_BLANK), " ")
     for name, chars in _DROPPED.items():
         if name in differences:
             plain_of |= dict.fromkeys(_members(chars), "")
-    return plain_of
+    blanks = "".join(plain_of.get(char) or char for char in map(chr, range(0x80))).encode() + bytes(range(0x80, 0x100))
+    dropped = "".join(char for char, plain in plain_of.items() if char.isascii() and not plain).encode()
+    return blanks, dropped, {char: plain for char, plain in plain_of.items() if not char.isascii()}
 
 
 def _members(characters: str) -> Iterator[str]:

@@ -50,6 +50,7 @@ class EvaluationContext:
         "complete",
         "matcher",
         "prepared",
+        "prompts",
         "scenario",
         "simulated_by",
         "transcript",
@@ -64,9 +65,12 @@ class EvaluationContext:
         bindings: Mapping[str, object],
         complete: Completeness,
         prepared: JsonObject | None = None,
+        *,
+        prompts: bool = True,
     ) -> None:
         """`bindings` is the context of the plan's expressions without `check`, `complete` the gaps of the transcript,
-        `prepared` a cache by check that verifiers share between transcripts."""
+        `prepared` a cache by check that verifiers share between transcripts. `prompts` says whether the judge reads
+        them."""
         self._plan = plan
         self.transcript = transcript
         self.scenario: Scenario = plan.scenarios.get(transcript.scenario_id, NO_SCENARIO)
@@ -75,6 +79,7 @@ class EvaluationContext:
         self.complete = complete
         self.simulated_by = transcript.simulated_by
         self.prepared: JsonObject = {} if prepared is None else prepared
+        self.prompts = prompts
         self.verdicts: dict[str, VerdictResult] = {}
         self._view: View | None = None
         self._fenced: dict[tuple[int, ...], Fenced] = {}
@@ -106,7 +111,7 @@ class EvaluationContext:
         if indices not in self._fenced:
             from rulewright_runtime.judging.prompts import Fenced  # only needed with a judge
 
-            self._fenced[indices] = Fenced.of([self.turns[index] for index in indices])
+            self._fenced[indices] = Fenced([self.turns[index] for index in indices])
         return self._fenced[indices]
 
     @property

@@ -113,7 +113,7 @@ class _Question:
         self.indices = frozenset(self.window.indices)
         self.shown = context.view.with_asides(judging.shows, self.window.indices) if judging.shows else ()
         self.asides = evidence.QuotedTurns([each for each in self.shown if isinstance(each, Aside)])
-        self.conversation = prompts.Fenced.of(self.shown) if self.shown else context.fenced(self.window.indices)
+        self.conversation = prompts.Fenced(self.shown) if self.shown else context.fenced(self.window.indices)
         self.extra = self._window_record()
         self.parsed: dict[str, _Reply | None] = {}  # by raw reply; votes are often identical
 
@@ -143,12 +143,17 @@ class _Question:
         return self._counted(ballot)
 
     def _prompt(self) -> str:
+        """The request's text; empty for a judge that reads none."""
+        bindings = {**self.context.bindings, "check": self.check.fields}
+        if not self.context.prompts:
+            prompts.filled(self.judging.prompt, bindings)  # its errors are those of any judge
+            return ""
         candidates = [*self.extra.get("precheck", ())]
         candidates += [{"role": span.role, "turn": span.turn, "quote": span.quote} for span in self.evidence]
         return prompts.render(
             self.judging,
             self.conversation,
-            {**self.context.bindings, "check": self.check.fields},
+            bindings,
             part=len(self.window.indices) < len(self.context.turns),
             candidates=candidates,
             notes=self.notes,

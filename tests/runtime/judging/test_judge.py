@@ -302,3 +302,23 @@ def test_a_prompt_is_rendered_from_its_segments() -> None:
     known = Scenario(tags=("x", "y"), title=" care ")
     list(execute(plan(asked(prompt=prompt), scenario=known), [TALK], judge))
     assert judge.requests[0].prompt.startswith("About CARE: x y\n\n")
+
+
+class Promptless(Scripted):
+    """A judge that goes by the keys of its requests alone."""
+
+    reads_prompts = False
+
+
+def test_a_judge_that_reads_no_prompts_gets_empty_ones_and_the_same_verdict() -> None:
+    judges = Scripted(FAIL), Promptless(FAIL)
+    read, unread = (list(execute(plan(asked()), [TALK], judge)) for judge in judges)
+    assert read == unread
+    assert [bool(judge.requests[0].prompt) for judge in judges] == [True, False]
+
+
+def test_a_prompt_that_cannot_be_rendered_is_an_error_for_every_judge() -> None:
+    broken = plan(asked(prompt=(ValueSegment(program(name("scenario.absent"))),)))
+    codes = [result.verdicts[0].rationale_code for judge in (Scripted(PASS), Promptless(PASS))
+             for result in execute(broken, [TALK], judge)]  # fmt: skip
+    assert codes == ["verifier_exception:EvaluationError"] * 2
