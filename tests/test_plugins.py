@@ -170,7 +170,7 @@ def test_what_a_project_can_not_use_is_a_finding(site: Path, project: Path) -> N
     install(site, name="other-checks")
     install(site)
     (project / "rulewright.yaml").write_text("project: shop\nplugins: [acme-checks, other-checks]\n", encoding="utf-8")
-    assert "`acme.politeness` is brought by `other-checks` and by `acme-checks`" in told(project)
+    assert "`acme.politeness` is provided by both `other-checks` and `acme-checks`" in told(project)
     (project / "rulewright.yaml").write_text("project: shop\n", encoding="utf-8")
     assert "unknown function `acme.politeness`" in "\n".join(told(project))
 

@@ -110,7 +110,7 @@ def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path
     if written is not None and project is not None:
         file = resolve(written, Path(project.path), root)
         if not dependencies.is_file(file):
-            raise UsageError(f"`workflow.file` of `{project.path}` leads to `{file}`, which does not exist")
+            raise UsageError(f"`workflow.file` of `{project.path}` names `{file}`, which does not exist")
         return file
     for name in USUAL_WORKFLOWS:
         if dependencies.is_file(root / name):
@@ -215,5 +215,5 @@ class WorkflowReader:
         return None if written is None or project is None else resolve(written, Path(project.path), root)
 
     def missing(self, project: ProjectFile, steps: tuple[str, ...], path: Path) -> None:
-        message = f"`workflow.{'.'.join(steps)}` leads to `{path}`, which does not exist"
+        message = f"`workflow.{'.'.join(steps)}` names `{path}`, which does not exist"
         self.findings.append(error(project.place("workflow", *steps), message, code="missing-path"))

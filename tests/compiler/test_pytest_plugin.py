@@ -93,7 +93,7 @@ def test_the_examples_of_check_files_are_tests(shop: Path) -> None:
     assert "no tests ran" in run(shop, "checks")  # nobody asked for these files
     shown = run(shop, "checks/no-promises.yaml", "checks/polite.yaml")
     assert "1 failed, 1 passed, 1 skipped" in shown
-    assert "error[check-misses-own-example]: `no-promises` says FAIL of a broken promise, which expects PASS" in shown
+    assert "error[check-misses-own-example]: `no-promises` gives FAIL for a broken promise, which expects PASS" in shown
     assert "`I *promise`" in shown
     assert "`polite` asks a judge: give one with `--rulewright-judge`" in shown
     (shop / "pytest.ini").write_text("[pytest]\nrulewright_checks = checks\n", encoding="utf-8")

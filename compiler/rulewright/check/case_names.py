@@ -1,6 +1,6 @@
-"""Names that a project's test cases bear, and what settings and outputs call otherwise.
+"""Names in settings and outputs that almost match a name in the project's test cases.
 
-The files of cases are searched as text: they are read for findings of their own elsewhere, and may be large.
+The files of cases are searched as text, because they may be large; their own findings are made elsewhere.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from rulewright.load import Mapping, Scalar
 from rulewright.spelling import Guess, is_slip_of, is_spelt_like
 
 FOLDER: Final = "cases"
-GROUPS: Final = {"archetypes": "archetype", "metricIds": "metric_id"}  # of settings, and the key of cases
-LARGEST: Final = 2**20  # bytes of a file that is searched
+GROUPS: Final = {"archetypes": "archetype", "metricIds": "metric_id"}  # keys of settings, and of cases
+LARGEST: Final = 2**20  # bytes searched in a file
 
 
 def strange_groups(settings: Mapping) -> Iterator[Diagnostic]:
-    """The groups of a settings file that no case is of, and that are almost one which cases are of."""
+    """Findings for groups in a settings file that match no case but almost the group of some."""
     for key, name in GROUPS.items():
         groups = descend(settings, key)
         known = _named(Path(settings.source.path), name) if isinstance(groups, Mapping) else set()
@@ -35,7 +35,7 @@ def strange_groups(settings: Mapping) -> Iterator[Diagnostic]:
 
 
 def strange_outputs(path: str, ids: dict[str, Scalar]) -> Iterator[Diagnostic]:
-    """The outputs, by their test ids, of no case, where the id is almost that of a case without output."""
+    """Findings for outputs without a case whose test id is almost that of a case without an output."""
     known = _named(Path(path), "test_id") if ids else set()
     for name, place in ids.items():
         near = next((each for each in sorted(known - ids.keys()) if is_slip_of(name, each)), None)
@@ -44,7 +44,7 @@ def strange_outputs(path: str, ids: dict[str, Scalar]) -> Iterator[Diagnostic]:
 
 
 def _named(path: Path, key: str) -> set[str]:
-    """The values of a key in the files of cases in the folder `cases` beside a file, or beside its folder."""
+    """The values of a key in the files of the folder `cases` next to a file, or next to its folder."""
     folder = next((each / FOLDER for each in path.parents[:2] if dependencies.is_folder(each / FOLDER)), None)
     pattern = re.compile(rf'"{key}"\s*:\s*"([^"\\]*)"')
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""What is wrong with a file of test cases or of the engine's outputs: each record is decoded as `score` decodes it."""
+"""The findings about files of test cases and outputs: each record is decoded as by `score`."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ PAGES: Final[dict[str, str]] = {
     """,
     "phrase-not-in-payload": """A test case expects phrases that do not occur in its `patient_payload`.
 
-    Why it matters: an engine that keeps to the words of the record does not write them.
+    Why it matters: an engine that uses the words of the record does not write them.
     Instead: take the phrase from the payload, unless the case asks for an inference.
     """,
     "unread-expectation": """The scorecard does not read an expectation.
 
-    Why it matters: an answer that does not meet it loses nothing.
+    Why it matters: an output that does not meet it loses nothing.
     Instead: remove it, or write it where the scorecard reads it.
     """,
 }
@@ -65,7 +65,7 @@ PAGES: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """A record, and the case that it wraps: the record itself where it wraps none. `key` is its name."""
+    """A record and the case inside it, which may be the record itself. `key` is its test id."""
 
     node: Mapping
     case: Mapping
@@ -74,11 +74,11 @@ class _Record:
 
     @property
     def is_case(self) -> bool:
-        """Whether it is a test case: it expects something, or says nothing that an engine says."""
+        """Whether it is a test case: it has expectations, or no part of an output."""
         return self.case is not self.node or "expectations" in self.node or OUTPUT_MARKS.isdisjoint(self.node.index)
 
     def place(self, key: str) -> Span:
-        """Where the value of a key stands, else the record's first key."""
+        """The span of the value of a key, or of the record's first key."""
         found = self.case.get(key) or self.node.get(key)
         return found.span if found is not None else next((each.key.span for each in self.node.entries), self.node.span)
 
@@ -86,8 +86,8 @@ class _Record:
 def case_document_findings(root: Node) -> list[Diagnostic]:
     """The findings of a file of cases or outputs, or of a settings file of `rulewright score`.
 
-    A file is read as the scorecards over cases of its project read it, and as the shipped one does where it has none;
-    of several the one counts that refuses the fewest records. Where one of them is broken, nothing depends on it.
+    A file is read as by the scorecards over cases of its project, or by the shipped one if there are none.
+    Of several, the one that refuses the fewest records counts. If one of them is invalid, no record is refused.
     """
     try:
         own = [load_scorecard(str(path)).plan for path in case_scorecards_of_project(Path(root.source.path).parent)]
@@ -100,7 +100,7 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
 
 
 def _of_outputs(root: Node) -> Iterator[Diagnostic]:
-    """The outputs of cases that there are not."""
+    """The findings for outputs without a case."""
     records = [_record(each, None) for each in records_in(root) if isinstance(each, Mapping)]
     if records and not any(each.is_case for each in records):
         ids = {str(name.value): name for each in records if isinstance(name := each.node.get("test_id"), Scalar)}
@@ -114,7 +114,7 @@ def _refused(found: list[Diagnostic]) -> tuple[int, int]:
 
 
 def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
-    """The findings of a file of cases or outputs, whose records stand in a list, below a key, or alone."""
+    """The findings of a file of cases or outputs: a list of records, an object with a list, or one record."""
     nodes = records_in(root)
     found = [
         error(each, "a case must be an object with `test_id`", code="bad-case")
@@ -133,7 +133,7 @@ def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
 
 
 def records_in(root: Node) -> tuple[Node, ...]:
-    """The records of a file: of its list, of a list or the keys of its object, or the object itself."""
+    """The records of a file: items of its list, of a list in its object, values of its object, or the object."""
     if isinstance(root, Mapping):
         if by_id := outputs_by_id(root):
             return by_id
@@ -159,7 +159,7 @@ def _bytes(node: Node) -> bytes:
 
 
 def _unreadable(records: list[_Record], plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
-    """The records that the scorecard's reader refuses, each at the key that its complaint names."""
+    """The findings for records that the scorecard's reader refuses, each at the key that the error names."""
     shape = CaseShape(plan)
     for each in records:
         if each.key is None:
@@ -173,7 +173,7 @@ def _unreadable(records: list[_Record], plan: CaseScorecardPlan) -> Iterator[Dia
 
 
 def _at(record: _Record, place: tuple[str, ...]) -> Span:
-    """The last key on the way to a place that is written down, else the record's name."""
+    """The span of the last existing key on the way to a path, or of the record's test id."""
     node, span = record.node, None
     for name in place:
         if name not in node:
@@ -189,25 +189,25 @@ def _duplicates(records: list[_Record]) -> Iterator[Diagnostic]:
     first: dict[str, _Record] = {}
     for each in records:
         if each.key is not None and (before := first.setdefault(each.key, each)) is not each:
-            notes = [(before.place("test_id"), "the first one stands here")]
-            message = f"the test id `{each.key}` exists already in this batch"
+            notes = [(before.place("test_id"), "first used here")]
+            message = f"duplicate test id in this batch: `{each.key}`"
             yield error(each.place("test_id"), message, code="duplicate-test-id", notes=notes)
 
 
 def _of_other_concerns(cases: list[_Record], root: Node) -> Iterator[Diagnostic]:
-    """The cases of another concern than the object around them names, else than most of them."""
+    """The cases with another concern than the batch names, or than most of its cases have."""
     around = descend(root, "concern_id") if isinstance(root, Mapping) and len(records_in(root)) > 1 else None
     counts = Counter(each.concern for each in cases if each.concern)
     (usual, often), *_ = [*counts.most_common(1), (None, 0)]
     most = usual if often > len(cases) / 2 and often > 1 else None
     expected = str(around.value) if isinstance(around, Scalar) and around.value else most
     if isinstance(around, Scalar) and expected and usual and often == len(cases) > 1 and not _same(usual, expected):
-        message = f"the batch is of concern `{expected}`, and all its cases of `{usual}`"
+        message = f"the batch has the concern `{expected}`, but all its cases have `{usual}`"
         yield error(around, message, code="unknown-concern", help=did_you_mean(expected, [usual]))
         return
     for each in cases:
         if expected and each.concern and not _same(each.concern, expected):
-            message = f"the case is of concern `{each.concern}`, and its batch of `{expected}`"
+            message = f"the case has the concern `{each.concern}`, but its batch has `{expected}`"
             help = did_you_mean(each.concern, [expected])
             yield error(each.place("concern_id"), message, code="unknown-concern", help=help)
 
@@ -217,7 +217,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
-    """What a case expects that says nothing, contradicts itself, or is not read."""
+    """The findings for expectations that are empty, contradictory or not read."""
     inputs = [each for each in plan.inputs if each.source == "case"]
     lists = {each.name: [text for text in texts(record.case, *each.path) if text.strip()] for each in inputs}
     if all(descend(record.case, *each.path) is not None for each in inputs) and not any(lists.values()):
@@ -230,7 +230,7 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
     absent = [text for text in wanted if _plain(text) not in _plain(_text(payload))] if payload is not None else []
     if payload is not None and absent:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
-        message = f"the payload does not say `{absent[0]}`{more}"
+        message = f"not in the payload: `{absent[0]}`{more}"
         yield advice(payload, message, code="phrase-not-in-payload")
     for path in plan.metadata:
         source, *steps = path.split(".")
@@ -241,7 +241,7 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
 
 
 def _contradictions(record: _Record) -> Iterator[Diagnostic]:
-    """Themes that questions must have although a word of them is forbidden there."""
+    """The findings for required themes that contain a forbidden word."""
     questions = descend(record.case, "expectations", "followup_questions")
     forbidden = texts(questions, "forbidden_terms")
     for theme in items(questions, "required_themes") if isinstance(questions, Mapping) else ():

@@ -1,4 +1,4 @@
-"""What is wrong with a document that stands alone: its structure, and the rules that look at one document."""
+"""The findings about a single document: its structure, and the rules about one document."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from rulewright.rules import code_of, document_kind, findings, rule_page
 
 
 def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
-    """The findings of a document whose root is a mapping of this kind; workflows are checked by `workflow_check`."""
+    """The findings of a document of this kind whose root is a mapping; workflows are checked by `workflow_check`."""
     found = check_findings(root, vocabulary) if kind == "check" else validate(kind, root, vocabulary)
     is_sound = not found
     models = models_of(kind, root, vocabulary)
     found += [each for model in models if isinstance(model, CheckDocument) for each in routing_conflicts_of(model)]
     found += findings(reader.rules if (reader := document_kind(kind)) else (), models)
     if any(each.holds_expressions for each in models):
-        from rulewright.check.expressions import expression_findings  # slow to import, and many documents hold none
+        from rulewright.check.expressions import expression_findings  # slow to import
 
         found += expression_findings(kind, models, is_sound=is_sound)
     return found
 
 
 def models_of(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) -> Sequence[Document]:
-    """The models in a document of this kind; a kind that has no rules has none."""
+    """The models in a document of this kind; empty for kinds without rules."""
     reader = document_kind(kind)
     models = reader.read(root, Path(root.source.path).stem, vocabulary) if reader else ()
     return [worded(each, vocabulary) for each in models] if vocabulary else models
 
 
 def is_seen_alone(code: str) -> bool:
-    """Whether all findings of a code are seen in the file they are about, without its project."""
+    """Whether all findings of a code need only the file they are about, not its project."""
     if rule_page(code) is None:
         return code in SUPPRESSION_CODES or code in mistakes.PAGES or code in STRUCTURE
     from rulewright.rules.of_projects import PROJECT, UNREAD_FILES

@@ -1,7 +1,7 @@
-"""What is wrong with the expressions of a document that stands alone: of those, and of what is decided by them.
+"""The findings about the expressions of a single document, and about what they decide.
 
-All that understands expressions is imported with this module, and what lowers and proves a kind of document with the
-first one of that kind.
+Importing this module imports the expression compiler; the modules that lower and prove a kind of document are imported
+with the first document of that kind.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from rulewright.documents.kinds import CASE_SCORECARD
 from rulewright.rules import findings
 from rulewright.rules.of_conditions import BY_KIND
 
-# What lowering and proving find in one model of a kind: the function of that name in a module.
+# For each kind, the modules and functions that lower and prove one model.
 FINDERS: Final = {
     "check": ("rulewright.lower.expression_checks", "check_findings"),
     "scenario": ("rulewright.lower.harness", "harness_findings"),
     "scorecard": ("rulewright.proving.gate_findings", "scorecard_findings"),
     CASE_SCORECARD: ("rulewright.proving.label_findings", "scorecard_findings"),
 }
-OF_SOUND_ONES: Final = frozenset({"scorecard", CASE_SCORECARD})  # else the structure is what has to be corrected
+OF_SOUND_ONES: Final = frozenset({"scorecard", CASE_SCORECARD})  # else the structure must be corrected first
 
 
 def expression_findings(kind: str, models: Sequence[Document], *, is_sound: bool) -> list[Diagnostic]:
-    """The findings of the expressions in the models of one document; `is_sound` says that its structure is."""
+    """The findings of the expressions in the models of one document; `is_sound` means that its structure is valid."""
     found: list[Diagnostic] = []
     if kind in FINDERS and (is_sound or kind not in OF_SOUND_ONES):
         module, name = FINDERS[kind]

@@ -1,7 +1,7 @@
-"""One pass over a project: everything that is wrong with it, and the parts of which its plan is made.
+"""One pass over a project: its findings, and the parts of its plan.
 
-Linting prints the findings, compiling seals the parts, and an editor shows both. What a stage finds is computed when it
-is asked for, and once: compiling runs no rules, and linting builds no plan.
+Linting prints the findings, compiling seals the parts, and an editor shows both. Each stage is computed when it
+is requested, and only once: compiling runs no rules, and linting builds no plan.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 
 def check(project: Project) -> Checked:
-    """The project checked under the profile and the scorecard that a run has by default.
+    """The project checked under its default profile and scorecard.
 
-    A scorecard that can't be read is left out: what it would decide can't be said, and its own findings say why.
+    A scorecard that can't be read is left out; its own findings are reported.
     """
     card = _usual_scorecard(project)
     broken = {found.span.path for found in project.diagnostics if found.severity is Severity.ERROR}
@@ -63,15 +63,15 @@ def check(project: Project) -> Checked:
 def compile_project(path: Path | str | Project, *, profile: str | None = None, scorecard: str | None = None) -> Plan:
     """The sealed plan of the project at `path` (a project file or folder) under a profile and a scorecard.
 
-    Names left out are those of the project file, else `publish` and `two-tier`, else the only one there is. Raises
-    `DocumentError` with every finding that forbids to compile, `UsageError` for an unknown profile or scorecard.
+    Both default to those of the project file, else to `publish` and `two-tier`, else to the only one. Raises
+    `DocumentError` with every finding that prevents compilation, `UsageError` for an unknown profile or scorecard.
     """
     project = path if isinstance(path, Project) else load_project(path)
     try:
         chosen = choose_profile(project, profile)
         card = choose_scorecard(project, scorecard)
     except UsageError:
-        _refuse(project, project.diagnostics)  # where a folder is not found, its profiles are not either
+        _refuse(project, project.diagnostics)  # a missing folder also causes missing profiles
         raise
     checked = Checked(project, chosen, card)
     _refuse(project, checked.preliminary)
@@ -82,7 +82,7 @@ def compile_project(path: Path | str | Project, *, profile: str | None = None, s
 
 
 def _refuse(project: Project, found: Iterable[Diagnostic]) -> None:
-    """Raise `DocumentError` when one of the findings forbids to compile the project."""
+    """Raise `DocumentError` if one of the findings prevents compilation."""
     if stops := stopping(project, found):
         raise DocumentError(stops)
 
@@ -91,13 +91,13 @@ class Checked:
     """A project under one profile and one scorecard: its findings, and the parts of its plan."""
 
     def __init__(self, project: Project, profile: Profile, scorecard: ScorecardDocument | None) -> None:
-        """Nothing is checked before it is asked for."""
+        """Nothing is checked before it is requested."""
         self.project, self.profile, self.scorecard = project, profile, scorecard
         self._of_parts: list[Diagnostic] = []
 
     @cached_property
     def preliminary(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with the documents that everything else is lowered from."""
+        """The findings about the documents from which everything else is lowered."""
         scenarios = self.project.scenarios.values()
         return (
             *self.project.diagnostics,
@@ -108,12 +108,12 @@ class Checked:
 
     @cached_property
     def parts(self) -> PlanParts:
-        """The parts of the plan; a part that a finding stops is left out."""
+        """The parts of the plan; parts with blocking findings are left out."""
         return lower_parts(self.project, self.profile, self.scorecard, scoring_of(self.project), self._of_parts)
 
     @cached_property
     def blocking(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with the parts of the plan."""
+        """The findings about the parts of the plan."""
         parts = self.parts
         found = list(self._of_parts)
         if self.profile.include_rubrics:
@@ -132,7 +132,7 @@ class Checked:
 
     @cached_property
     def findings(self) -> tuple[Diagnostic, ...]:
-        """All that is wrong with the project."""
+        """All findings about the project."""
         project = self.project
         return (
             *self.preliminary,
@@ -147,7 +147,7 @@ class Checked:
 
     @property
     def loaded(self) -> tuple[Loaded, ...]:
-        """The files that were read beyond the project's own."""
+        """The files that were read besides the project's own."""
         return (*self._unread.loaded, *self._workflow[1])
 
     @cached_property
@@ -156,7 +156,7 @@ class Checked:
 
     @cached_property
     def _workflow(self) -> tuple[list[Diagnostic], tuple[Loaded, ...]]:
-        """What is wrong with the project's workflow, and the files read for it."""
+        """The findings about the project's workflow, and the files read for it."""
         project = self.project
         if not (project.file is not None and project.file.workflow) and not has_workflow(project.root):
             return [], ()
@@ -165,20 +165,20 @@ class Checked:
         return findings_of(project)
 
     def _of_examples(self) -> Iterator[Diagnostic]:
-        """The examples of checks that their check gets wrong, where the project can be compiled at all."""
+        """The findings about examples of checks, if the project can be compiled."""
         holding = [each for each in self.parts.chosen if "examples" in each.node] if self.project.checks else []
         if holding and not stopping(self.project, (*self.preliminary, *self.blocking)):
             yield from example_findings(holding, self.plan())
 
     def _of_rules(self) -> Iterator[Diagnostic]:
-        """What the rules find. They are imported here: a scan compiles, and needs none of them."""
+        """The findings of the rules. They are imported here, because compiling needs none of them."""
         from rulewright.check.rule_findings import rule_findings
 
         loaded = [each.root for each in self.project.loaded if _is_case_scorecard(each.root)]
         yield from rule_findings(self.project, [read_case_scorecard(root) for root in loaded], self._unread)
 
     def _beyond_the_plan(self) -> list[Diagnostic]:
-        """What stands in the way of a plan under any other profile or scorecard."""
+        """The findings that prevent compilation under any other profile or scorecard."""
         found: list[Diagnostic] = []
         project, parts = self.project, self.parts
         lowering = LoweringContext(project, self.profile, policies(project.semantics), found)
@@ -200,7 +200,7 @@ class Checked:
         return [*found, *self._of_scorecards(fields_of_checks(project, criteria))]
 
     def _of_scorecards(self, fields: dict[str, dict[str, object]]) -> list[Diagnostic]:
-        """What is wrong with the project's scorecards over verdicts; `fields` are those of its checks by id."""
+        """The findings about the project's scorecards over verdicts; `fields` maps check ids to their fields."""
         project = self.project
         found: list[Diagnostic] = []
         scoring = project.scoring.fields if project.scoring else {}
@@ -225,7 +225,7 @@ class Checked:
     def _lowered(
         self, card: ScorecardDocument, scoring: dict[str, object], fields: dict[str, dict[str, object]]
     ) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
-        """The scorecard over all checks; the one in use is a part of the plan already, and told of there."""
+        """The scorecard over all checks; the selected one is a part of the plan and checked there."""
         if card is not self.scorecard or not self.project.checks:
             return lower_scorecard(card, scoring, fields, self.project.blindspots)
         made = self.parts.scorecard
@@ -247,7 +247,7 @@ def _usual_scorecard(project: Project) -> ScorecardDocument | None:
 
 
 def _case_findings(project: Project) -> list[Diagnostic]:
-    """What is wrong with the project's scorecards over cases, as far as their structure is sound."""
+    """The findings about the project's scorecards over cases with a valid structure."""
     broken = {each.span.path for each in project.diagnostics}
     return [
         found

@@ -1,4 +1,4 @@
-"""What the lint rules find in a project: every rule, given the documents that it looks at."""
+"""Runs the lint rules over a project: every rule gets the documents that it checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rulewright.rules.of_state_machines import STATE_MACHINE
 def rule_findings(
     project: Project, cards: Iterable[CaseScorecardDocument], unread: UnreadFiles
 ) -> Iterator[Diagnostic]:
-    """What the rules find; those of workflows are run where a workflow is checked."""
+    """The findings of the rules, except those of workflows, which `workflow_check` runs."""
     yield from findings(PROJECT, [project])
     yield from findings((*CHECK, *of_conditions.CHECK), project.checks)
     yield from findings((*PROFILE, *of_conditions.PROFILE), project.profiles.values())

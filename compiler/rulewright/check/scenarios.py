@@ -1,4 +1,4 @@
-"""What forbids to play or judge scenarios, also where no other rule is run."""
+"""Findings that prevent playing or judging scenarios; they are made even if no rules are run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
 
 
 def scenario_findings(scenarios: Iterable[ScenarioDocument]) -> Iterator[Diagnostic]:
-    """What makes scenarios unfit to be played or judged: their branches, what they show of the persona, references to
-    turns that are not there, criteria without a kind."""
+    """Findings about branches, shown persona keys, references to
+    missing turns, and criteria without a kind."""
     for scenario in scenarios:
         yield from harness_findings(scenario)
         for rule in (turn_that_does_not_exist, retired_rubric_dialect):
@@ -24,7 +24,7 @@ def scenario_findings(scenarios: Iterable[ScenarioDocument]) -> Iterator[Diagnos
 
 
 def rubric_findings(scenarios: Iterable[ScenarioDocument]) -> Iterator[Diagnostic]:
-    """The criteria of one rubric that can't be told apart, so that no check can be made of them."""
+    """Findings for criteria of one rubric with the same id, which can't become checks."""
     for scenario in sorted(scenarios, key=lambda each: each.id):
         yield from (each for each in _found_by(duplicate_criterion_id, scenario) if each.severity is Severity.ERROR)
 

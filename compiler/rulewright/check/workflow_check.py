@@ -1,4 +1,4 @@
-"""Checks a workflow, and compiles it."""
+"""Checks and compiles a workflow."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
 
 def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]:
-    """What is wrong with the workflow of a project that is already loaded, and the files that were read for it."""
+    """The findings about the workflow of a loaded project, and the files read for it."""
     written = project.file.workflow.get("file") if project.file is not None else None
     usual = next((project.root / name for name in USUAL_WORKFLOWS if dependencies.is_file(project.root / name)), None)
     path = usual if written is None or project.path is None else resolve(written, project.path, project.root)
     if path is None:
         return [], ()
     if not dependencies.is_file(path) and project.file is not None:
-        message = f"`workflow.file` leads to `{path}`, which does not exist"
+        message = f"`workflow.file` names `{path}`, which does not exist"
         return [error(project.file.place("workflow", "file"), message, code="missing-path")], ()
     reader = WorkflowReader(os.environ)
     loaded = reader.load(path, "workflow")
@@ -38,7 +38,7 @@ def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]
 
 
 def check(workflow: Workflow) -> tuple[Diagnostic, ...]:
-    """Everything that is wrong with a workflow, sorted: structure, agents, contracts, rules, expressions."""
+    """The findings about a workflow, sorted: structure, agents, contracts, rules, expressions."""
     found = [*workflow.diagnostics, *rule_findings(workflow), *lowered(workflow).findings]
     return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))
 
@@ -46,7 +46,7 @@ def check(workflow: Workflow) -> tuple[Diagnostic, ...]:
 def compile_workflow(source: Workflow | Path | str | None = None) -> WorkflowPlan:
     """The sealed plan of a workflow or of the file at a path (None: the project's own).
 
-    Raises `DocumentError` with every error; no comment and no `accept` entry lets one pass, for a plan is run.
+    Raises `DocumentError` with every error; comments and `accept` entries do not suppress any.
     """
     workflow = source if isinstance(source, Workflow) else load_workflow(source)
     errors = [each for each in check(workflow) if each.severity is Severity.ERROR]
@@ -57,11 +57,11 @@ def compile_workflow(source: Workflow | Path | str | None = None) -> WorkflowPla
 
 @lru_cache(maxsize=8)
 def lowered(workflow: Workflow) -> LoweredWorkflow:
-    """The workflow lowered, whatever is wrong with it; once for each workflow that was loaded."""
+    """The lowered workflow, even if there are findings; computed once per loaded workflow."""
     return lower_workflow(workflow.document, workflow.resources)
 
 
 @lru_cache(maxsize=8)
 def rule_findings(workflow: Workflow) -> tuple[Diagnostic, ...]:
-    """What the rules about workflows and their tasks find."""
+    """The findings of the rules about workflows and their tasks."""
     return (*findings(WORKFLOW, [workflow]), *findings(TASK, workflow.document.tasks))

@@ -1,4 +1,4 @@
-"""The registry of agents: the six that are always there, a folder of files, and what a workflow adds or overrides."""
+"""The registry of agents: six built-in ones, a folder of files, and the entries of a workflow."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGES: Final[dict[str, str]] = {
     """,
 }
 
-# The six roles every workflow can count on.
+# The six built-in roles.
 USUAL: Final[dict[str, tuple[str, str]]] = {
     "ba": ("Business Analyst", "Turns needs into requirements that can be checked."),
     "architect": ("Architect", "Shapes the system and decides what its parts promise each other."),
@@ -41,7 +41,7 @@ USUAL: Final[dict[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgentDocument(Document):
-    """An agent as one file or one entry of a workflow describes it; what it inherits is not in here."""
+    """An agent as described by one file or one entry of a workflow, without inherited fields."""
 
     name: Key
     extends: str
@@ -49,14 +49,14 @@ class AgentDocument(Document):
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The agents that are known, by name: their merged fields, as plain data. `broken` names those that exist but
-    can't be resolved, so that whoever uses them is not told a second time."""
+    """The known agents by name: their merged fields as plain data. `broken` names agents that exist but
+    can't be resolved, so that they are reported once."""
 
     agents: dict[str, JsonObject] = field(default_factory=dict)
     broken: frozenset[str] = frozenset()
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is such an agent."""
+        """Whether an agent of this name exists."""
         return name in self.agents or name in self.broken
 
     @property
@@ -66,22 +66,22 @@ class Registry:
 
 
 def read_agent(node: Mapping, name: str) -> AgentDocument:
-    """The model of an agent's mapping; `name` is the file's stem or the key it stands under."""
+    """The model of an agent's mapping; `name` is the file's stem or the mapping's key."""
     return read(AgentDocument, node, name=text(node, "name") or name)
 
 
 def read_agents(node: Node | None) -> tuple[AgentDocument, ...]:
-    """The models of a workflow's `agents` map; an entry without fields describes nothing."""
+    """The models of a workflow's `agents` map; entries without fields are skipped."""
     return tuple(read_each(AgentDocument, node))
 
 
 def registry(
     files: Iterable[AgentDocument], entries: Iterable[AgentDocument], found: list[Diagnostic], *, usual: bool = True
 ) -> Registry:
-    """The agents of the `files`, with a workflow's `entries` over them, on top of the usual six.
+    """The built-in agents, overridden by those in `files`, overridden by a workflow's `entries`.
 
-    `extends` merges field by field: what the heir says wins, the rest is inherited. An entry that bears a known name
-    and extends nothing overrides that agent. Agents that can't be resolved are added to `found`.
+    `extends` merges field by field: fields of the extending agent win. An entry with the name of a known agent
+    that extends nothing replaces that agent. Findings about agents that can't be resolved are added to `found`.
     """
     return _Merge(_usual() if usual else {}, tuple(files), tuple(entries), found).registry()
 
@@ -100,7 +100,7 @@ class _Merge:
     files: tuple[AgentDocument, ...]
     entries: tuple[AgentDocument, ...]
     found: list[Diagnostic]
-    known: dict[str, list[AgentDocument]] = field(default_factory=dict)  # the nearest description last
+    known: dict[str, list[AgentDocument]] = field(default_factory=dict)  # the nearest description is last
     merged: dict[str, JsonObject | None] = field(default_factory=dict)
 
     def registry(self) -> Registry:
@@ -113,7 +113,7 @@ class _Merge:
         return Registry(agents, broken)
 
     def resolve(self, name: str, heirs: tuple[str, ...]) -> dict[str, object] | None:
-        """The merged fields of an agent, or None where that can't be told; findings come once."""
+        """The merged fields of an agent, or None if it can't be resolved; each finding is reported once."""
         if name not in self.known:
             return self.usual.get(name)
         if name not in self.merged:

@@ -1,4 +1,4 @@
-"""What every document model shares: its node, places inside it, and readers that survive a wrong type."""
+"""The base of document models: the source node, spans inside it, and readers that tolerate wrong types."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Model = TypeVar("Model", bound="Document")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """A document with its source node; models read leniently, so that lint still sees the rest of a broken file.
+    """A document with its source node. Reading is lenient, so that lint can check the rest of a broken file.
 
-    `vocabulary` is that of the document's project.
+    `vocabulary` is the vocabulary of the document's project.
     """
 
     node: Mapping
@@ -30,12 +30,12 @@ class Document:
 
     @property
     def span(self) -> Span:
-        """Where the document stands."""
+        """The span of the document."""
         return self.node.span
 
     @property
     def holds_expressions(self) -> bool:
-        """Whether an expression or a template may stand in it. Many documents hold none, and what understands them is
+        """Whether the document may contain an expression or a template. Many contain none, and their checkers are
         slow to import."""
         return True
 
@@ -44,11 +44,11 @@ class Document:
         return descend(self.node, *steps)
 
     def place(self, *steps: Step) -> Span:
-        """Where the value at `steps` stands, else the nearest thing above it that exists."""
+        """The span of the value at `steps`, or of its nearest existing ancestor."""
         return place_of(self.node, *steps)
 
     def key_place(self, *steps: Step) -> Span:
-        """Where the key that `steps` end with stands, else the nearest thing above it that exists."""
+        """The span of the last key of `steps`, or of its nearest existing ancestor."""
         above = descend(self.node, *steps[:-1])
         last = steps[-1]
         if type(above) is Mapping and isinstance(last, str) and last in above:
@@ -57,12 +57,12 @@ class Document:
 
 
 def worded(document: Model, vocabulary: Vocabulary) -> Model:
-    """The document as one of a project with this vocabulary."""
+    """The document with this vocabulary."""
     return document if document.vocabulary == vocabulary else replace(document, vocabulary=vocabulary)
 
 
 def descend(node: Node | None, *steps: Step) -> Node | None:
-    """The node below `node` at `steps`, or None where a step leads nowhere."""
+    """The node below `node` at `steps`, or None if there is none."""
     for step in steps:
         if type(node) is Mapping and isinstance(step, str):
             entry = node.index.get(step)
@@ -75,7 +75,7 @@ def descend(node: Node | None, *steps: Step) -> Node | None:
 
 
 def place_of(node: Node, *steps: Step) -> Span:
-    """Where the node at `steps` stands, else the nearest one above it that exists."""
+    """The span of the node at `steps`, or of its nearest existing ancestor."""
     for step in steps:
         below = descend(node, step)
         if below is None:
@@ -85,7 +85,7 @@ def place_of(node: Node, *steps: Step) -> Span:
 
 
 def first_place(node: Mapping) -> Span:
-    """Where the first key of a mapping stands; of an empty one, the mapping."""
+    """The span of the first key of a mapping, or of an empty mapping."""
     return next((entry.key.span for entry in node.entries), node.span)
 
 
@@ -107,24 +107,24 @@ def optional_text(node: Node | None, *steps: Step) -> str | None:
 
 
 def scalar(node: Node | None, *steps: Step) -> Scalar | None:
-    """The text scalar at `steps` with its place, or None."""
+    """The text scalar at `steps`, or None."""
     found = descend(node, *steps)
     return found if type(found) is Scalar and isinstance(found.value, str) else None
 
 
 def any_scalar(node: Node | None) -> Scalar | None:
-    """The node where it is a scalar of any type, else None."""
+    """The scalar at `steps`, of any type, or None."""
     return node if type(node) is Scalar else None
 
 
 def numeric(node: Node | None, *steps: Step) -> Scalar | None:
-    """The scalar at `steps` that holds a number, with its place, or None."""
+    """The scalar at `steps` if it is a number, else None."""
     found = descend(node, *steps)
     return found if type(found) is Scalar and type(found.value) in (int, float) else None
 
 
 def number(node: Node | None, *steps: Step) -> int | None:
-    """The whole number at `steps`, or None."""
+    """The integer at `steps`, or None."""
     found = value(node, *steps)
     if isinstance(found, float) and found.is_integer():
         return int(found)
@@ -144,21 +144,21 @@ def flag(node: Node | None, *steps: Step) -> bool | None:
 
 
 def items(node: Node | None, *steps: Step) -> tuple[Node, ...]:
-    """The items of the list at `steps`; of anything else none."""
+    """The items of the list at `steps`; empty if it is not a list."""
     found = descend(node, *steps)
     return found.items if type(found) is Sequence else ()
 
 
 def texts(node: Node | None, *steps: Step) -> tuple[str, ...]:
-    """The texts of the list at `steps`; what is not text is left out."""
+    """The texts of the list at `steps`; other items are skipped."""
     return tuple(item.value for item in items(node, *steps) if type(item) is Scalar and isinstance(item.value, str))
 
 
 def optional_texts(node: Node | None, *steps: Step) -> tuple[str, ...] | None:
-    """As `texts`, and None where nothing stands."""
+    """As `texts`, or None if the key is absent."""
     return None if descend(node, *steps) is None else texts(node, *steps)
 
 
 def text_scalars(node: Node | None, *steps: Step) -> tuple[Scalar, ...]:
-    """As `texts`, each text with its place."""
+    """The text scalars of the list at `steps`; other items are skipped."""
     return tuple(item for item in items(node, *steps) if type(item) is Scalar and isinstance(item.value, str))

@@ -1,4 +1,4 @@
-"""The scorecard over test cases: metrics, settings and a label table, as a typed model with places."""
+"""The scorecard over test cases: metrics, settings and a label table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rulewright.load import Mapping, Node, Scalar
 
 @dataclass(frozen=True, slots=True)
 class SettingDocument(ParameterDocument):
-    """A parameter, and where it can be set."""
+    """A parameter, and the names under which it can be set."""
 
     environment: str | None
     file: str | None
@@ -55,7 +55,7 @@ class LabelDocument:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CaseScorecardDocument(Document):
-    """One scorecard over cases. Expressions stay scalars, so that a mistake is shown at its exact place."""
+    """One scorecard over cases. Expressions are kept as scalars, so that findings have exact spans."""
 
     name: Annotated[str, At("scorecard")]
     report_type: str
@@ -73,7 +73,7 @@ class CaseScorecardDocument(Document):
 
 
 def read_case_scorecard(root: Mapping) -> CaseScorecardDocument:
-    """The model of a scorecard over cases; what is missing or of a wrong type reads as absent."""
+    """The model of a scorecard over cases; missing values and values of a wrong type read as absent."""
     return read(CaseScorecardDocument, root)
 
 

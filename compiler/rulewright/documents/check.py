@@ -17,19 +17,19 @@ from rulewright_runtime.strict_json import JsonObject
 
 JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trace", "three_phase"})
 LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})
-USUAL_SEVERITY: Final = "S3"  # of a check that says in short what it is
+USUAL_SEVERITY: Final = "S3"  # the routes of checks in short form
 MARKUP: Final = re.compile(r"\{[{%#]")  # what makes a prompt a template
 
 
 @cache
 def known_routes() -> frozenset[str]:
-    """The routes there are. A finding about what a route does is no help where the route itself is misspelt."""
+    """The names of all routes. Findings about the behaviour of a route are useless if its name is misspelt."""
     return frozenset(schema("check")["$defs"]["route"]["enum"])
 
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """What the author expects of the verifier; it has to agree with the routing."""
+    """What the author expects of the verifier; it must agree with the routing."""
 
     type: str | None
     detectors: tuple[str, ...] | None
@@ -40,7 +40,7 @@ class Scorer:
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """How the check is verified; None where the author said nothing."""
+    """How the check is verified; None for absent keys."""
 
     route: str
     unit_of_analysis: str | None
@@ -70,7 +70,7 @@ class Routing:
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """The two questions of a `three_phase` check. `fields` maps a field of a reply to its type or to its words."""
+    """The two questions of a `three_phase` check. `fields` maps a field of a reply to its type or its allowed words."""
 
     confirm: Annotated[Scalar | None, At("confirm", "prompt")]
     fields: Annotated[dict[str, str | tuple[str, ...]], At("confirm", "fields", by=_fields_of_reply)]
@@ -80,7 +80,7 @@ class Phases:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CheckDocument(Document):
-    """A check file. `tags` is None without `eligibility.scenario_tags_any`; `scope` absent reads as `trigger`."""
+    """A check file. `tags` is None without `eligibility.scenario_tags_any`; an absent `scope` reads as `trigger`."""
 
     id: str
     name: str
@@ -104,14 +104,14 @@ class CheckDocument(Document):
 
     @property
     def verdict_conditions(self) -> tuple[Scalar, ...]:
-        """The conditions of an `expression` check, in the order in which they decide; no other route reads them."""
+        """The conditions of an `expression` check in the order of evaluation; empty for other routes."""
         if self.routing.route != "expression":
             return ()
         return tuple(each for each in (self.fails, self.unclears, self.passes) if each is not None)
 
     @property
     def holds_expressions(self) -> bool:
-        """Whether it has a condition, or a prompt that may be a template."""
+        """Whether the check has a condition, or a prompt that may be a template."""
         prompt = str(self.prompt.value) if self.prompt is not None else ""
         return (
             self.when is not None
@@ -122,7 +122,7 @@ class CheckDocument(Document):
 
     @property
     def params(self) -> dict[str, object]:
-        """The values that the conditions read as `params`, defaults of the check's `parameters` included."""
+        """The values that conditions read as `params`, including the defaults of `parameters`."""
         node = self.get("params")
         written: JsonObject = plain(node) if isinstance(node, Mapping) else {}
         return written
@@ -134,7 +134,7 @@ class CheckDocument(Document):
 
     @property
     def has_edge(self) -> bool:
-        """Whether a judge confirms what its lexicon finds, as far as the check itself decides."""
+        """Whether the check asks a judge to confirm its lexicon's matches; a profile may still disable that."""
         return (
             self.routing.route == "regex_with_llm_edge"
             and self.routing.llm_on_ambiguous is True
@@ -143,7 +143,7 @@ class CheckDocument(Document):
 
     @property
     def is_traced(self) -> bool:
-        """Whether a state machine decides alone: a longitudinal check that names one and asks nothing."""
+        """Whether a state machine decides alone: the check is longitudinal, names one and has no prompt."""
         routing = self.routing
         return routing.route == "longitudinal_trace" and routing.state_machine is not None and self.prompt is None
 
@@ -155,12 +155,12 @@ class CheckDocument(Document):
 
     @property
     def is_universal(self) -> bool:
-        """Whether its scope is everywhere."""
+        """Whether the check applies to every scenario."""
         return self.vocabulary.is_universal(self.scope)
 
     @property
     def fields(self) -> JsonObject:
-        """Everything the author wrote, as plain data, and what an `expression` check may leave out."""
+        """All keys of the document as plain data, including the defaults of an `expression` check."""
         written: JsonObject = plain(self.node)
         if not _short_route(self.node):
             return written
@@ -174,18 +174,18 @@ class CheckDocument(Document):
 
 
 def _short_route(node: Mapping) -> str:
-    """The route of a check that says in short what it is: by a condition or a prompt; empty where it does not."""
+    """The route that a condition or a prompt implies; empty if there is neither."""
     if "fail" in node or "pass" in node:
         return "expression"
     return "llm_primary" if "prompt" in node and "routing" not in node else ""
 
 
 def read_check(node: Mapping, vocabulary: Vocabulary | None = None) -> CheckDocument:
-    """The model of a check's mapping; what is missing or of a wrong type reads as absent.
+    """The model of a check's mapping; missing values and values of a wrong type read as absent.
 
-    A check with `pass` or `fail`, or with a `prompt` and no `routing`, applies everywhere, with severity S3 where the
-    vocabulary has it, else with none, unless it says otherwise. One that uses a ready check takes from it what it
-    leaves out.
+    A check with `pass` or `fail`, or with a `prompt` and no `routing`, by default applies everywhere, with severity S3
+    if the vocabulary has it, else without one. A check that uses a ready check takes the keys that it does
+    not set from the ready check.
     """
     words = vocabulary or invisiblebench()
     node = as_meant(expanded(node), "check")

@@ -1,4 +1,4 @@
-"""Contracts of artifacts: a registry of types, or requirements written in place."""
+"""Contracts of artifacts: a registry of types, or inline requirements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAGES: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ContractRegistry:
-    """The known contract types by `type@version`; `exists` is false where nobody wrote a registry."""
+    """The known contract types by `type@version`; `exists` is false without a registry."""
 
     types: dict[str, Contract] = field(default_factory=dict)
     exists: bool = False
@@ -39,7 +39,7 @@ class ContractRegistry:
 
 
 def read_contracts(*nodes: Node | None, optional: bool = False) -> ContractRegistry:
-    """The registry of the mappings given, later ones over earlier ones; what is not a mapping does not count."""
+    """The registry merged from the given mappings, later ones over earlier ones; other nodes are ignored."""
     found = [node for node in nodes if isinstance(node, Mapping)]
     types = {name: read(Contract, each, type=name) for node in found for name, each in mappings_in(node)}
     return ContractRegistry(types, bool(found), optional)
@@ -48,7 +48,7 @@ def read_contracts(*nodes: Node | None, optional: bool = False) -> ContractRegis
 def contract_of(
     task: TaskDocument, artifact: ArtifactDocument, known: ContractRegistry, found: list[Diagnostic]
 ) -> Contract | None:
-    """The contract of an artifact, or None where it has none or what it names is not known (then `found` says so)."""
+    """The contract of an artifact, or None without one. An unknown type is also None, with a finding in `found`."""
     written = artifact.contract
     if isinstance(written, Mapping):
         return read(Contract, written, type="")

@@ -1,4 +1,4 @@
-"""A reference corpus: programmes, what is known of them, from which sources and for which jurisdictions."""
+"""A reference corpus: programmes with their facts, sources and jurisdictions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Patterns: TypeAlias = Annotated[tuple[PatternEntry, ...], At(by=read_patterns)]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FactDocument(Document):
-    """One thing known of a programme; `figure` is an expression for the figures that a sentence about it gives."""
+    """One fact about a programme; `figure` is a regular expression that finds the figures in a sentence about it."""
 
     id: Key
     about: Patterns

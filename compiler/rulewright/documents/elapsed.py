@@ -1,4 +1,4 @@
-"""The time between sessions, as authors put it: `2 weeks later`, `Day 3`, `the next day`."""
+"""Parses the time between sessions as authors write it: `2 weeks later`, `Day 3`, `the next day`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ABSOLUTE: Final = re.compile(rf"^{_UNIT} (\d+)$")
 
 
 def hours_between(written: Iterable[str]) -> tuple[float | None, ...]:
-    """For every session the hours since the one before; None for the first, and where the words don't tell.
+    """The hours between each session and the previous one; None for the first, and if the text can't be parsed.
 
     A month counts 730 hours, a year 8760. `Day 3` is counted from `Day 0` and needs every time before it.
     """

@@ -1,4 +1,4 @@
-"""A check's own examples: conversations that its file holds, and whether the check says of each what it should."""
+"""The examples in a check's file: conversations with expected verdicts, and whether the check gives them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PAGES: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One of a check's `examples`, by its number from 1."""
+    """One of a check's `examples`; `number` counts from 1."""
 
     check: CheckDocument
     number: int
@@ -42,17 +42,17 @@ class Example:
 
     @property
     def name(self) -> str:
-        """What it shows; its number where nobody said."""
+        """Its `name`, or its number."""
         return text(self.node, "name") or f"example {self.number}"
 
     @property
     def verdict(self) -> str:
-        """What the check has to say."""
+        """The expected verdict."""
         return text(self.node, "verdict")
 
     @property
     def record(self) -> dict[str, Any]:
-        """The conversation as a record that a reader knows."""
+        """The conversation as a record in a format that a reader recognizes."""
         chat = plain(descend(self.node, "chat"))
         if not isinstance(chat, list):
             return {"id": self.name, **chat} if isinstance(chat, dict) else {}
@@ -61,13 +61,13 @@ class Example:
 
     @property
     def judge(self) -> Judge | None:
-        """Who gives the replies that the example holds; None where it holds none."""
+        """A judge that gives the replies in the example; None without replies."""
         replies = [plain(each) for each in items(self.node, "judge")]
         return _Recorded(replies) if replies else None
 
 
 class _Recorded:
-    """Replies in the order of the questions; the last one answers all further ones."""
+    """A judge that gives replies in the order of the questions; the last one repeats."""
 
     def __init__(self, replies: list[object]) -> None:
         self._replies = [each if isinstance(each, str) else json.dumps(each) for each in replies]
@@ -80,13 +80,13 @@ class _Recorded:
 
 
 def examples_of(check: CheckDocument) -> Iterator[Example]:
-    """The examples that a check's file holds, in their order."""
+    """The examples in a check's file, in order."""
     for number, node in enumerate(items(check.node, "examples"), 1):
         yield Example(check, number, node)
 
 
 def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Iterator[Diagnostic]:
-    """The examples that checks get wrong. Where a judge has to be asked, those that hold no reply are passed over."""
+    """Findings for examples whose check gives another verdict; those without the replies they need are skipped."""
     asking = set(needs_judge(plan))
     for check in checks:
         for example in examples_of(check):
@@ -98,8 +98,8 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Iterator[Di
 
 
 def verdict_on(example: Example, plan: Plan, judge: Judge | None = None) -> VerdictResult | InputError:
-    """What the check says of the conversation, or why it can't be read. The example's own replies are used unless
-    `judge` is given. Raises PlanError where the check needs a judge and there is none."""
+    """The check's verdict on the conversation, or the error in its record. The example's own replies are used unless
+    `judge` is given. Raises PlanError if the check needs a judge and there is none."""
     try:
         read = from_record(example.record)
     except InputError as refused:
@@ -108,8 +108,8 @@ def verdict_on(example: Example, plan: Plan, judge: Judge | None = None) -> Verd
 
 
 def verdict_of(name: str, plan: Plan, chat: Transcript, judge: Judge | str | None = None) -> VerdictResult:
-    """What the check called `name` says of a conversation; the other checks are left out, but for those it reads.
-    Raises PlanError where it needs a judge and there is none, InputError for a chat that a run refuses."""
+    """The verdict of the check called `name` on a conversation. Only this check and those it reads are run.
+    Raises PlanError if it needs a judge and there is none, InputError for a chat that a run would refuse."""
     kept = needed(plan, name)
     alone = replace(plan, checks=tuple(each for each in plan.checks if each.id in kept), scorecard=None, left_out=())
     result = next(execute(alone, [chat], judge))
@@ -119,7 +119,7 @@ def verdict_of(name: str, plan: Plan, chat: Transcript, judge: Judge | str | Non
 
 
 def needed(plan: Plan, name: str) -> set[str]:
-    """The check called `name`, and those whose verdicts it reads."""
+    """The ids of the check called `name` and of those whose verdicts it reads."""
     by_id = {check.id: check for check in plan.checks}
     found, waiting = {name}, [name]
     while waiting:
@@ -130,12 +130,12 @@ def needed(plan: Plan, name: str) -> set[str]:
 
 
 def missed(example: Example, found: VerdictResult | InputError) -> Diagnostic | None:
-    """What to say of an example that the check gets wrong, or that can't be read; None where it is right."""
+    """The message for an example with another verdict, or that can't be read; None if the verdict is as expected."""
     if isinstance(found, InputError):
         return error(example.node, f"this example can't be read: {found}", code="check-misses-own-example")
     if found.verdict == example.verdict:
         return None
     quotes = ", ".join(f"`{span.quote}`" for span in found.evidence)
     why = f"because `{found.rationale_code}`" + (f", with the evidence {quotes}" if quotes else "")
-    message = f"`{example.check.id}` says {found.verdict} of {example.name}, which expects {example.verdict}"
+    message = f"`{example.check.id}` gives {found.verdict} for {example.name}, which expects {example.verdict}"
     return error(example.node, message, code="check-misses-own-example", help=why)

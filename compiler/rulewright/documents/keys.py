@@ -1,6 +1,6 @@
-"""For every key of every document: is it consumed and by what, is it documentation, or is it unknown?
+"""Every key of every document: whether and by what it is consumed, or whether it is documentation.
 
-`python -m rulewright.documents.keys` prints what belongs into `docs/reference/keys.md`.
+`python -m rulewright.documents.keys` prints `docs/reference/keys.md`.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ A key is *consumed* (something named in the table reads it), or it is *documenta
 (`rulewright explain unknown-key`). `[]` stands for the items of a list, `NAME` for a name of your own. Where a routing
 key serves some routes only, they are named.
 """
-EACH: Final = "*"  # stands for every item of a list and every key that the author names himself
+EACH: Final = "*"  # stands for every item of a list and every key with a name of the author's choice
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What becomes of a key: `read_by` names the stage that reads it, `routes` the routes that do (empty: all)."""
+    """The use of a key: `read_by` names the stage that reads it, `routes` the routes that do (empty: all)."""
 
     use: Use
     read_by: str = ""
@@ -51,13 +51,13 @@ class Key:
 
 @cache
 def keys_of(kind: str) -> dict[tuple[str, ...], Key]:
-    """Every key the schema `kind` knows, by its path (`("routing", "route")`; `*` stands for items and free names)."""
+    """Every key in the schema `kind`, by its path (`("routing", "route")`; `*` stands for items and free names)."""
     whole = schema(kind)
     return dict(_known(whole, whole, ()))
 
 
 def key(kind: str, path: tuple[str, ...]) -> Key:
-    """What becomes of the key at `path` in a document of that kind; what lies below free-form text shares its use."""
+    """The use of the key at `path` in a document of that kind; keys below a free-form key share its use."""
     known = keys_of(kind)
     for length in range(len(path), 0, -1):
         found = known.get(path[:length])
@@ -67,7 +67,7 @@ def key(kind: str, path: tuple[str, ...]) -> Key:
 
 
 def allowed(kind: str, path: Sequence[str | int], vocabulary: Vocabulary | None = None) -> list[JsonObject]:
-    """What the schema `kind` allows at a place of a document, with the words of a vocabulary: every alternative, with
+    """What the schema `kind` allows at a path of a document, with the words of a vocabulary: every alternative, with
     its references resolved."""
     whole = schema_in(kind, vocabulary or invisiblebench())
     parts = list(_alternatives(whole, whole))
@@ -117,7 +117,7 @@ def _resolved(below: JsonObject, whole: JsonObject) -> JsonObject:
 
 
 def _is_free(kind: str, path: tuple[str, ...]) -> bool:
-    """Whether anything may stand below `path`: it is documentation whose keys the schema does not list."""
+    """Whether any key is allowed below `path`: it is documentation whose keys the schema does not list."""
     known = keys_of(kind)
     return known[path].use == "documentation" and not any(
         other[: len(path)] == path and len(other) > len(path) and other[len(path)] != EACH for other in known

@@ -1,4 +1,4 @@
-"""What kind of document a lone file is, judged by the keys that no other kind has."""
+"""Detects the kind of a single document by keys that only this kind has."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rulewright.documents.base import text
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright_runtime.cases.records import CASE_KEYS, LIST_KEYS, SUFFIXES
 
-CASE_SCORECARD: Final = "case_scorecard"  # a scorecard over what an engine wrote for test cases, not over verdicts
-CASES: Final = "cases"  # test cases, or what an engine wrote for them
+CASE_SCORECARD: Final = "case_scorecard"  # a scorecard over test cases, not over verdicts
+CASES: Final = "cases"  # test cases, or outputs of an engine for them
 OUTPUT_KEYS: Final = frozenset({"signals", "followup_questions"})  # of an engine
 CASE_SETTINGS: Final = "case_settings"  # of `rulewright score`
 CASE_SETTINGS_FILE: Final = "safe.config.json"  # which may hold comments
@@ -47,7 +47,7 @@ MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("profile", frozenset({"include_modes"})),
     ("profile", frozenset({"llm_repetitions"})),
 )
-# Plans, summaries and manifests of runs, what `plan` and `export` write: no documents, though some hold a scorecard.
+# Plans, summaries, manifests and exports: not documents, although some contain a scorecard.
 WRITTEN: Final = (
     frozenset({"format", "version", "hash"}),
     frozenset({"plan", "totals", "judge_calls"}),
@@ -59,7 +59,7 @@ WRITTEN: Final = (
 
 
 def kind_of(root: Node | None) -> str | None:
-    """The kind whose keys the document has, a schema's name; None when it looks like none of them, and for what a
+    """The kind whose keys the document has, a schema's name; None if it has those of no kind, and for files that a
     command wrote."""
     if root is not None and not is_written(root) and _holds_cases(root):
         return CASES
@@ -81,12 +81,12 @@ def kind_of(root: Node | None) -> str | None:
 
 
 def is_written(root: Node | None) -> bool:
-    """Whether a command wrote this: it may lie in a folder of documents, and its author is no person."""
+    """Whether a command wrote this file; such files may be in a folder of documents."""
     return type(root) is Mapping and any(keys <= root.index.keys() for keys in WRITTEN)
 
 
 def _holds_cases(root: Node) -> bool:
-    """Whether a file of JSON holds test cases or outputs: its list, a list in its object, or the object itself."""
+    """Whether a JSON file contains test cases or outputs: as a list, as a list in an object, or as a single object."""
     if not root.source.path.endswith(tuple(SUFFIXES)):
         return False
     if type(root) is Mapping and CASE_KEYS.isdisjoint(root.index):
@@ -96,7 +96,7 @@ def _holds_cases(root: Node) -> bool:
 
 
 def outputs_by_id(root: Node) -> tuple[Mapping, ...]:
-    """The outputs in an object whose keys are test ids; of any other object none."""
+    """The outputs in an object whose keys are test ids; empty for any other object."""
     below = [entry.value for entry in root.entries] if type(root) is Mapping else []
     outputs = tuple([value for value in below if type(value) is Mapping])
     are_outputs = len(outputs) == len(below) and any(not OUTPUT_KEYS.isdisjoint(each.index) for each in outputs)
@@ -110,7 +110,7 @@ def _lists_cases(node: Node) -> bool:
 
 
 def _by_values(root: Mapping) -> str | None:
-    """Prices and blindspots have keys of their author's own; their values tell them apart, or the file's name does."""
+    """Prices and blindspots have free keys, so they are recognized by their values or by the file's name."""
     below = [entry.value for entry in root.entries]
     name = PurePath(root.source.path).stem
     if below and all(type(value) is Sequence for value in below) and (name in PRICES or any(map(_is_price, below))):

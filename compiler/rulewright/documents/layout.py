@@ -1,4 +1,4 @@
-"""Where a project's documents lie: the project file's own words, else the places where one looks first."""
+"""Where a project's documents are: the paths in the project file, or the default places."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ USUAL_WORKFLOWS: Final = ("workflow.yaml", "workflow.yml", "workflows/default.ya
 
 @dataclass(frozen=True, slots=True)
 class DocumentPath:
-    """A file or folder of a project: where it is, and whether the project file names it (then it has to exist)."""
+    """A file or folder of a project, and whether the project file names it (then it must exist)."""
 
     path: Path
     named: bool
@@ -49,7 +49,7 @@ def project_file_in(folder: Path) -> Path | None:
 
 
 def project_file_above(folder: Path) -> Path | None:
-    """The project file of a folder, else of the nearest folder above it that has one."""
+    """The project file of a folder or of its nearest parent that has one, or None."""
     for depth in range(len(Path(os.path.abspath(folder)).parts)):
         if (found := project_file_in(Path(os.path.normpath(folder / Path(*[".."] * depth))))) is not None:
             return found
@@ -57,7 +57,7 @@ def project_file_above(folder: Path) -> Path | None:
 
 
 def variables_in(texts: Mapping[str, str]) -> set[str] | None:
-    """The variables that the project files among these texts name, by path; None where an escape may hide one."""
+    """The variables named by the project files among these texts, by path; None if an escape may hide one."""
     projects = [
         text
         for path, text in texts.items()
@@ -69,7 +69,8 @@ def variables_in(texts: Mapping[str, str]) -> set[str] | None:
 
 
 def path_fits(pattern: str, path: str, root: Path) -> bool:
-    """Whether `path`, seen from `root`, fits: `*` stays in a folder, `**` crosses folders, a folder means all in it."""
+    """Whether `path`, relative to `root`, matches `pattern`: `*` stays in a folder, `**` crosses
+    folders, and the name of a folder matches everything in it."""
     below = os.path.relpath(path, root).replace(os.sep, "/")
     parts = re.split(r"(\*\*/?|\*|\?)", pattern.rstrip("/"))
     words = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -78,7 +79,7 @@ def path_fits(pattern: str, path: str, root: Path) -> bool:
 
 
 def looks_like_a_project(folder: Path) -> bool:
-    """Whether a folder without project file is laid out as one; not where a folder in it has a project file."""
+    """Whether a folder without a project file has the layout of a project, and no subfolder has a project file."""
     return dependencies.is_folder(folder / "checks") and not any(
         project_file_in(inner)
         for inner in (folder / name for name, _ in dependencies.names_in(folder))
@@ -87,7 +88,7 @@ def looks_like_a_project(folder: Path) -> bool:
 
 
 def nearest_project() -> Path | None:
-    """The working folder or the next one above it that is a project, or None."""
+    """The working folder or its nearest parent that is a project, or None."""
     here = Path.cwd()
     for folder in (here, *here.parents):
         if project_file_in(folder):
@@ -96,18 +97,18 @@ def nearest_project() -> Path | None:
 
 
 def has_workflow(folder: Path) -> bool:
-    """Whether a workflow lies where one looks first."""
+    """Whether the folder has a workflow in the default place."""
     return any(dependencies.is_file(folder / name) for name in USUAL_WORKFLOWS)
 
 
 def resolve(written: str, file: Path, root: Path) -> Path:
-    """A path of the project file: from the root, or from the file's own folder when it starts with `./` or `../`."""
+    """A path of the project file, relative to the root, or to the file's folder if it starts with `./` or `../`."""
     is_relative = written.startswith(("./", "../")) or written in {".", ".."}
     return Path(os.path.normpath((file.parent if is_relative else root) / written))
 
 
 def path_meant(path: Path, written: str) -> str | None:
-    """The guess of a path that exists but for one misspelt name in it."""
+    """The suggestion of an existing path that differs in one misspelt name."""
     wrong = next((each for each in (*reversed(path.parents), path) if not dependencies.exists(each)), path)
     names = [name for name, _ in dependencies.names_in(wrong.parent)]
     near = next((name for name in names if is_slip_of(wrong.name, name)), None)
@@ -115,7 +116,7 @@ def path_meant(path: Path, written: str) -> str | None:
 
 
 def places(root: Path, file: ProjectFile | None, project_path: Path | None) -> dict[str, DocumentPath]:
-    """Where each kind of document lies, except marker sets that the project file names one by one."""
+    """The place of each kind of document, except marker sets that the project file names individually."""
     found = {}
     for kind, usual in USUAL_PLACES.items():
         written = None if file is None else file.markers if kind == "markers" else file.places.get(kind)
@@ -129,9 +130,9 @@ def places(root: Path, file: ProjectFile | None, project_path: Path | None) -> d
 
 
 def unread_places(root: Path, file: ProjectFile | None) -> Iterator[tuple[str, str, Path]]:
-    """Files that lie where one looks for a kind of document, but not first: the kind, what is read, and the file.
+    """Files in a default place of a kind that is not read: the kind, the place that is read, and the file.
 
-    Where the project file says where a kind lies, its author has decided, and nothing is yielded.
+    Nothing is yielded for a kind whose place is set in the project file.
     """
     for kind, usual in USUAL_PLACES.items():
         decided = file is not None and (file.markers if kind == "markers" else file.places.get(kind)) is not None
@@ -140,17 +141,17 @@ def unread_places(root: Path, file: ProjectFile | None) -> Iterator[tuple[str, s
 
 
 def descriptions_in(place: Path) -> list[Path]:
-    """The descriptions for people in a folder: the files whose names end in `_SCHEMA`."""
+    """The files in a folder that describe documents for people: those whose names end in `_SCHEMA`."""
     return [
         each for each in files_below(place, deep=False) if each.stem.endswith("_SCHEMA") and dependencies.is_file(each)
     ]
 
 
 def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
-    """The document files of a folder in the order of their names, or the file itself.
+    """The document files of a folder, sorted by name, or the file itself.
 
-    Names that start with `_` or `.` and descriptions that end in `_SCHEMA` are not documents. A link that leads nowhere
-    is one: whoever reads it says so.
+    Names that start with `_` or `.`, and names that end in `_SCHEMA`, are not documents. A broken link
+    is included, because reading it reports the error.
     """
     if not dependencies.is_folder(place):
         yield place
@@ -163,18 +164,18 @@ def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
 
 
 def case_lines_in(folder: Path) -> Iterator[Path]:
-    """The files of JSON lines in a folder and below: test cases, or chats."""
+    """The files of JSON lines in a folder and its subfolders: test cases, or chats."""
     for path in files_below(folder, deep=True, suffixes=CASE_LINES):
         if not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
             yield path
 
 
 def files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Path]:
-    """What has one of the suffixes in a folder, and with `deep` in those below it that are not links, sorted."""
+    """The files with one of the suffixes in a folder, sorted; `deep` includes subfolders that are not links."""
     try:
         names = dependencies.names_in(folder)
     except (PermissionError, FileNotFoundError, NotADirectoryError):
-        return  # as `Path.rglob` does; that a place does not exist is said where it is named
+        return  # as `Path.rglob` does; a missing place is reported at the key that names it
     for name, is_folder in names:
         path = folder / name
         if path.suffix in suffixes:

@@ -1,4 +1,4 @@
-"""Lexicons and marker sets: patterns and phrases that are looked for in a transcript."""
+"""Lexicons and marker sets: patterns and phrases to search in transcripts."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from rulewright_runtime.regex import compile_regex
 _LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
 _BACK_REFERENCE: Final = re.compile(r"\\[1-9]")
 _HELP: Final = (
-    (_LOOK_AROUND, "RE2 has no look-around: list what may stand there, or use a second pattern"),
-    (_BACK_REFERENCE, "RE2 has no back-references: write the alternatives out"),
+    (_LOOK_AROUND, "RE2 has no look-around: list the alternatives, or use a second pattern"),
+    (_BACK_REFERENCE, "RE2 has no back-references: list the alternatives"),
 )
-_CURES: Final = (  # of what the engine names before the part that it refuses
+_CURES: Final = (  # the engine's reasons, without the refused part
     ("missing )", r"close the group with `)`, or write `\(` for the character"),
     ("unexpected )", r"remove it, or write `\)` for the character"),
     ("missing ]", r"close the class with `]`, or write `\[` for the character"),
-    ("no argument for repetition operator", "write what is repeated before it, or a backslash for the character"),
-    ("bad repetition operator", "keep one of the operators; RE2 has no possessive ones"),
-    ("invalid repetition size", "repeat at most 1000 times, the smaller number first"),
-    ("invalid escape sequence", "RE2 has no such escape; the character itself needs no backslash"),
-    ("invalid character class range", "write the range from the lower to the higher character"),
+    ("no argument for repetition operator", "put an operand before it, or escape the character with a backslash"),
+    ("bad repetition operator", "keep one operator; RE2 has no possessive ones"),
+    ("invalid repetition size", "at most 1000 repetitions are allowed, with the smaller number first"),
+    ("invalid escape sequence", "RE2 has no such escape; remove the backslash"),
+    ("invalid character class range", "start the range with the lower character"),
     ("trailing \\", r"write `\\` for the character"),
 )
 PHRASES: Final = ("identity_question", "ai_disclosure", "false_human")
@@ -36,7 +36,7 @@ PHRASES: Final = ("identity_question", "ai_disclosure", "false_human")
 
 @dataclass(frozen=True, slots=True)
 class PatternEntry:
-    """One pattern with its place; `mode` is `substring_ci` (a text, without regard to case) or `regex` (RE2)."""
+    """One pattern; `mode` is `substring_ci` (a text, ignoring case) or `regex` (RE2)."""
 
     text: str
     mode: str
@@ -45,9 +45,9 @@ class PatternEntry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LexiconDocument(Document):
-    """A named list of patterns. `role` is None where the author named none: the assistant's turns.
+    """A named list of patterns. `role` None means the assistant's turns.
 
-    `fold` is `none`, `text` or a list of differences; None where the author says nothing of it.
+    `fold` is `none`, `text` or a list of differences; None if absent.
     """
 
     name: Key
@@ -57,7 +57,7 @@ class LexiconDocument(Document):
 
 
 def read_lexicon(node: Mapping, name: str) -> LexiconDocument:
-    """The model of a lexicon's mapping; `name` is the file's stem or the key it stands under."""
+    """The model of a lexicon's mapping; `name` is the file's stem or the mapping's key."""
     return read(LexiconDocument, node, name=name)
 
 
@@ -73,7 +73,7 @@ def read_lexicons(node: Mapping) -> tuple[LexiconDocument, ...]:
 
 
 def fold_of(node: Node | None) -> str | tuple[str, ...] | None:
-    """What a `fold` says: `none`, `text`, a list of differences; None where it is absent."""
+    """The value of `fold`: `none`, `text` or a list of differences; None if absent."""
     return optional_text(node) or optional_texts(node)
 
 
@@ -94,7 +94,7 @@ def _pattern(node: Node) -> PatternEntry | None:
 
 
 def pattern_findings(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
-    """The patterns of a lexicon that can't be looked for."""
+    """The findings for invalid patterns of a lexicon."""
     for entry in lexicon.patterns:
         if entry.mode == "regex":
             found = invalid_regex(entry.scalar)
@@ -104,7 +104,7 @@ def pattern_findings(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkerSet(Document):
-    """Three lists of phrases; `name` is None for the one set that serves every name."""
+    """Three lists of phrases; `name` is None for a single set that serves every name."""
 
     name: str | None
     identity_question: tuple[str, ...]
@@ -113,7 +113,7 @@ class MarkerSet(Document):
 
     @property
     def phrases(self) -> tuple[tuple[Scalar, ...], ...]:
-        """The texts of the three lists, with their places."""
+        """The phrases of the three lists, as scalars."""
         return tuple(text_scalars(self.node, key) for key in PHRASES)
 
 
@@ -123,7 +123,7 @@ def read_markers(node: Mapping, name: str | None) -> MarkerSet:
 
 
 def invalid_regex(scalar: Scalar) -> Diagnostic | None:
-    """The finding that RE2 refuses the expression in `scalar`; None where it takes it."""
+    """The finding that RE2 refuses the regular expression in `scalar`; None if it is valid."""
     pattern = str(scalar.value)
     try:
         compile_regex(pattern)
@@ -138,7 +138,7 @@ def invalid_regex(scalar: Scalar) -> Diagnostic | None:
 
 
 def _refused(pattern: str, reason: str) -> tuple[int, int]:
-    """Where the part stands that the engine names at the end of its reason; the whole pattern where it names none."""
+    """The span of the part that the engine's reason names at its end, or of the whole pattern."""
     for found in (part.search(pattern) for part, _ in _HELP):
         if found is not None:
             return found.span()

@@ -1,6 +1,6 @@
-"""Ready checks: `use: library/NAME` stands for the shipped check of that name, with parameters of one's own.
+"""Ready checks: `use: library/NAME` is the shipped check of that name with the author's parameters.
 
-What a ready check says stands, in every finding, where it is used: its author can't change the shipped file.
+Findings about the contents of a ready check point at its `use`, because authors can't change the shipped file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rulewright.shipped import shipped_root
 from rulewright.spelling import did_you_mean
 
 PREFIX: Final = "library/"
-# What makes a check the one that it is: whoever wants it otherwise writes a check of their own.
+# The keys that define a ready check; authors who need others write their own check.
 DECIDING: Final = ("each", "fail", "unclear", "pass", "parameters", "phases", "prompt", "routing", "scorer", "shows")
 NOT_INHERITED: Final = ("examples", "id", "params", "use")
 PAGES: Final[dict[str, str]] = {
@@ -33,35 +33,35 @@ PAGES: Final[dict[str, str]] = {
 
 
 def library() -> dict[str, Path]:
-    """The files of the ready checks by the name that `use` gives them, sorted."""
+    """The files of the ready checks by the name used in `use`, sorted."""
     folder = shipped_root() / "checks" / "library"
     return {f"{PREFIX}{path.stem}": path for path in sorted(folder.iterdir()) if path.suffix == ".yaml"}
 
 
 def ready_check(name: str) -> Mapping | None:
-    """The root of the shipped check that `library/NAME` stands for; None where there is none."""
+    """The root node of the ready check `library/NAME`; None if it does not exist."""
     path = library().get(name)
     root = None if path is None else load_file(path).root
     return root if isinstance(root, Mapping) else None
 
 
 def ready_checks() -> dict[str, Mapping]:
-    """Every shipped check by the name that `use` gives it."""
+    """Every ready check by the name used in `use`."""
     return {name: root for name in library() if (root := ready_check(name)) is not None}
 
 
 def parameters_of(node: Node | None) -> Mapping | None:
-    """What a check's `params` may hold: the parameters that it declares, or the ready check that it uses; None where
-    nobody declares any."""
+    """The parameters allowed in `params`: those that the check or the ready check that it uses declares; None if
+    neither declares any."""
     found = ready_check(text(node, "use")) or node
     declared = descend(found, "parameters")
     return declared if isinstance(declared, Mapping) else None
 
 
 def expanded(node: Mapping) -> Mapping:
-    """A check's mapping with what it takes from the ready check that it uses, and with the defaults of its parameters.
+    """A check's mapping with the keys of the ready check that it uses, and with the defaults of its parameters.
 
-    A check that uses what there is not stays as it is.
+    A check that uses an unknown ready check is returned unchanged.
     """
     used = scalar(node, "use")
     ready = None if used is None else ready_check(str(used.value))
@@ -77,7 +77,7 @@ def expanded(node: Mapping) -> Mapping:
 
 
 def with_id(node: Node) -> Mapping | None:
-    """An item under the project's `use` as the mapping of a check: named after the ready check, unless it says how."""
+    """An item of the project's `use` as the mapping of a check; its id defaults to the name of the ready check."""
     used = node if isinstance(node, Scalar) else descend(node, "use")
     if not isinstance(used, Scalar) or not isinstance(used.value, str):
         return None
@@ -87,19 +87,19 @@ def with_id(node: Node) -> Mapping | None:
 
 
 def check_findings(root: Node, vocabulary: Vocabulary | None) -> list[Diagnostic]:
-    """What is wrong with the structure of a check: its keys, what it uses, and the values of its parameters."""
+    """The findings about the structure of a check: its keys, its `use`, and the values of its parameters."""
     found = validate("check", root, vocabulary)
     if isinstance(root, Mapping):
         found += _of_use(root)
         if not any(
             _is_of_parameters(each, root) for each in found
-        ):  # no value can be held against a broken declaration
+        ):  # values can't be validated against an invalid declaration
             found += _of_parameters(root)
     return found
 
 
 def _is_of_parameters(found: Diagnostic, root: Mapping) -> bool:
-    """Whether a finding stands in the declaration of the document's own parameters."""
+    """Whether a finding is inside the document's own `parameters`."""
     declared = root.get("parameters")
     return declared is not None and declared.span.line <= found.span.line <= declared.span.end_line
 
@@ -120,7 +120,7 @@ def _of_use(root: Mapping) -> Iterator[Diagnostic]:
 
 
 def _of_parameters(root: Mapping) -> list[Diagnostic]:
-    """Values that their parameter does not take, and those that are missing; defaults first."""
+    """Findings for invalid and missing values of parameters, defaults first."""
     ready = ready_check(text(root, "use")) if "use" in root else None
     declared = root.get("parameters") if ready is None else ready.get("parameters")
     if "use" in root and ready is None:
@@ -154,8 +154,8 @@ def _schema(declared: Mapping) -> dict[str, object]:
 
 
 def _with_values(node: Mapping, declared: Mapping) -> Mapping:
-    """The check with a value for every parameter: the author's, else the default; whole numbers become fractions where
-    the parameter may be one."""
+    """The check with a value for every parameter: the author's, else the default. Integers become fractions if
+    the parameter is a number."""
     written = node.get("params")
     given = dict(written.index) if isinstance(written, Mapping) else {}
     for entry in declared.entries:
@@ -184,7 +184,7 @@ def _word(word: str, at: Scalar) -> Scalar:
 
 
 def _moved(node: Node, to: Scalar) -> Node:
-    """What a ready check holds, as if it stood where it is used."""
+    """A node of a ready check with the span of its `use`."""
     match node:
         case Scalar():
             return Scalar(node.value, to.start, to.end, "", to.source)

@@ -1,4 +1,4 @@
-"""What an author most likely meant by a word or a key that a schema does not know, though it is not misspelt."""
+"""Suggestions for unknown words and keys that are not misspelt but have a known synonym or place."""
 
 from __future__ import annotations
 
@@ -32,36 +32,36 @@ SYNONYMS: Final = {
     "title": ("name",),
     "words": ("patterns",),
 }
-DEGREES: Final = (  # of harm, as people call them, the mildest first
+DEGREES: Final = (  # common words for degrees of harm, mildest first
     frozenset(("info", "informational", "low", "minor", "slight", "trivial")),
     frozenset(("average", "medium", "moderate", "normal")),
     frozenset(("high", "important", "major", "serious", "severe")),
     frozenset(("blocker", "blocking", "critical", "fatal", "gate", "highest")),
 )
 CONDITIONS: Final = frozenset(("assert", "condition", "if", "rule", "when"))
-DECIDING: Final = frozenset(("fail", "pass", "prompt", "routing", "use"))  # how a check is decided
+DECIDING: Final = frozenset(("fail", "pass", "prompt", "routing", "use"))  # keys that decide a check
 
 
 def by_meaning(word: str, meanings: dict[str, str]) -> str | None:
-    """The allowed word that a schema explains with the author's."""
+    """The allowed word whose explanation in the schema contains the author's word."""
     meant = suggest(word, meanings.values())
     return next((each for each, meaning in meanings.items() if meaning == meant), None)
 
 
 def by_degree(word: str, allowed: Iterable[str]) -> str | None:
-    """The only allowed word for the degree of harm that the author names."""
+    """The only allowed word for the degree of harm that the author's word names."""
     degree = next((each for each in DEGREES if word.casefold() in each), frozenset[str]())
     near = [each for each in allowed if each.casefold() in degree]
     return near[0] if len(near) == 1 else None
 
 
 def synonym(name: str, properties: Container[str]) -> str | None:
-    """The known key that means what an author calls `name`."""
+    """The known key that is a synonym of `name`."""
     return next((other for other in SYNONYMS.get(name, ()) if other in properties), None)
 
 
 def key_without_colon(node: Mapping, name: str, properties: Iterable[str]) -> Fix | None:
-    """The fix that puts a colon behind the key that an entry in braces begins with; None where it begins with none."""
+    """The fix that adds a colon after the key that begins an entry in braces; None if no key begins it."""
     entry, (word, _, rest) = node.index[name], name.partition(" ")
     is_lone = isinstance(entry.value, Scalar) and entry.value.value is None and entry.key.style == ""
     if not is_lone or not rest or word not in properties or word in node:
@@ -70,13 +70,13 @@ def key_without_colon(node: Mapping, name: str, properties: Iterable[str]) -> Fi
 
 
 def condition_meant(node: Mapping, name: str, properties: Container[str]) -> str | None:
-    """`fail`, for the condition of a check that has no other key that decides it."""
+    """`fail` for the condition of a check without any key that decides it, else None."""
     is_condition = name in CONDITIONS and "fail" in properties and "eligibility" in properties
     return "fail" if is_condition and DECIDING.isdisjoint(node.keys) else None
 
 
 def parameter_meant(node: Mapping, name: str, properties: Container[str]) -> Fix | None:
-    """The fix that puts a key of a check under `params`, where its expression reads it."""
+    """The fix that moves a key of a check under `params`, where its expression reads it."""
     entry = node.index[name]
     is_read = re.search(rf"\bparams\.{re.escape(name)}\b", node.source.text) is not None
     if "params" not in properties or "params" in node or not is_read or not isinstance(entry.value, Scalar):

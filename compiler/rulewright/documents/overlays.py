@@ -1,4 +1,4 @@
-"""Overlays and loops of a task: settings that a task, its workflow and its project may each give."""
+"""Overlays and loops of a task: settings that the task, its workflow and its project may each set."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class Overlay:
 
     name: str
     layers: tuple[Mapping, ...]
-    key: Scalar | None  # under which the nearest layer stands; None where nobody writes of the overlay
-    enabled: bool  # off unless a layer says otherwise, except for `hil`
+    key: Scalar | None  # the key of the nearest layer; None if no layer sets the overlay
+    enabled: bool  # off by default, except for `hil`
 
     @property
     def field(self) -> str:
-        """Where in the task it stands."""
+        """The path of the overlay in the task."""
         return f"overlays.{self.name}"
 
     @property
     def place(self) -> Located:
-        """The key that stands for the whole; ValueError where nobody writes of the overlay."""
+        """The span of the overlay's key. Raises ValueError if no layer sets the overlay."""
         if self.key is None:
-            raise ValueError(f"nobody writes of `{self.name}`")
+            raise ValueError(f"no layer sets `{self.name}`")
         return self.key
 
     def find(self, key: str) -> Node | None:
@@ -46,7 +46,7 @@ class Overlay:
         return text_of(self.find(key))
 
     def number(self, key: str) -> Scalar | None:
-        """The setting's scalar where it holds a number, else None."""
+        """The setting's scalar if it is a number, else None."""
         found = self.find(key)
         is_number = isinstance(found, Scalar) and isinstance(found.value, (int, float))
         return found if isinstance(found, Scalar) and is_number and not isinstance(found.value, bool) else None
@@ -54,7 +54,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of a task: its own `loop`, or an overlay that repeats the work. `field` says where in the task it stands,
+    """A loop of a task: its own `loop`, or an overlay that repeats the work. `field` is its path in the task,
     `node` is the nearest of its layers."""
 
     name: LoopName
@@ -68,7 +68,7 @@ class Loop:
 
     @property
     def max_iterations(self) -> int | None:
-        """How often the loop may run in all; None where nothing usable is said."""
+        """The maximum number of iterations; None if absent or invalid."""
         found = number(self.find("max_iterations"))
         return found if found is not None and found > 0 else None
 
@@ -79,17 +79,17 @@ class Loop:
 
     @property
     def mode(self) -> Literal["any", "all"]:
-        """Whether any or all of threshold and conditions have to hold."""
+        """Whether `any` or `all` of threshold and conditions must hold."""
         return "all" if text_of(self.find("exit_when")) == "all" else "any"
 
     @property
     def head(self) -> Located:
-        """The loop's first key, which stands for the whole."""
+        """The span of the loop's first key."""
         return self.node.entries[0].key if self.node.entries else self.node
 
 
 def overlay(name: str, layers: tuple[Mapping, ...], *, off: bool = False) -> Overlay:
-    """The overlay called `name` from mappings of overlays, the nearest first; `off` overrules them."""
+    """The overlay called `name` from mappings of overlays, the nearest first; overlays in `off` are disabled."""
     entries = [layer.index[name] for layer in layers if name in layer]
     found = [(entry.key, entry.value) for entry in entries if isinstance(entry.value, Mapping)]
     layers = tuple(value for _, value in found)

@@ -1,4 +1,4 @@
-"""The plug-ins that a project names: the functions of installed distributions that its checks may call."""
+"""The plug-ins of a project: functions of installed distributions that its checks may call."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Functions = tuple[tuple[str, PlugInFunction], ...]
 
 
 def functions_of(named: Sequence[Scalar]) -> tuple[Functions, list[Diagnostic]]:
-    """The functions of the distributions that a project file names, and what is wrong with them.
+    """The functions of the distributions that a project file names, and the findings about them.
 
-    What is installed is looked at, and its modules are imported, only where a project names a plug-in.
+    Installed distributions are searched, and their modules imported, only if a project names a plug-in.
     """
     if not named:
         return (), []
@@ -39,14 +39,14 @@ def functions_of(named: Sequence[Scalar]) -> tuple[Functions, list[Diagnostic]]:
     for scalar in named:
         own = [each for each in there if _same(each.distribution, str(scalar.value))]
         if not own:
-            message = f"no distribution `{scalar.value}` that brings functions is installed"
+            message = f"no installed distribution `{scalar.value}` provides functions"
             help = did_you_mean(str(scalar.value), [each.distribution for each in there])
             found.append(error(scalar, message, code="unusable-plug-in", help=help))
         for each in own:
             function = _function(each, scalar, found)
             if function is not None and functions.setdefault(each.name, function) != function:
                 other = functions[each.name].distribution
-                message = f"`{each.name}` is brought by `{each.distribution}` and by `{other}`"
+                message = f"`{each.name}` is provided by both `{each.distribution}` and `{other}`"
                 found.append(error(scalar, message, code="unusable-plug-in"))
     return tuple(sorted(functions.items())), found
 
@@ -54,7 +54,7 @@ def functions_of(named: Sequence[Scalar]) -> tuple[Functions, list[Diagnostic]]:
 def _function(brought: PlugIn, scalar: Scalar, found: list[Diagnostic]) -> PlugInFunction | None:
     metadata = brought.entry.dist.locate_file("") if brought.entry.dist is not None else None
     if metadata is not None:
-        dependencies.names_in(str(metadata))  # another version has another folder of metadata there
+        dependencies.names_in(str(metadata))  # another version has another folder of metadata
     try:
         function = declared(brought)
         parse_signature(function.signature)
@@ -65,6 +65,6 @@ def _function(brought: PlugIn, scalar: Scalar, found: list[Diagnostic]) -> PlugI
 
 
 def _same(distribution: str, written: str) -> bool:
-    """Whether two names of a distribution are one, as package indexes compare them."""
+    """Whether two names of a distribution are the same after normalization, as in package indexes."""
     own, other = (name.lower().replace("_", "-").replace(".", "-") for name in (distribution, written))
     return own == other

@@ -1,4 +1,4 @@
-"""A scan profile: which checks run and how often judges vote."""
+"""A scan profile: which checks run, and how many votes judges have."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rulewright.load import Mapping, Scalar, load_text
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile(Document):
-    """A profile. An empty list selects by nothing; `repetitions` None leaves every check its own number;
-    `include_expectations` brings `include_rubrics`."""
+    """A profile. An empty list selects nothing; `repetitions` None keeps each check's own number;
+    `include_expectations` implies `include_rubrics`."""
 
     name: Key
     exclude_modes: tuple[str, ...]
@@ -34,12 +34,12 @@ class Profile(Document):
 
     @property
     def holds_expressions(self) -> bool:
-        """Whether it selects checks by a condition."""
+        """Whether the profile selects checks by a condition."""
         return self.select is not None
 
 
 def read_profile(node: Mapping, name: str) -> Profile:
-    """The model of a profile's mapping; `name` is the file's stem or the key it stands under."""
+    """The model of a profile's mapping; `name` is the file's stem or the mapping's key."""
     edge, prose = flag(node, "llm_edge"), flag(node, "include_expectations") or False
     return read(
         Profile,
@@ -56,6 +56,6 @@ def read_profiles(node: Mapping) -> tuple[Profile, ...]:
 
 
 def every_check() -> Profile:
-    """The profile of a project that has none: every check, as often as it says."""
+    """The profile of a project without profiles: every check with its own number of votes."""
     root = load_text("include_all: true", "the profile of every check").root
     return read_profile(cast("Mapping", root), "all")

@@ -1,4 +1,4 @@
-"""The project file `rulewright.yaml`: where a project's documents lie and how its verdicts are made."""
+"""The project file `rulewright.yaml`: where a project's documents are and how its verdicts are made."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """A finding that is tolerated: the rule's code, a pattern of paths below the root (`**` crosses folders), why."""
+    """A tolerated finding: the rule's code, a pattern of paths below the root (`**` crosses folders), and a reason."""
 
     rule: str
     path: Annotated[str, At(usual="**")]
@@ -53,10 +53,10 @@ class Accept:
 
 @dataclass(frozen=True, slots=True)
 class JudgeSection:
-    """The part `judge`: who judges, and the settings of a judge that is a model; None where a setting is not given.
+    """The section `judge`: the judge, and the settings of a model as judge; None for absent settings.
 
-    `families` maps patterns of models' names to families, `same_family` patterns of models that a judge of their own
-    family may judge to the reason.
+    `families` maps patterns of model names to families; `same_family` maps patterns of models that a judge of their
+    own family may judge to the reason.
     """
 
     model: str | None = None
@@ -86,17 +86,17 @@ class ProjectFile(Document):
     profile: str | None
     models: dict[str, str]
     judge: JudgeSection
-    redact: Annotated[tuple[tuple[str, str], ...], At(by=_redacted)]  # patterns and what replaces them
+    redact: Annotated[tuple[tuple[str, str], ...], At(by=_redacted)]  # patterns and their replacements
     exchange_turns: int | None
     exempt: Annotated[tuple[str, ...], At("system", "exempt")]
     accept: tuple[Accept, ...]
-    workflow: dict[str, str]  # paths of the part `workflow`: file, agents, contracts, folder, state
+    workflow: dict[str, str]  # paths of the section `workflow`: file, agents, contracts, folder, state
     plugins: tuple[Scalar, ...]  # the distributions whose functions its checks may call
-    unset: tuple[tuple[str, Scalar], ...]  # variables without value or default, with the scalar that names them
+    unset: tuple[tuple[str, Scalar], ...]  # variables without a value or default, with the scalar that names them
 
     @property
     def top(self) -> Path:
-        """The folder that its paths start from: `root`, seen from the file, or the file's own."""
+        """The folder that its paths are relative to: `root`, relative to the file's folder, or that folder."""
         return Path(os.path.normpath(Path(self.path).parent / (self.root or "")))
 
 
@@ -152,7 +152,7 @@ def _redacted(node: Node | None) -> tuple[tuple[str, str], ...]:
 
 
 def expand(written: str, environment: Environment[str, str]) -> tuple[str, tuple[str, ...]]:
-    """`written` with its variables replaced, and the variables that have neither a value nor a default."""
+    """`written` with its variables replaced, and the variables without a value or default."""
     missing: list[str] = []
 
     def replace(found: re.Match[str]) -> str:
@@ -168,7 +168,7 @@ def expand(written: str, environment: Environment[str, str]) -> tuple[str, tuple
 
 
 def _from_here(written: str, expanded: str, environment: Environment[str, str]) -> str:
-    """A relative path that a variable begins with starts at the working folder, where the variable was set."""
+    """Make a relative path that begins with a variable relative to the working folder, where the variable was set."""
     first = _VARIABLE.match(written)
     from_variable = first is not None and bool(environment.get(first.group(1)))
     return os.path.abspath(expanded) if from_variable else expanded

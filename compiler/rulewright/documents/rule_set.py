@@ -1,4 +1,4 @@
-"""A jurisdiction's rule set: a mapping that may extend another file's."""
+"""A jurisdiction's rule set: a mapping that may extend that of another file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAGES: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RuleSets:
-    """The merged rule sets by name, where each value of them stands, and what is wrong with their files."""
+    """The merged rule sets by name, the span of each value, and the findings about their files."""
 
     merged: dict[str, JsonObject]
     origins: dict[str, dict[tuple[str, ...], Node]]
@@ -42,10 +42,10 @@ class RuleSets:
 
 
 def load_rule_sets(folder: Path) -> RuleSets:
-    """Every rule set of a folder by its file's stem, each merged with what it extends.
+    """Every rule set of a folder by its file's stem, merged with those that it extends.
 
-    Mappings merge deeply, lists and single values are replaced, `extends` itself is left out. A set whose ancestry is
-    broken is left out and found.
+    Mappings merge deeply, lists and scalars are replaced, and `extends` itself is left out. A set with an invalid
+    `extends` is left out and reported.
     """
     reader = _RuleSetReader()
     merged, origins = {}, {}
@@ -63,7 +63,7 @@ class _RuleSetReader:
     found: list[Diagnostic] = field(default_factory=list)
 
     def merged(self, path: Path, below: tuple[str, ...]) -> tuple[JsonObject, dict[tuple[str, ...], Node]] | None:
-        """The rule set of a file with everything it inherits, and where its values stand; `below` are the files that
+        """The rule set of a file with everything it inherits, and the spans of its values; `below` are the files that
         extend it."""
         name = os.path.normpath(path)
         root = self._root(name)
@@ -102,7 +102,7 @@ class _RuleSetReader:
 
 
 def _values(node: Node, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Node]]:
-    """Every value below a mapping that is not a mapping itself, with its path; lists are values."""
+    """Every value below a mapping that is not a mapping, with its path; lists are values."""
     if isinstance(node, Mapping):
         for entry in node.entries:
             yield from _values(entry.value, (*path, entry.name))
@@ -111,12 +111,12 @@ def _values(node: Node, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 
 
 def _replaced(path: tuple[str, ...], places: dict[tuple[str, ...], Node]) -> bool:
-    """Whether a value is replaced by one at its path, by one above it, or by a mapping in its place."""
+    """Whether a value is replaced by one at its path, at a parent of its path, or by a mapping."""
     return any(path[: len(other)] == other or other[: len(path)] == path for other in places)
 
 
 def deep_merge(base: dict[str, object], over: dict[str, object]) -> dict[str, object]:
-    """`base` with `over` on top: mappings merge key by key, everything else is replaced."""
+    """`base` overridden by `over`: mappings merge key by key, other values are replaced."""
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)

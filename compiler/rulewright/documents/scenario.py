@@ -1,7 +1,7 @@
-"""The scenario model: who speaks, what they say, what is expected of the answers, which checks apply.
+"""The scenario model: the user's persona and messages, the expectations of the answers, and the checks that apply.
 
 One typed model for everything that reads scenarios: the Scenario, Session, Turn, Persona, ScenarioCategory and
-ScoringDimension of seed 004 (scenario structure). `Document` ends the names that plans and transcripts have as well.
+ScoringDimension of seed 004 (scenario structure). Names that plans or transcripts also have end in `Document`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ from rulewright.documents.typed_reader import At, entries_of, read, read_each
 from rulewright.load import Mapping, Node, Scalar
 
 TAG_KEYS: Final = ("failure_mode_tags", "risk_triggers", "tags")
-NAMING_KEYS: Final = ("name", "type", "trigger", "id")  # an object is named by the first of these that holds a text
+NAMING_KEYS: Final = (
+    "name",
+    "type",
+    "trigger",
+    "id",
+)  # the name of an object is the first of these keys that holds a text
 NUMBER_KEYS: Final = ("turn_number", "t", "turn")
 
 
@@ -30,7 +35,7 @@ class ScenarioCategory(StrEnum):
 
 
 class ScoringDimension(StrEnum):
-    """What the points of a scenario speak of."""
+    """What the points of a scenario are about."""
 
     ACTIONABLE_SUPPORT = "actionable_support"
     BELONGING_CULTURAL_FITNESS = "belonging_cultural_fitness"
@@ -44,7 +49,7 @@ class ScoringDimension(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Persona(Document):
-    """Who the user is. `visible` names the keys that the model under evaluation is told; all others it is not."""
+    """The user. `visible` names the keys that the model under evaluation sees; all others are hidden from it."""
 
     name: str
     role: str
@@ -66,7 +71,7 @@ class Criterion(Document):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProbeDocument(Document):
-    """What the answer to a turn has to hold or to leave alone; `turn` is None where the author gave none."""
+    """What the answer to a turn must or must not contain; `turn` is None if absent."""
 
     turn: Annotated[int | None, At("t")]
     kind: str
@@ -88,7 +93,7 @@ class BranchDocument(Document):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TurnDocument(Document):
-    """A user's turn; `number` is None where the author gave none. Its prose and its rubric speak of the answer."""
+    """A user's turn; `number` is None if absent. Its prose and its rubric are about the answer."""
 
     number: int | None
     user_message: str
@@ -106,7 +111,7 @@ class TurnDocument(Document):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SessionDocument(Document):
-    """One sitting of a scenario."""
+    """One session of a scenario."""
 
     number: Annotated[int | None, At("session_number")]
     elapsed: Annotated[str, At("time_elapsed")]
@@ -115,7 +120,7 @@ class SessionDocument(Document):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CueAnchorDocument(Document):
-    """Where a cue stands and which turns answer it; `modes` empty: for every check."""
+    """The turns of a cue and of its answers; an empty `modes` means every check."""
 
     cue_turn: int | None
     label: Annotated[str, At("cue_label")]
@@ -124,14 +129,14 @@ class CueAnchorDocument(Document):
     modes: tuple[str, ...]
 
     def is_for(self, check: str) -> bool:
-        """Whether the anchor marks a cue of the check with this id."""
+        """Whether the anchor is for the check with this id."""
         return not self.modes or check in self.modes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScenarioDocument(Document):
-    """A scenario file. `tags` are sorted and come once; `turns` are those of all sessions, in order; `probes` are those
-    of the scenario and of its turns. Scenarios of one `contrast_group` differ in `contrast_variable` alone."""
+    """A scenario file. `tags` are sorted and unique; `turns` are those of all sessions, in order; `probes` are those
+    of the scenario and of its turns. Scenarios of one `contrast_group` differ only in `contrast_variable`."""
 
     id: Annotated[str, At("scenario_id")]
     title: str
@@ -150,12 +155,12 @@ class ScenarioDocument(Document):
 
     @property
     def holds_expressions(self) -> bool:
-        """Whether a turn has branches, or the model is told of the persona by a template."""
+        """Whether a turn has branches, or the persona is shown by a template."""
         return any(turn.branches for turn in self.turns) or (self.persona is not None and bool(self.persona.visible))
 
 
 def read_scenario(node: Mapping) -> ScenarioDocument:
-    """The model of a scenario's mapping; what is missing or of a wrong type reads as absent."""
+    """The model of a scenario's mapping; missing values and values of a wrong type read as absent."""
     sessions = tuple(
         read(SessionDocument, each, turns=_turns(each)) for each in items(node, "sessions") if isinstance(each, Mapping)
     )
@@ -166,7 +171,7 @@ def read_scenario(node: Mapping) -> ScenarioDocument:
 
 @dataclass(frozen=True, slots=True)
 class NumberedTurn:
-    """A turn with the number that it bears or, without one, has by its place; `session` is its session's place."""
+    """A turn with its number or, without one, its position; `session` is the position of its session."""
 
     number: int
     turn: TurnDocument
@@ -174,7 +179,7 @@ class NumberedTurn:
 
 
 def numbered_turns(scenario: ScenarioDocument) -> list[NumberedTurn]:
-    """The user's turns in the order in which they are played; places count on across sessions."""
+    """The user's turns in the order of play; positions continue across sessions."""
     sittings = [session.turns for session in scenario.sessions] or [scenario.turns]
     played = [(place, turn) for place, turns in enumerate(sittings) for turn in turns]
     return [
@@ -189,7 +194,7 @@ def rubric_of(node: Mapping) -> tuple[Criterion, ...]:
 
 
 def scenario_tags(node: Node) -> tuple[str, ...]:
-    """The texts in `failure_mode_tags`, `risk_triggers` and `tags`; of an object the first text among its names."""
+    """The texts in `failure_mode_tags`, `risk_triggers` and `tags`; for an object, the first text among its names."""
     found = {_tag(item) for key in TAG_KEYS for item in items(node, key)}
     return tuple(sorted(found - {""}))
 

@@ -1,4 +1,4 @@
-"""The scorecard document: how verdicts become gates, rates, flags and scores, as a typed model with places."""
+"""The scorecard over verdicts: how verdicts become gates, rates, flags and scores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ParameterDocument:
 
 @dataclass(frozen=True, slots=True)
 class GateDocument:
-    """A gate; `not_eligible` and `not_run` say what it answers without an eligible verdict, `left_out` what a check
+    """A gate; `not_eligible` and `not_run` are its results without an eligible verdict, `left_out` the meaning of a
     means that applies and that the profile does not run."""
 
     name: Key
@@ -59,7 +59,7 @@ class GateDocument:
 
 @dataclass(frozen=True, slots=True)
 class RateDocument:
-    """A structured aggregate, `kind` being `rate` or `every`; a weight only where it is a dimension."""
+    """A structured aggregate; `kind` is `rate` or `every`; only dimensions have a weight."""
 
     name: Key
     kind: str
@@ -75,7 +75,7 @@ class RateDocument:
 
 @dataclass(frozen=True, slots=True)
 class ListDocument:
-    """A list of records made of the verdicts that meet a condition."""
+    """A list of records of the verdicts that meet a condition."""
 
     name: Key
     of: Scalar
@@ -84,7 +84,7 @@ class ListDocument:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScorecardDocument(Document):
-    """One scorecard file. Expressions stay scalars, so that a mistake is shown at its exact place."""
+    """One scorecard file. Expressions are kept as scalars, so that findings have exact spans."""
 
     name: Annotated[str, At("scorecard")]
     parameters: tuple[ParameterDocument, ...]
@@ -103,13 +103,13 @@ class ScorecardDocument(Document):
     label: Scalar | None
 
     def shows(self, output: str) -> bool:
-        """Whether an output is the number that reports show first."""
+        """Whether an output is the headline of reports."""
         return self.headline is not None and self.headline.value == output
 
 
 def read_scorecard(root: Node | None) -> tuple[ScorecardDocument | None, list[Diagnostic]]:
-    """The model of a loaded scorecard file and what its schema can't say about it: verdicts without a meaning, names
-    taken twice. What is missing or of a wrong type reads as absent; None where there is no mapping at all.
+    """The model of a scorecard, and the findings that its schema can't express: verdicts without a meaning, duplicate
+    names. Missing values and values of a wrong type read as absent; None if the root is not a mapping.
     """
     if not isinstance(root, Mapping):
         return None, []
@@ -155,11 +155,11 @@ def _partition(document: ScorecardDocument, steps: tuple[str, ...], lists: tuple
     for verdict in doubled:
         first, second, *_ = places[verdict]
         if instead is not None and first in items(document.get(*steps, lists[0])) and verdict == "FAIL":
-            first, second = second, first  # a FAIL is no hit
-        message, notes = f"`{what}` says twice what `{verdict}` means", [(first, "it is said here as well")]
+            first, second = second, first  # a FAIL is not a hit
+        message, notes = f"`{what}` lists `{verdict}` twice", [(first, "also listed here")]
         yield error(second, message, code="verdict-without-meaning", notes=notes, help=instead)
     for verdict in lacking if instead is None else ():
-        message = f"`{what}` does not say what `{verdict}` means"
+        message = f"`{what}` does not list `{verdict}`"
         yield error(document.place(*steps), message, code="verdict-without-meaning")
 
 
@@ -181,7 +181,7 @@ def _names(document: ScorecardDocument) -> Iterator[Diagnostic]:
     for name, value in document.variables:
         if name in taken:
             yield error(value, f"`{name}` is {taken[name]}", code="name-taken")
-        taken[name] = "a variable already"
+        taken[name] = "already a variable"
     for name, value in document.output:
         if name in RESERVED:
             message = f"`{name}` is a field that the engine writes into every row"

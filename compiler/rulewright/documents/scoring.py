@@ -1,4 +1,4 @@
-"""The scoring file: default units of analysis, gates, dimensions and their weights; and what judges cost."""
+"""The scoring file (default units of analysis, gates, dimensions and their weights) and the prices of judges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rulewright_runtime.strict_json import JsonObject
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scoring(Document):
-    """A scoring file. Scorecards read the rest of it as plain data through `fields`."""
+    """A scoring file. Scorecards read all other keys as plain data through `fields`."""
 
     unit_by_bucket: dict[str, str]
     gate_buckets: frozenset[str]
@@ -19,7 +19,7 @@ class Scoring(Document):
 
     @property
     def fields(self) -> JsonObject:
-        """Everything the author wrote, as plain data."""
+        """All keys of the document as plain data."""
         written: JsonObject = plain(self.node)
         return written
 
@@ -48,7 +48,7 @@ class ModelPrice:
 
 
 def read_pricing(node: Mapping) -> dict[str, ModelPrice]:
-    """Prices by model; entries that are not a pair of numbers are left out."""
+    """Prices by model; entries that are not a pair of numbers are skipped."""
     prices = {}
     for entry in node.entries:
         pair = [item.value for item in items(entry.value) if isinstance(item, Scalar)]

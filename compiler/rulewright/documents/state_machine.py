@@ -13,7 +13,7 @@ from rulewright.load import Mapping, Node, Scalar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cue(Document):
-    """What is looked for in turns: a lexicon of the project, or patterns with a role of their own."""
+    """What is searched in turns: a lexicon of the project, or patterns with their own role."""
 
     name: Key
     lexicon: str | None
@@ -24,7 +24,7 @@ class Cue(Document):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransitionDocument(Document):
-    """From one of `before` to `to` on a cue, where `when` holds."""
+    """A transition from one of `before` to `to` on a cue, if `when` holds."""
 
     before: Annotated[tuple[str, ...], At("from", by=_one_or_more)]
     cue: Annotated[str, At("on")]
@@ -42,7 +42,7 @@ class ForbiddenDocument(Document):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EndingDocument(Document):
-    """What it means to end in a state."""
+    """The verdict for ending in a state."""
 
     state: str
     verdict: str
@@ -51,7 +51,7 @@ class EndingDocument(Document):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateMachineDocument(Document):
-    """A state machine file; `silent` says what a conversation without any transition means."""
+    """A state machine file; `silent` is the verdict on a conversation without any transition."""
 
     name: Key
     states: tuple[str, ...]

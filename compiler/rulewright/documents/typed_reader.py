@@ -1,7 +1,7 @@
-"""Reads mappings into frozen dataclasses: a field's type says what is read, its name or `At(...)` where it stands.
+"""Reads mappings into frozen dataclasses: a field's type determines the reader, its name or `At(...)` the key.
 
-Models are read leniently, so that lint still sees the rest of a broken file: what is missing or of a wrong type reads
-as absent, which is None, False, the empty text or nothing, as the field's type has it.
+Reading is lenient, so that lint can check the rest of a broken file: missing values and values of a wrong type read
+as absent, which is None, False, the empty text or an empty tuple, depending on the field's type.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from rulewright_grammar import schema
 
 Model = TypeVar("Model")
 Reader: TypeAlias = Callable[[Node | None], Any]
-Key: TypeAlias = Annotated[str, "key"]  # what a model stands under: a key of the mapping around it, or a file's stem
+Key: TypeAlias = Annotated[str, "key"]  # the name of a model: its key in the surrounding mapping, or the file's stem
 
 
 class ModelFields(NamedTuple):
-    """How a model is read: name, steps, reader and usual value of its fields; its `Key`; the fields it needs."""
+    """How a model is read: name, steps, reader and default of its fields; its `Key`; its required fields."""
 
     fields: tuple[tuple[str, tuple[str, ...], Reader, Any], ...]
     key: str | None
@@ -66,8 +66,8 @@ _PLANS: Final[dict[type, ModelFields]] = {}  # the fields of a model that are re
 
 
 def as_meant(node: Mapping, kind: str) -> Mapping:
-    """The mapping with its misspelt keys under the names that were meant, so that a typo, which validation reports, is
-    one mistake and not a missing part as well."""
+    """The mapping with corrected spellings of its keys, so that a typo, which validation reports, is
+    one finding and does not also count as a missing key."""
     known = _properties(kind)
     meant = {key: suggest(key, known) or key for key in node.index if key not in known}
     if all(key == name or name in node.index for key, name in meant.items()):
@@ -86,16 +86,16 @@ def _properties(kind: str) -> frozenset[str]:
 
 
 class At:
-    """Says of a field, as `Annotated[..., At(...)]`, that it does not stand under its own name, has a reader of its own
-    or has a `usual` value."""
+    """Used as `Annotated[..., At(...)]` for a field that is not read from its own name, has its own reader,
+    or has the default `usual`."""
 
     def __init__(self, *steps: str, by: Reader | None = None, usual: object = None) -> None:
-        """Without `steps` it stands under its own name."""
+        """Without `steps`, the field is read from its own name."""
         self.steps, self.by, self.usual = steps, by, usual
 
 
 def read(model: type[Model], where: Node | None, /, **known: Any) -> Model:
-    """The model of a mapping; `known` are the fields that are not in it as they are."""
+    """The model of a mapping; `known` gives the values of fields that are not read from it."""
     for name, steps, reader, usual in _plan(model).fields:
         if name not in known:
             found = reader(descend(where, *steps))
@@ -106,8 +106,8 @@ def read(model: type[Model], where: Node | None, /, **known: Any) -> Model:
 
 
 def read_each(model: type[Model], node: Node | None) -> Iterator[Model]:
-    """The models of the mappings in a list or, where the model has a `Key`, of those in a mapping. What lacks a text
-    that its model can't do without, a field of type `Scalar`, is left out."""
+    """The models of the mappings in a list or, if the model has a `Key`, in a mapping. Entries without a required
+    text (a field of type `Scalar`) are skipped."""
     key, needed = _plan(model).key, _plan(model).needed
     listed = (("", each) for each in items(node) if isinstance(each, Mapping))
     for name, each in mappings_in(node) if key else listed:
@@ -117,7 +117,7 @@ def read_each(model: type[Model], node: Node | None) -> Iterator[Model]:
 
 
 def entries_of(node: Node | None) -> list[tuple[str, Node]]:
-    """The keys of a mapping with their values; of anything else none."""
+    """The keys of a mapping with their values; empty if it is not a mapping."""
     return [(entry.name, entry.value) for entry in node.entries] if isinstance(node, Mapping) else []
 
 
@@ -127,14 +127,14 @@ def mappings_in(node: Node | None) -> Iterator[tuple[str, Mapping]]:
 
 
 def expressions_in(node: Node | None) -> Iterator[tuple[str, Scalar]]:
-    """The keys of a mapping whose values are texts, with their places."""
+    """The keys of a mapping whose values are texts, with these scalars."""
     for name, each in entries_of(node):
         if isinstance(each, Scalar) and isinstance(each.value, str):
             yield name, each
 
 
 def paths_of(model: type) -> list[tuple[str, ...]]:
-    """Where the fields of a model stand that are read by their types."""
+    """The paths of the fields of a model that are read by their types."""
     return [steps for _, steps, _, _ in _plan(model).fields]
 
 
@@ -153,7 +153,7 @@ def _plan(model: type) -> ModelFields:
 
 
 def _reader(hint: object) -> Reader | None:
-    """What reads a value of this type; None where only the caller knows it."""
+    """The reader of a value of this type; None if the caller must give it."""
     if hint in READERS:
         return READERS[hint]
     inner = next((each for each in (hint, *get_args(hint)) if is_dataclass(each)), None)

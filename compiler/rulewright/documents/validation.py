@@ -1,4 +1,4 @@
-"""Documents against their JSON Schemas: what `jsonschema` finds, at its place in the file and in our words."""
+"""Validates documents against their JSON Schemas: maps the errors of `jsonschema` to findings with spans."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 
-Owners: TypeAlias = dict[str, tuple[str, ...]]  # a key: the places where it is known
+Owners: TypeAlias = dict[str, tuple[str, ...]]  # a key: the paths where it is known
 
 TRUTH: Final = {
     **dict.fromkeys(("yes", "on", "y", "true"), "true"),
@@ -66,7 +66,7 @@ PAGES: Final[dict[str, str]] = {
     """,
     "missing-key": """A required key is missing.
 
-    Why it matters: any default would be a guess at what the author wants.
+    Why it matters: any default would be a guess.
     Instead: add the key.
     """,
     "wrong-type": """A value has a type that its key does not allow.
@@ -81,20 +81,20 @@ PAGES: Final[dict[str, str]] = {
     """,
     "out-of-range": """A number, text or list is outside the bounds of its key.
 
-    Why it matters: zero patterns never hit, and a negative number of votes decides nothing.
+    Why it matters: an empty list of patterns never matches, and a negative number of votes decides nothing.
     Instead: write a value within the bounds.
     """,
 }
 
 
 def validate(kind: str, root: Node, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
-    """Every departure of a document from the schema called `kind`, in the order of the file; without a vocabulary, with
-    the words of the default one."""
+    """The findings for every violation of the schema called `kind`, in file order; without a vocabulary, with the words
+    of the default one."""
     return _departures(_validator(kind, vocabulary or invisiblebench()), root, _owners(kind))
 
 
 def departures(schema: JsonObject, root: Node) -> list[Diagnostic]:
-    """Every departure of a document from a schema that the document itself, or another one, declares."""
+    """The findings for every violation of a schema that this or another document declares."""
     return _departures(_Finite(schema), root, {})
 
 
@@ -116,7 +116,7 @@ def _validator(kind: str, vocabulary: Vocabulary) -> Validator:
 
 @cache
 def _registry(vocabulary: Vocabulary) -> Registry[Any]:
-    """Every schema of ours by its file's name, read when another one refers to it."""
+    """Our schemas by file name, read when another one refers to them."""
     return Registry(retrieve=partial(_by_file, vocabulary))  # type: ignore[call-arg]  # an attrs alias that mypy does not know
 
 
@@ -126,7 +126,7 @@ def _by_file(vocabulary: Vocabulary, uri: str) -> Resource[object]:
 
 
 def _is_number(_: object, value: object) -> bool:
-    """Infinity and NaN have no place in a document: no bound could hold them."""
+    """Infinity and NaN are not numbers here, because no bound applies to them."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -137,19 +137,19 @@ _Finite: Final[Any] = extend(  # type: ignore[no-untyped-call]
 
 @dataclass(frozen=True, slots=True)
 class _Departure:
-    """What the validator found: the keyword with its value in the schema, the value in the document and its place."""
+    """An error of the validator: the keyword with its value in the schema, the value in the document and its path."""
 
     keyword: str
     wanted: Any
     value: Any
     steps: tuple[str | int, ...]
-    meanings: dict[str, str]  # of the words that the schema allows here
-    properties: frozenset[str]  # those that the schema names at this place
-    remarks: frozenset[str]  # of these, the ones that are for people alone
-    mappings: frozenset[str]  # the properties that hold properties
-    holders: dict[str, str]  # a property one level further down: the one that it belongs under
+    meanings: dict[str, str]  # the meanings of the words that the schema allows here
+    properties: frozenset[str]  # the properties that the schema names here
+    remarks: frozenset[str]  # those of them that are documentation
+    mappings: frozenset[str]  # the properties that contain properties
+    holders: dict[str, str]  # a property one level below: the property that it belongs to
     of_a_key: bool
-    option: int  # of the alternative above it, by number
+    option: int  # the number of the parent's alternative
     below: tuple[_Departure, ...]  # of every alternative
 
     @staticmethod
@@ -175,12 +175,12 @@ class _Departure:
 
 
 def _as_mapping(schema: JsonObject | bool) -> JsonObject:
-    """A schema without its short forms, `true` for anything and `false` for nothing."""
+    """A schema as a mapping, without the short forms `true` and `false`."""
     return schema if isinstance(schema, dict) else {}
 
 
 def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
-    """A schema, and what it offers to choose from."""
+    """A schema and its alternatives."""
     yield schema
     yield from map(_as_mapping, schema.get("anyOf", ()))
 
@@ -195,7 +195,7 @@ def _is_mapping(schema: JsonObject) -> bool:
 
 
 def _primary(departures: Iterable[_Departure]) -> Iterator[_Departure]:
-    """The departures without those that a wrong type at the same place explains."""
+    """The departures without those that a wrong type at the same path explains."""
     by_place: dict[tuple[str | int, ...], list[_Departure]] = defaultdict(list)
     for each in departures:
         by_place[each.steps].append(each)
@@ -204,7 +204,7 @@ def _primary(departures: Iterable[_Departure]) -> Iterator[_Departure]:
 
 
 def _without_strays(departures: Iterable[_Departure]) -> list[_Departure]:
-    """The departures in which a key is not missing where it stands, unknown, too far out or too far in."""
+    """The departures without missing keys that occur as unknown keys one level above or below."""
     found = list(departures)
     strays = [
         (each.steps, name)
@@ -226,7 +226,7 @@ def _without_strays(departures: Iterable[_Departure]) -> list[_Departure]:
 
 
 def _swapped(found: Iterable[_Departure]) -> Iterator[tuple[_Departure, _Departure]]:
-    """Those that are words which two keys of a mapping allow each other."""
+    """Pairs of invalid words of two keys in a mapping, each allowed for the other key."""
     words = [each for each in found if each.keyword == "enum" and isinstance(each.value, str) and each.steps]
     for one, other in combinations(words, 2):
         if one.steps[:-1] == other.steps[:-1] and one.value in other.wanted and other.value in one.wanted:
@@ -234,23 +234,25 @@ def _swapped(found: Iterable[_Departure]) -> Iterator[tuple[_Departure, _Departu
 
 
 def _swap(one: _Departure, other: _Departure, root: Node) -> Diagnostic:
-    """The finding that two keys hold each other's word."""
+    """The finding that the values of two keys are swapped."""
     nodes = [descend(root, *each.steps) for each in (one, other)]
     (first, said), (second, meant) = [(node, str(node.value)) for node in nodes if isinstance(node, Scalar)]
-    message = f"`{one.steps[-1]}` is `{said}` and `{other.steps[-1]}` is `{meant}`, each a word of the other"
+    message = f"`{one.steps[-1]}` is `{said}` and `{other.steps[-1]}` is `{meant}`; each is a value of the other key"
     edits = (*respell(first, meant, safe=False).edits, *respell(second, said, safe=False).edits)
     fix = Fix("swap the two", edits, safe=False)
-    return error(first, message, code="unknown-value", notes=[(second, "the other word")], help="swap the two", fix=fix)
+    return error(
+        first, message, code="unknown-value", notes=[(second, "the other value")], help="swap the two", fix=fix
+    )
 
 
 def _is_around(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
-    """Whether one of two places holds the other."""
+    """Whether one of two paths contains the other."""
     shorter = min(len(one), len(other))
     return one[:shorter] == other[:shorter]
 
 
 def _lists(found: Iterable[_Departure], root: Node) -> Iterable[list[_Departure]]:
-    """The departures, those of a wrong type together that are items of one list on one line."""
+    """The findings, with wrong types of list items on one line merged."""
     groups: dict[object, list[_Departure]] = {}
     for each in found:
         is_item = each.keyword == "type" and each.steps and isinstance(each.steps[-1], int)
@@ -260,7 +262,7 @@ def _lists(found: Iterable[_Departure], root: Node) -> Iterable[list[_Departure]
 
 
 def _together(told: Many[Iterable[Diagnostic]]) -> Iterator[Diagnostic]:
-    """What is told of a group: the first finding, with the places of the others, which have the same cause."""
+    """The first finding of a group, with the spans of the others, which have the same cause."""
     found = [each for group in told for each in group]
     if len(told) == 1:
         yield from found
@@ -284,13 +286,13 @@ def _told(departure: _Departure, root: Node, owners: Owners) -> Iterable[Diagnos
 
 
 def _path(steps: Iterable[str | int]) -> str:
-    """A place in a document as people write it: `turns[2].content`."""
+    """A path in a document for people: `turns[2].content`."""
     written = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     return written.removeprefix(".")
 
 
 def _of_alternatives(departure: _Departure, root: Node, node: Node, path: str, owners: Owners) -> Iterable[Diagnostic]:
-    """What keeps a value from the alternative that is nearest to it."""
+    """The findings for a value and its most similar alternative."""
     options: list[JsonObject] = departure.wanted
     if isinstance(node, Mapping) and all(set(option) == {"required"} for option in options):
         names = _either([f"`{option['required'][0]}`" for option in options])
@@ -313,7 +315,7 @@ def _of_alternatives(departure: _Departure, root: Node, node: Node, path: str, o
 
 
 def _text_with_a_colon(node: Mapping, path: str) -> Diagnostic | None:
-    """The finding that a text was taken for a pair, because it holds a colon and a blank."""
+    """The finding that a text with a colon and a blank was read as a mapping."""
     (entry, *others) = node.entries or [None]
     if entry is None or others or entry.key.style or " " not in entry.name or not isinstance(entry.value, Scalar):
         return None
@@ -321,7 +323,7 @@ def _text_with_a_colon(node: Mapping, path: str) -> Diagnostic | None:
     if "\n" in text or '"' in text:
         return None
     message = f"{_subject(path)} must be text, not a mapping"
-    fix = replace(node, f'"{text}"', "put it into quotes", safe=False)
+    fix = replace(node, f'"{text}"', "quote it", safe=False)
     return error(node, message, code="wrong-type", help="`: ` makes a mapping of a text without quotes", fix=fix)
 
 
@@ -343,8 +345,8 @@ def _wrong_type(node: Node, path: str, expected: Many[str]) -> Diagnostic:
 
 
 def _meant(node: Node, expected: Many[str]) -> str | None:
-    """The truth value or number that a text spells, where one is expected: `yes` is a text in YAML 1.2, as is `"1"`;
-    the list that words with commas between them spell, or the entry that one with `=` spells."""
+    """The bool or number that a text spells, if one is expected: `yes` is a text in YAML 1.2, as is `"1"`;
+    the list that words with commas spell, or the entry that a text with `=` spells."""
     if not isinstance(node, Scalar) or node.value is None:
         return None
     if not isinstance(node.value, str):
@@ -419,8 +421,8 @@ def _unknown_key(node: Mapping, name: str, path: str, departure: _Departure, own
 
 
 def _further_in(node: Mapping, name: str, owners: Many[str | None], mappings: frozenset[str]) -> Fix | None:
-    """The fix that moves a key below the one before it, which is among its `owners`, or among `mappings` and holds
-    nothing; None where that can't be."""
+    """The fix that moves a key below the previous one, which is among its `owners`, or among `mappings` and has
+    no value; None if that does not apply."""
     entry = node.index[name]
     before = next((each for each, after in pairwise(node.entries) if after is entry), None)
     if before is None or entry.key.style == "j" or not _begins_its_line(entry.key):
@@ -450,7 +452,7 @@ def _missing(departure: _Departure, node: Node, path: str, _: Owners) -> Iterato
             misspelt = next(
                 (key for key in node.keys if key not in departure.properties and suggest(key, [name])), None
             )
-            notes = [(node.key_span(misspelt), "perhaps meant here")] if misspelt else []
+            notes = [(node.key_span(misspelt), "possibly meant here")] if misspelt else []
             yield error(_head(node), f"`{name}` is missing{_where(path)}", code="missing-key", notes=notes)
 
 
@@ -465,7 +467,7 @@ def _twice(_: _Departure, node: Node, path: str, __: Owners) -> Iterator[Diagnos
 
 
 def _bound(words: str) -> Callable[[_Departure, Node, str, Owners], Iterator[Diagnostic]]:
-    """The wording of a bound: `{bound}` is the schema's, `{value}` the author's."""
+    """The message of a bound: `{bound}` is the schema's, `{value}` the author's."""
 
     def told(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
         bound, value = departure.wanted, departure.value
@@ -479,13 +481,13 @@ def _bound(words: str) -> Callable[[_Departure, Node, str, Owners], Iterator[Dia
 
 
 def _as_share(departure: _Departure) -> str | None:
-    """What a percentage is where a share is expected: 0.8 for 80."""
+    """The share that a percentage means: 0.8 for 80."""
     is_percentage = departure.wanted == 1 and 1 < departure.value <= 100
     return str(float(Decimal(str(departure.value)) / 100)) if is_percentage else None
 
 
 def _without_sign(departure: _Departure) -> str | None:
-    """The number without a minus that no bound allows."""
+    """The number without its sign, if negative numbers are not allowed."""
     is_negative = departure.keyword == "minimum" and departure.wanted >= 0 and -departure.value >= departure.wanted
     return str(-departure.value) if is_negative and departure.value < 0 else None
 
@@ -497,7 +499,7 @@ _WORDS: Final[dict[str, Callable[[_Departure, Node, str, Owners], Iterable[Diagn
     "required": _missing,
     "additionalProperties": _unknown_keys,
     "minItems": _bound("{subject} needs at least {bound} {noun}"),
-    "maxItems": _bound("{subject} holds at most {bound} {noun}"),
+    "maxItems": _bound("{subject} allows at most {bound} {noun}"),
     "uniqueItems": _twice,
     "minimum": _bound("{subject} must be at least {bound}, not {value}"),
     "maximum": _bound("{subject} must be at most {bound}, not {value}"),
@@ -508,7 +510,7 @@ _WORDS: Final[dict[str, Callable[[_Departure, Node, str, Owners], Iterable[Diagn
 
 @cache
 def _owners(kind: str) -> Owners:
-    """Where each property is known, by its path for people; definitions are left out, for they stand anywhere."""
+    """The paths where each property is known; definitions are left out, because they occur anywhere."""
     owners: dict[str, list[str]] = {}
 
     def visit(below: JsonObject, path: str) -> None:
@@ -521,7 +523,7 @@ def _owners(kind: str) -> Owners:
 
 
 def _head(node: Mapping) -> Span:
-    """A mapping's first key stands for the whole: underlining forty lines helps nobody."""
+    """The first key of a mapping, to underline instead of all its lines."""
     return first_place(node)
 
 

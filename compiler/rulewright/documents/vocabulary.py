@@ -1,7 +1,7 @@
-"""The words of a project: buckets, severities, categories, scopes, tags, gate kinds and status words.
+"""The vocabulary of a project: buckets, severities, categories, scopes, tags, gate kinds and statuses.
 
-InvisibleBench's are the default. A project declares its own under `vocabulary:`; schemas, the types of expressions,
-completions, lint and reports then know those.
+InvisibleBench's is the default. A project declares its own under `vocabulary:`; schemas, the types of expressions,
+completions, lint and reports then use it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 Scope = Literal["universal", "trigger"]
 SCOPES: Final[tuple[tuple[str, Scope], ...]] = (("trigger", "trigger"), ("universal", "universal"))
 DEFAULT_NAME: Final = "invisiblebench"
-ANY: Final = "any"  # the tag of a check that every scenario bears
+ANY: Final = "any"  # the tag that matches every scenario
 
 
 @dataclass(frozen=True, slots=True)
 class GateKind:
-    """A kind of gate check: those of its buckets with one of its severities."""
+    """A kind of gate check: the checks in its buckets with one of its severities."""
 
     name: str
     buckets: tuple[str, ...]
@@ -37,8 +37,8 @@ class GateKind:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words a project may use, and the functions; `severities` with the mildest first. No `tags` or `statuses`: any
-    word will do."""
+    """The words a project may use, and its functions; `severities` has the mildest first. Empty `tags` or
+    `statuses` allow any word."""
 
     name: str
     buckets: tuple[str, ...]
@@ -52,7 +52,7 @@ class Vocabulary:
 
     @property
     def gate_buckets(self) -> frozenset[str]:
-        """The buckets that hold gate checks."""
+        """The buckets of gate checks."""
         return frozenset(bucket for kind in self.gates for bucket in kind.buckets)
 
     @property
@@ -69,7 +69,7 @@ class Vocabulary:
         return dict(self.scopes).get(scope) == "universal"
 
     def words(self, part: str) -> tuple[str, ...]:
-        """The words of a part of the vocabulary, as schemas name it."""
+        """The words of a part of the vocabulary, by the name used in schemas."""
         if part == "scopes":
             return tuple(word for word, _ in self.scopes)
         found: tuple[str, ...] = getattr(self, part)
@@ -85,7 +85,7 @@ def _enum(*path: str) -> tuple[str, ...]:
 
 @cache
 def invisiblebench() -> Vocabulary:
-    """The shipped default, as the schemas hold it."""
+    """The shipped default, as in the schemas."""
     grave = ("S5", "S4_GATE")
     return Vocabulary(
         DEFAULT_NAME,
@@ -97,8 +97,8 @@ def invisiblebench() -> Vocabulary:
 
 
 def read_vocabulary(node: Node | None, name: str) -> Vocabulary:
-    """The vocabulary that a project file declares; parts it leaves out are InvisibleBench's, but for the kinds of gate
-    where buckets or severities are its own: then no check is a gate check."""
+    """The vocabulary that a project file declares. Parts that it leaves out are InvisibleBench's, except the kinds of
+    gate: with its own buckets or severities, there are none."""
     default = invisiblebench()
     if not isinstance(node, Mapping):
         return default
@@ -117,7 +117,7 @@ def read_vocabulary(node: Node | None, name: str) -> Vocabulary:
 
 
 def vocabulary_findings(node: Node | None, vocabulary: Vocabulary) -> Iterator[Diagnostic]:
-    """Kinds of gate that name a bucket or a severity that is not declared."""
+    """Findings for kinds of gate that name an undeclared bucket or severity."""
     gates = node.get("gates") if isinstance(node, Mapping) else None
     for kind in gates.entries if isinstance(gates, Mapping) else ():
         for part in ("buckets", "severities"):
@@ -126,13 +126,13 @@ def vocabulary_findings(node: Node | None, vocabulary: Vocabulary) -> Iterator[D
             for item in listed.items if isinstance(listed, Sequence) else ():
                 if isinstance(item, Scalar) and item.value not in known:
                     expected = ", ".join(f"`{word}`" for word in known)
-                    message = f"the vocabulary has no `{item.value}` among its {part}; expected {expected}"
+                    message = f"unknown `{item.value}` in the vocabulary's {part}; expected {expected}"
                     yield error(item, message, code="unknown-value", help=did_you_mean(str(item.value), known))
 
 
 @cache
 def schema_in(kind: str, vocabulary: Vocabulary) -> dict[str, Any]:
-    """The schema `kind` with the vocabulary's words where it leaves them to the project (`x-vocabulary`)."""
+    """The schema `kind` with the vocabulary's words at its `x-vocabulary` keys."""
     if vocabulary == invisiblebench():
         return schema_of(kind)
     document = deepcopy(schema_of(kind))

@@ -1,4 +1,4 @@
-"""The workflow document: tasks with their loops, overlays and artifacts, as a typed model with places."""
+"""The workflow document: tasks with their loops, overlays and artifacts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rulewright.load import Mapping, Node, Scalar
 from rulewright_runtime.workflow.workflow_plan import OVERLAYS
 
 VERSIONS: Final = ("1", 1)
-# What a tier requires of evidence, and the keys of `evidence` under which the files of each check stand.
+# The checks that a tier requires, and the keys of `evidence` that name the files of each check.
 REQUIRED: Final[dict[str, tuple[str, ...]]] = {
     "T0": ("acceptance_evidence",),
     "T1": ("acceptance_evidence", "verification"),
@@ -30,7 +30,7 @@ EVIDENCE_KEYS: Final[dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ArtifactDocument:
-    """A file a task reads or writes; `contract` is a name, a mapping written in place, or absent. `field` says where
+    """A file a task reads or writes; `contract` is a name, an inline mapping, or absent. `field` is its path
     in the task it stands."""
 
     path: str
@@ -41,7 +41,7 @@ class ArtifactDocument:
 
 @dataclass(frozen=True, slots=True)
 class TaskMetricDocument:
-    """One metric of a confidence loop. `field` says where in the task it stands."""
+    """One metric of a confidence loop. `field` is its path in the task."""
 
     type: str
     node: Mapping
@@ -51,7 +51,7 @@ class TaskMetricDocument:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An agent that a task names, and the key under which it does."""
+    """An agent that a task names, and the key that names it."""
 
     agent: Scalar
     field: str
@@ -59,7 +59,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskDocument(Document):
-    """One task; its overlays already know the defaults of the workflow and the project."""
+    """One task; its overlays include the defaults of the workflow and the project."""
 
     id: str
     key: Scalar
@@ -70,18 +70,18 @@ class TaskDocument(Document):
     inputs: tuple[ArtifactDocument, ...]
     outputs: tuple[ArtifactDocument, ...]
     overlays: dict[str, Overlay]
-    enabled: tuple[str, ...]  # overlays, outermost first; a confidence loop brings a gate with it
+    enabled: tuple[str, ...]  # overlays, outermost first; a confidence loop implies a gate
     loops: tuple[Loop, ...]  # outermost first
     metrics: tuple[TaskMetricDocument, ...]  # what is measured, where the confidence loop is enabled
 
     def on(self, name: str) -> Overlay | None:
-        """The overlay called `name` where it is enabled, else None."""
+        """The overlay called `name` if it is enabled, else None."""
         found = self.overlays[name]
         return found if found.enabled else None
 
     @property
     def gate_is_implicit(self) -> bool:
-        """Whether the task has a gate only because confidence alone must never promote."""
+        """Whether the task has a gate only because confidence alone must never complete it."""
         return self.overlays["confidence_loop"].enabled and not self.overlays["policy_gate"].enabled
 
     @property
@@ -100,7 +100,7 @@ class TaskDocument(Document):
 
     @property
     def missing_evidence(self) -> tuple[str, ...]:
-        """The required checks for which the gate names no file: with one of them it never says PASS."""
+        """The required checks for which the gate names no file; with any of them, the gate never passes."""
         gate = self.on("policy_gate")
         written = None if gate is None else gate.find("evidence")
         named = {key for key in (key for keys in EVIDENCE_KEYS.values() for key in keys) if names(written, key)}
@@ -108,27 +108,27 @@ class TaskDocument(Document):
 
     @property
     def driver(self) -> Scalar | None:
-        """Who writes in a pair: the one named, else the task's agent."""
+        """The driver of a pair: the one named, else the task's agent."""
         return self._agent("paired_workflow", "driver_agent") or self.agent
 
     @property
     def challenger(self) -> Scalar | None:
-        """Who challenges."""
+        """The challenger."""
         return self._agent("paired_workflow", "challenger_agent")
 
     @property
     def coder(self) -> Scalar | None:
-        """Who writes what is reviewed: the one named, else the task's agent."""
+        """The author of what is reviewed: the coder named, else the task's agent."""
         return self._agent("agentic_review", "coder_agent") or self.agent
 
     @property
     def reviewer(self) -> Scalar | None:
-        """Who reviews."""
+        """The reviewer."""
         return self._agent("agentic_review", "reviewer_agent")
 
     @property
     def authors(self) -> tuple[Named, ...]:
-        """Everybody whose work a judge of this task scores."""
+        """All agents whose work a judge of this task scores."""
         found = [("agent", self.agent)]
         if pair := self.on("paired_workflow"):
             found.append(("overlays.paired_workflow.driver_agent", self.driver))
@@ -140,7 +140,7 @@ class TaskDocument(Document):
 
     @property
     def agents(self) -> Iterator[Named]:
-        """Every agent the task names in what is enabled."""
+        """Every agent that the enabled parts of the task name."""
         if self.agent is not None:
             yield Named(self.agent, "agent")
         for name, keys in (
@@ -159,19 +159,19 @@ class TaskDocument(Document):
         return None if found is None else scalar(found.find(key))
 
     def error(self, place: Span | Located, field: str, message: str, **more: Any) -> Diagnostic:
-        """An error of this task, which names the task and the field."""
+        """An error about this task; the message names the task and the field."""
         return finding(Severity.ERROR, place, self.words(field, message), **more)
 
     def advice(self, place: Span | Located, field: str, message: str, **more: Any) -> Diagnostic:
-        """Advice about this task, which names the task and the field."""
+        """Advice about this task; the message names the task and the field."""
         return finding(Severity.ADVICE, place, self.words(field, message), **more)
 
     def warning(self, place: Span | Located, field: str, message: str, **more: Any) -> Diagnostic:
-        """A warning about this task, which names the task and the field."""
+        """A warning about this task; the message names the task and the field."""
         return finding(Severity.WARNING, place, self.words(field, message), **more)
 
     def words(self, field: str, message: str) -> str:
-        """The message, led by the task's id and the field."""
+        """The message, prefixed with the task's id and the field."""
         return f"task `{self.id}`, `{field}`: {message}" if field else f"task `{self.id}`: {message}"
 
 
@@ -192,8 +192,8 @@ class WorkflowDocument(Document):
 def read_workflow(
     node: Mapping, stem: str, defaults: Node | None = None, off: Collection[str] = ()
 ) -> WorkflowDocument:
-    """The model of a workflow file called `stem`; `defaults` are the project's overlays; those named by `off`
-    are off whatever anybody wrote."""
+    """The model of a workflow file called `stem`; `defaults` are the project's overlays; the overlays in `off`
+    are always disabled."""
     layers = tuple(each for each in (descend(node, "overlays"), defaults) if isinstance(each, Mapping))
     tasks = descend(node, "tasks")
     entries = tasks.entries if isinstance(tasks, Mapping) else ()
@@ -257,16 +257,16 @@ def _artifacts(node: Mapping, key: str) -> Iterator[ArtifactDocument]:
 
 
 def names(node: Node | None, key: str) -> tuple[str, ...]:
-    """The files under a key, which holds one text or a list of them; empty texts name nothing."""
+    """The files under a key, which holds one text or a list of texts; empty texts are skipped."""
     alone = text(node, key)
     return (alone,) if alone else tuple(each for each in texts(node, key) if each)
 
 
 def lacking(checks: Sequence[str]) -> str:
-    """The keys of `evidence` that these checks need, in words: "`acceptance`, nor for `lint` or `security`"."""
+    """The keys of `evidence` that these checks need, for a message: "`acceptance`, nor for `lint` or `security`"."""
     return ", nor for ".join(" or ".join(f"`{key}`" for key in EVIDENCE_KEYS[check]) for check in checks)
 
 
 def nearest(task: TaskDocument, *steps: Step) -> Span:
-    """Where something of the task stands, else the task's own name."""
+    """The span of a part of the task, or of the task's name."""
     return place_of(task.node, *steps) if descend(task.node, *steps) is not None else task.key.span

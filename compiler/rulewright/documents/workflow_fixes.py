@@ -1,4 +1,4 @@
-"""Fixes of workflows: a key that is missing is written where it belongs, in the style of its neighbours."""
+"""Fixes of workflows: adds missing keys in the style of their neighbours."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _DASH: Final = re.compile(r"[ \t]*-[ \t]+")
 _REST: Final = re.compile(r"[ \t]*(#.*)?")
 _COMMA_AFTER: Final = re.compile(r"\s*,[ \t]*")
 _COMMA_BEFORE: Final = re.compile(r"\s*,\s*$")
-_PLAIN: Final = re.compile(r"[\w./-]*[A-Za-z_./-][\w./-]*")  # a path that YAML reads as it is
-# For each check: the key of `evidence`, the metric that may read the same file, and a usual name.
+_PLAIN: Final = re.compile(r"[\w./-]*[A-Za-z_./-][\w./-]*")  # a path that needs no quotes in YAML
+# For each check: the key of `evidence`, the metric that may read the same file, and a common file name.
 _USUAL_EVIDENCE: Final = {
     "acceptance_evidence": ("acceptance", "", "reports/junit.xml"),
     "verification": ("lint", "lint_score", "reports/lint.json"),
@@ -27,7 +27,7 @@ _LISTED_IN: Final = {"requirement_coverage": "requirements"}
 
 
 def add_key(node: Mapping, key: str, value: str) -> Fix | None:
-    """The fix that writes `key: value` before the mapping's first key; None where the mapping is empty."""
+    """The fix that adds `key: value` before the mapping's first key; None if the mapping is empty."""
     if not node.entries:
         return None
     first = node.entries[0].key
@@ -43,8 +43,8 @@ def add_key(node: Mapping, key: str, value: str) -> Fix | None:
 
 
 def add_overlay(task: TaskDocument, name: str, settings: str) -> Fix | None:
-    """The fix that enables an overlay in the task; None where the task has no overlays of its own, or speaks of this
-    one already."""
+    """The fix that enables an overlay in the task; None if the task has no overlays of its own, or already sets this
+    one."""
     overlays = descend(task.node, "overlays")
     if not isinstance(overlays, Mapping) or name in overlays or (overlays.entries and overlays.entries[0].key.style):
         return None
@@ -52,8 +52,8 @@ def add_overlay(task: TaskDocument, name: str, settings: str) -> Fix | None:
 
 
 def evidence_for(task: TaskDocument, checks: Sequence[str]) -> str:
-    """Files for these checks of evidence, to be written under `evidence`: those that the task's metrics already read,
-    else usual names that the author has to look at."""
+    """Files for these checks, to be written under `evidence`: those that the task's metrics already read,
+    else common names that the author must verify."""
     read = {metric.type: names(metric.node, _LISTED_IN.get(metric.type, "source")) for metric in task.metrics}
     named = []
     for kind, metric, usual in (_USUAL_EVIDENCE[check] for check in checks):
@@ -63,7 +63,7 @@ def evidence_for(task: TaskDocument, checks: Sequence[str]) -> str:
 
 
 def gate_evidence(task: TaskDocument, checks: Sequence[str]) -> Fix | None:
-    """The fix that names files for these checks in the task's own gate; None where the gate is not the task's own, or
+    """The fix that names files for these checks in the task's own gate; None if the gate is not the task's own, or
     names other evidence already."""
     gate = descend(task.node, "overlays", "policy_gate")
     if not isinstance(gate, Mapping) or not gate.entries or "evidence" in gate or gate.entries[0].key.style:
@@ -72,8 +72,8 @@ def gate_evidence(task: TaskDocument, checks: Sequence[str]) -> Fix | None:
 
 
 def drop_item(item: Scalar, message: str) -> Fix | None:
-    """The safe fix that takes an item out of its list: its whole line in a block, else the item and one comma; None
-    where it does not stand like that. The list must hold another item."""
+    """The safe fix that removes an item from its list: its whole line in a block, else the item and one comma; None
+    for other layouts. The list must have another item."""
     text = item.source.text
     line, end = text.rfind("\n", 0, item.start) + 1, text.find("\n", item.end)
     end = len(text) if end < 0 else end

@@ -186,15 +186,15 @@ class _ProjectReader:
         missing = {kind: place for kind, place in paths.items() if place.named and not dependencies.exists(place.path)}
         self.unreadable |= missing.keys()
         if file.root is not None and len(missing) > 1 and len(missing) == sum(place.named for place in paths.values()):
-            message = f"`root` leads to `{file.top}`, where none of the paths below it exists"
+            message = f"`root` names `{file.top}`, but none of the paths below it exists"
             self.findings.append(error(file.place("root"), message, code="missing-path"))
             return
         for kind, place in paths.items():
             if place.named and kind != "checks" and _is_empty(place.path):  # a rule tells of checks
-                message = f"`{kind}` leads to `{place.path}`, which holds no documents"
+                message = f"`{kind}` names `{place.path}`, which holds no documents"
                 self.findings.append(warning(file.place(kind), message, code="missing-path"))
         for kind, place in missing.items():
-            message = f"`{kind}` leads to `{place.path}`, which does not exist"
+            message = f"`{kind}` names `{place.path}`, which does not exist"
             help = path_meant(place.path, str(file.places.get(kind) or ""))
             self.findings.append(error(file.place(kind), message, code="missing-path", help=help))
 

@@ -406,11 +406,11 @@ MISTAKES = {
     "a coverage above 1": ("coverage: {minimum: 80}", "must be at most 1"),
     "a verdict without a meaning": (
         "rates: {r: {rate: {of: 'true', hit: [PASS], miss: [FAIL], exclude: [UNCLEAR], error: miss, empty: 0}}}",
-        "`rates.r` does not say what `NOT_APPLICABLE` means",
+        "`rates.r` does not list `NOT_APPLICABLE`",
     ),
     "a verdict with two meanings": (
         "flags: {raised: [FAIL], clear: [PASS, FAIL], unknown: [UNCLEAR, NOT_APPLICABLE]}",
-        "`flags` says twice what `FAIL` means",
+        "`flags` lists `FAIL` twice",
     ),
     "an unknown name": ("counts: {c: v.eligble}", "eligble"),
     "a misspelt verdict": ("counts: {c: v.verdict == FIAL}", "FIAL"),
@@ -419,7 +419,7 @@ MISTAKES = {
     "a parameter out of bounds": ("parameters: {p: {type: score, default: 1.5}}", "must be a score"),
     "a parameter of another type": ("parameters: {p: {type: integer, default: x}}", "must be an integer, found `x`"),
     "a variable that hides a root": ("variables: [{gates: '1'}]", "`gates` is a root"),
-    "a variable given twice": ("variables: [{a: '1'}, {a: '2'}]", "`a` is a variable already"),
+    "a variable given twice": ("variables: [{a: '1'}, {a: '2'}]", "`a` is already a variable"),
     "an unknown key": ("gate: {}", "unknown key `gate`"),
 }
 

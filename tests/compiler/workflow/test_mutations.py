@@ -38,7 +38,7 @@ def changed(machine: Machine, change: Callable[[MachineTransition], MachineTrans
 
 
 def onto(source: str, event: str, target: str) -> Mutation:
-    """Every way from `source` on `event` leads to `target` instead."""
+    """Every way from `source` on `event` names `target` instead."""
     return lambda machine: changed(
         machine,
         lambda each: replace(each, target=target) if (each.source, each.event) == (source, event) else each,
