@@ -130,7 +130,7 @@ SLIPS = {
     "bucket compared": ({"desk": SCORECARD.replace("'advice'", "'A'")}, "unknown value `A`"),
     "status": ({"desk": SCORECARD.replace("'poor'", "'por'")}, "unknown status: `por`"),
     "headline": ({"desk": SCORECARD.replace("headline: quality", "headline: qualty")}, "`headline` names `qualty`"),
-    "gate": ({"rulewright": PROJECT.replace("buckets: [advice],", "buckets: [advise],")}, "unknown `advise` in the vocabulary"),
+    "gate": ({"rulewright": PROJECT.replace("buckets: [advice],", "buckets: [advise],")}, "unknown `advise` in"),
     "profile": ({"profiles": "publish: {include_buckets: [F]}\n"}, "`F`"),
     "unit": ({"scoring": "unit_of_analysis_by_bucket: {A: turn_level}\n"}, "`A`"),
     "label": ({"desk": SCORECARD.replace("label: grade", "label: quality")}, "`quality` must be a text"),
