@@ -92,17 +92,18 @@ DEEPEVAL_USAGE = {"input_tokens": 20, "output_tokens": 8, "cost": 0.002}
 @pytest.mark.parametrize(
     ("name", "expected", "usage", "kept"),
     [
-        ("deepeval.json", ANSWER[11:], DEEPEVAL_USAGE, "retrieval_context"),
+        ("deepeval.json", ANSWER[11:], DEEPEVAL_USAGE, "additional_metadata"),
         ("deepeval-run.json", ANSWER[11:], DEEPEVAL_USAGE, "metricsData"),
         ("deepeval-conversations.jsonl", "The customer is told that this is a bank.", {}, "scenario"),
     ],
 )
-def test_a_case_of_deepeval_keeps_its_tools_its_expected_answer_and_its_usage(
+def test_a_case_of_deepeval_keeps_its_tools_its_passages_its_expected_answer_and_its_usage(
     name: str, expected: str, usage: dict[str, Any], kept: str
 ) -> None:
     (found,) = conversations(CHATS / name)
     talks = name == "deepeval-conversations.jsonl"
-    assert lines(found) == [*BANK[1:], *(PROMISED if talks else [])]
+    *asked, answer = BANK[1:]
+    assert lines(found) == [*asked, "tool retrieval: Account 7 holds 10 euros.", answer, *(PROMISED if talks else [])]
     assert (found.source, found.expected, found.usage) == ("deepeval", expected, usage)
     assert found.messages[1].reasoning == "Look it up."
     assert found.scenario_id == ("bank-night" if talks else None)

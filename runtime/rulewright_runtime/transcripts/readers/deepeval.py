@@ -18,6 +18,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     is_record,
     list_at,
     optional,
+    passages,
     record_at,
     rest,
     role_at,
@@ -31,6 +32,7 @@ _ANSWER: Final = ("actual_output", "actualOutput")
 _EXPECTED: Final = ("expected_output", "expectedOutput", "expected_outcome", "expectedOutcome")
 _TOOLS: Final = ("tools_called", "toolsCalled")
 _PARAMETERS: Final = ("inputParameters", "input_parameters")
+_PASSAGES: Final = ("retrieval_context", "retrievalContext")
 _METADATA: Final = ("additional_metadata", "additionalMetadata", "metadata")
 _RUN: Final = ("testCases", "conversationalTestCases")
 _USAGE: Final = {
@@ -38,7 +40,7 @@ _USAGE: Final = {
     "output_token_count": "output_tokens", "outputTokenCount": "output_tokens",
     "token_cost": "cost", "tokenCost": "cost",
 }  # fmt: skip
-_CASE_MARKS: Final = (*_TOOLS, "retrieval_context", "retrievalContext", "expected_tools", "metricsData")
+_CASE_MARKS: Final = (*_TOOLS, *_PASSAGES, "expected_tools", "metricsData")
 _TALK_MARKS: Final = ("scenario", "expected_outcome", "expectedOutcome", "metricsData")
 
 
@@ -86,7 +88,7 @@ def _conversation(case: Record, where: str) -> Conversation:
     found = tuple(_talk(case, where) if "turns" in case else _exchange(case, where))
     more = first_of(case, _METADATA)
     scenario = more.get("scenario_id") if is_record(more) else None
-    known = ("input", "turns", "name", *_ANSWER, *_EXPECTED, *_TOOLS, *_USAGE)
+    known = ("input", "turns", "name", *_ANSWER, *_EXPECTED, *_TOOLS, *_PASSAGES, *_USAGE)
     return Conversation(
         word(case.get("name")),
         found,
@@ -99,11 +101,12 @@ def _conversation(case: Record, where: str) -> Conversation:
 
 
 def _exchange(case: Record, where: str) -> Iterator[Message]:
-    """Yield the question, the tool calls, and the answer."""
+    """Yield the question, the tool calls, the retrieved passages, and the answer."""
     if not isinstance(case.get("input"), str):
         raise ShapeError(f"{where}input is not a text")
     yield Message("user", (Part(text=case["input"]),))
     yield from _tools(case, where)
+    yield from passages(first_of(case, _PASSAGES))
     answer = first_of(case, _ANSWER)
     if answer is None:
         yield Message("assistant", metadata={"error": "there is no `actual_output`"})
@@ -122,7 +125,8 @@ def _talk(case: Record, where: str) -> Iterator[Message]:
         if not isinstance(turn.get("content"), str):
             raise ShapeError(f"{path}.content is not a text")
         yield from _tools(turn, f"{path}.")
-        metadata = rest(turn, "role", "content", *_TOOLS)
+        yield from passages(first_of(turn, _PASSAGES))
+        metadata = rest(turn, "role", "content", *_TOOLS, *_PASSAGES)
         yield Message(role, (Part(text=turn["content"]),), metadata=metadata)
 
 

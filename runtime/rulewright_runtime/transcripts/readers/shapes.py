@@ -165,6 +165,14 @@ KNOWN: Final = (
 )  # fmt: skip
 
 
+def passages(value: object) -> Iterator[Message]:
+    """Yield retrieved passages, a text or a list of texts, as the result of a tool; nothing without any text."""
+    listed = value if isinstance(value, list) else [value]
+    text = "\n\n".join(filter(None, map(word, listed)))
+    if text:
+        yield Message("tool", (Part(text=text),), "retrieval")
+
+
 def messages(value: object, where: str) -> list[Message]:
     """The messages in one record: the tool results it contains, then the message itself. Raises ShapeError."""
     record = record_at(value, where)

@@ -12,7 +12,7 @@ from typing import Final
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.transcripts.messages import Conversation, Message
 from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS
-from rulewright_runtime.transcripts.readers.shapes import Format, Record, ShapeError, messages, word
+from rulewright_runtime.transcripts.readers.shapes import Format, Record, ShapeError, messages, passages, word
 
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "conversation": CONVERSATION_KEYS,
@@ -83,12 +83,7 @@ def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
 
 
 def _column_messages(role: str, value: object, where: str) -> list[Message]:
-    """The message in a column; retrieved passages, a text or a list of texts, become the result of a tool."""
-    if role != "passages":
-        return messages({"role": role, "content": word(value)}, where)
-    passages = value if isinstance(value, list) else [value]
-    text = "\n\n".join(filter(None, map(word, passages)))
-    return messages({"role": "tool", "name": "retrieval", "content": text}, where) if text else []
+    return [*passages(value)] if role == "passages" else messages({"role": role, "content": word(value)}, where)
 
 
 def joined(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conversation | ShapeError]:
