@@ -27,24 +27,41 @@ from rulewright.spelling import Guess
 
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # lints with these texts in place of the files
 GROUNDS: Final = frozenset(STRUCTURE)  # findings about the structure of a document
-NAMING: Final = frozenset({"duplicate-id", "id-differs-from-file-name", "misspelt-name", "unread-parameter"})
+NAMING: Final = frozenset(
+    {"duplicate-id", "id-differs-from-file-name", "misspelt-name", "unknown-lexicon", "unread-parameter"}
+)
 STAGES: Final = (NAMING, GROUNDS, None)  # the order of corrections: each stage builds on the one before
 # A code, and the codes beside which it is doubtful in the same document.
 UNSURE: Final = {
     "check-never-fails": frozenset({"parameter-does-not-fit"}),
     "check-never-passes": frozenset({"parameter-does-not-fit"}),
     "check-no-scenario-reaches": frozenset({"tag-no-scenario-carries"}),
+    "corpus-required-contradicts-routing": frozenset({"scorer-type-contradicts-routing"}),
+    "detector-is-not-routed": frozenset({"state-machine-without-definition", "unknown-state-machine"}),
     "directive-ignored-by-route": frozenset({"missing-prompt"}),
+    "even-repetitions": frozenset({"scorer-repetitions-contradict-routing"}),
     "failure-counts-as-success": frozenset({"verdict-without-meaning"}),
     "unknown-state": frozenset({"missing-key"}),
-    "unreachable-state": frozenset({"missing-key"}),
+    "unreachable-state": frozenset({"missing-key", "unknown-state"}),
     "event-window-without-anchor": frozenset({"unknown-check"}),
-    "missing-prompt": frozenset({"wrong-type"}),
+    "llm-required-contradicts-routing": frozenset({"scorer-type-contradicts-routing"}),
+    "missing-prompt": frozenset({"scorer-type-contradicts-routing", "wrong-type"}),
     "turn-that-does-not-exist": frozenset({"turn-numbers-out-of-order"}),
     "weight-of-zero": frozenset({"key-is-not-text"}),
     "window-ends-before-it-starts": frozenset({"turn-that-does-not-exist", "turn-numbers-out-of-order"}),
 }
 SCORING: Final = frozenset(DEPENDENT["scoring"].split()) | {"gate-cannot-stop", "part-without-checks"}
+BY_NAME: Final = frozenset(  # findings about a document that is asked for by its name
+    {
+        "detector-without-definition",
+        "state-machine-without-definition",
+        "unknown-corpus",
+        "unknown-cue",
+        "unknown-lexicon",
+        "unknown-marker-set",
+        "unknown-state-machine",
+    }
+)
 OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # findings that need the whole document
 _QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
 
@@ -94,7 +111,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         and not (each.code in SCORING and is_scored_wrongly)
         and not (each.code == "bad-expression" and is_scored_wrongly and _kind(each, files) == "scorecard")
         and not any(each.message.startswith(f"`{key}` has no field") for key in refused.get(each.span.path, ()))
-        and not (each.code == "unknown-lexicon" and _quoted(each, files) in named)
+        and not (each.code in BY_NAME and _quoted(each, files) in named)
     ]
 
 

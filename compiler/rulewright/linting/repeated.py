@@ -99,7 +99,7 @@ def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
 
 # Codes whose findings in one document usually have one cause: a copied anchor, a scheme of tags, a habit.
 _GROUPED: Final = """
-    adaptive-with-one-repetition anchor-names-ineligible-check ascii-only-apostrophe
+    adaptive-with-one-repetition anchor-names-ineligible-check ascii-only-apostrophe check-misses-own-example
     comment-contradicts-files cue-text-not-in-turn event-window-without-anchor lexicon-misses-own-example
     pattern-shared-by-gates probe-expects-an-untold-name reference-to-missing-file retired-rubric-dialect
     several-anchors-for-check short-word-hits-inside-others subsumed-pattern tag-no-check-looks-for
@@ -113,7 +113,9 @@ SAME_MESSAGE: Final = frozenset(
         "anchor-without-event-window",
         "dead-key",
         "event-window-without-anchor",
+        "extends-nothing",
         "rubric-dimension-unknown",
+        "unknown-corpus",
         "unknown-value",
     )
 )

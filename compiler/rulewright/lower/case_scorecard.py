@@ -21,6 +21,7 @@ from rulewright.expression.types import (
 from rulewright.load import Scalar
 from rulewright.lower.expressions import build_in
 from rulewright.lower.parameters import PARAMETER_TYPES, lower_parameter
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.cases.case_plan import (
     CaseMetric,
     CaseScorecardPlan,
@@ -220,15 +221,17 @@ class _CaseScorecardLowering:
     def check_labels(self) -> None:
         document = self.document
         rows, exits = [row.label for row in document.labels], [label for label, _ in document.exits]
+        missing = {row.label for row in document.labels} - {*exits}
+        guesses = {label: did_you_mean(label, missing) for label in exits if label not in rows}
+        meant = {each.meant for each in guesses.values() if each is not None}
         for row in document.labels:
-            if row.label not in exits:
+            if row.label in missing - meant:
                 self.findings.append(
                     error(row.when, f"`exit` does not know the label `{row.label}`", code="unknown-label")
                 )
-        for label in exits:
-            if label not in rows:
-                place = document.key_place("exit", label)
-                self.findings.append(error(place, f"no row gives the label `{label}`", code="unknown-label"))
+        for label, help in guesses.items():
+            place = document.key_place("exit", label)
+            self.findings.append(error(place, f"no row gives the label `{label}`", code="unknown-label", help=help))
         if document.accepted not in rows:
             place = document.place("accepted")
             self.findings.append(error(place, f"no row gives the label `{document.accepted}`", code="unknown-label"))

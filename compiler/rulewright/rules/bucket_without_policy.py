@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import descend, texts
+from rulewright.documents.base import descend, text_scalars
 from rulewright.load import Mapping
 
 if TYPE_CHECKING:
@@ -23,9 +23,15 @@ def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
     if project.scoring is None:
         return
     dimensions = descend(project.scoring.node, "quality_dimensions")
-    counted = set(project.scoring.gate_buckets)
-    for entry in dimensions.entries if isinstance(dimensions, Mapping) else ():
-        counted.update(texts(entry.value, "buckets"))
+    gates = descend(project.scoring.node, "gates")
+    listed = [
+        bucket
+        for part, key in ((gates, "mode_buckets"), (dimensions, "buckets"))
+        for entry in (part.entries if isinstance(part, Mapping) else ())
+        for bucket in text_scalars(entry.value, key)
+    ]
+    counted = {str(each.value) for each in listed}
+    doubled = [each for at, each in enumerate(listed) if each.value in [other.value for other in listed[:at]]]
     if not counted:
         return
     buckets: dict[str, list[CheckDocument]] = {}
@@ -33,11 +39,11 @@ def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
         if check.primary_bucket and check.primary_bucket not in counted:
             buckets.setdefault(check.primary_bucket, []).append(check)
     for bucket, (first, *others) in buckets.items():
-        yield warning(
-            first.place("primary_bucket"),
-            f"bucket {bucket} affects no score: no gate and no dimension lists it",
-            notes=[
-                (project.scoring.span, "the scoring file"),
-                *((check.place("primary_bucket"), "also in this bucket") for check in others),
-            ],
-        )
+        said = f"bucket {bucket} affects no score: no gate and no dimension lists it"
+        also = [(check.place("primary_bucket"), "also in this bucket") for check in others]
+        place = first.place("primary_bucket")
+        if doubled:
+            twice = doubled.pop(0)
+            yield warning(twice, f"bucket {twice.value} is listed twice, and {said}", notes=[(place, "a check"), *also])
+        else:
+            yield warning(place, said, notes=[(project.scoring.span, "the scoring file"), *also])

@@ -41,5 +41,6 @@ def event_window_without_anchor(project: Project) -> Iterator[Diagnostic]:
 
 
 def _is_chosen(check: CheckDocument, scenario: ScenarioDocument) -> bool:
-    """Whether the scenario selects this check; a universal check does not need an anchor everywhere."""
-    return not check.is_universal and applies(check, scenario) is True
+    """Whether the scenario selects this check; one that applies everywhere does not need an anchor everywhere."""
+    selects = bool(check.tags) or check.when is not None or check.id in scenario.eligible_modes
+    return not check.is_universal and selects and applies(check, scenario) is True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Span, error
@@ -35,29 +35,38 @@ def misspelt_in_scorecard(project: Project) -> Iterator[Diagnostic]:
     """
     cards = project.scorecards.values()
     borne = {str(each.value) for check in project.checks for each in text_scalars(check.node, "secondary_tags")}
-    tags = [word for card in cards for word in _words(card, _tag)]
+    tags = {id(card): [*_words(card, _tag)] for card in cards}
     fields = [word for card in cards for word in _words(card, _extra)]
-    yield from _misspelt(tags, borne, "no check has the tag `{}`")
-    yield from _misspelt(fields, EXTRA, "no verdict has `extra.{}`")
     outputs = [(name, card.key_place("output", name)) for card in cards for name, _ in card.output]
+    usual_tags, usual_outputs = _usual(word for words in tags.values() for word in words), _usual(outputs)
+    yield from _misspelt(fields, [*EXTRA, *_usual(fields)], "no verdict has `extra.{}`")
     for card in cards:
-        own = {name for name, _ in card.output}
-        told = [(name, card.key_place("output", name)) for name in own]
-        known = [name for name in (*OUTPUTS, *_usual(outputs)) if name not in own]
-        yield from _misspelt(told, known, "nothing reads the output `{}`", but=OUTPUTS)
+        known = usual_tags | (borne if _is_for(tags[id(card)], borne) else set())
+        yield from _misspelt(tags[id(card)], known, "no check has the tag `{}`", but=borne)
+        own = [(name, card.key_place("output", name)) for name, _ in card.output]
+        known = {*OUTPUTS, *usual_outputs} - {name for name, _ in own}
+        yield from _misspelt(own, known, "nothing reads the output `{}`", but={*OUTPUTS, *usual_outputs})
 
 
-def _misspelt(words: list[Word], known: Iterable[str], message: str, but: Container[str] = ()) -> Iterator[Diagnostic]:
-    """The words that stand once and are spelt like a known word, or like one that stands several times."""
-    usual = _usual(words)
+def _is_for(tags: list[Word], borne: set[str]) -> bool:
+    """Whether checks have at least half of a scorecard's tags; else it is for another project."""
+    distinct = {tag for tag, _ in tags}
+    return 2 * len(distinct & borne) >= len(distinct)
+
+
+def _misspelt(
+    words: list[Word], known: Collection[str], message: str, but: Container[str] = ()
+) -> Iterator[Diagnostic]:
+    """The words that are not known and are spelt like a known one."""
     for word, where in words:
-        near = next((each for each in (*known, *usual) if is_spelt_like(word, each)), None)
-        if near is not None and word not in usual and word not in known and word not in but:
+        near = next((each for each in sorted(known) if is_spelt_like(word, each)), None)
+        if near is not None and word not in known and word not in but:
             yield error(where, message.format(word), help=Guess(near))
 
 
-def _usual(words: Iterable[Word]) -> list[str]:
-    return [word for word, count in Counter(word for word, _ in words).items() if count > 1]
+def _usual(words: Iterable[Word]) -> set[str]:
+    """The words that stand several times."""
+    return {word for word, count in Counter(word for word, _ in words).items() if count > 1}
 
 
 def _words(card: ScorecardDocument, read: Callable[[Expr], Part | None]) -> Iterator[Word]:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.compiler.linting.mutations import copied
 
 from rulewright.linting.lint_settings import EVERYTHING
 from rulewright.linting.run import lint, lint_text
@@ -40,6 +41,43 @@ SLIPS = [
     ("checks/tool-call-repeated.yaml", "tool_calls.exists(call", "tool_calls.exsts(call", "bad-expression", 7),
     ("checks/transfer-without-consent.yaml", "fail: >-", "fial: >-", "unknown-key", 5),
 ]
+
+CARE = [
+    ("checks/RW-A1.yaml", "s: 5\n  dev", "s: 4\n  dev", "scorer-repetitions-contradict-routing", 13),
+    ("checks/RW-A3.yaml", "e: danger_followed_up", "e: danger_follow_up", "state-machine-without-definition", 24),
+    (
+        "checks/RW-D1.yaml",
+        "eligibility:\n  scenario_tags_any: [stated_barrier]\n",
+        "",
+        "trigger-without-condition",
+        7,
+    ),
+    ("checks/RW-B1.yaml", "  deterministic_precheck: dose_instruction\n", "", "detector-is-not-routed", 12),
+    ("checks/RW-D3.yaml", "route: extract_then_corpus", "route: llm_primary", "scorer-type-contradicts-routing", 11),
+    ("benchmark/configs/scoring.yaml", "buckets: [B]", "buckets: [A]", "bucket-without-policy", 11),
+    ("checks/state_machines/danger_followed_up.yaml", "initial: calm", "initial: quiet", "unknown-state", 5),
+    ("checks/state_machines/danger_followed_up.yaml", "name: danger", "name: dangers", "id-differs-from-file-name", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "old", "new", "code", "line"), CARE)
+def test_a_slip_in_checks_and_what_they_use_is_one_finding(
+    file: str, old: str, new: str, code: str, line: int, tmp_path: Path
+) -> None:
+    root, entry = copied("care", tmp_path)
+    text = (root / file).read_text(encoding="utf-8")
+    assert old in text
+    (root / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    found = [(Path(each.span.path), each.code, each.span.line) for each in lint([entry]).diagnostics]
+    assert found == [(root / file, code, line)]
+
+
+def test_files_that_extend_a_renamed_rule_set_are_one_finding(tmp_path: Path) -> None:
+    root, entry = copied("care", tmp_path)
+    rules = root / "benchmark" / "configs" / "rules"
+    (rules / "federal.yaml").rename(rules / "us.yaml")
+    (found,) = lint([entry]).grouped().diagnostics
+    assert (found.code, Path(found.span.path).name, len(found.notes)) == ("extends-nothing", "ca.yaml", 2)
 
 
 @pytest.mark.parametrize(("file", "old", "new", "code", "line"), SLIPS)

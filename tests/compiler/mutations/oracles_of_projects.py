@@ -138,7 +138,9 @@ def anchors_of(scenario: Data, check: Data) -> int:
 
 def missing_anchor(project: Project, check: Data, scenario: Data) -> bool:
     anchored = any(not modes(a) or check["id"] in modes(a) for a in scenario.get("cue_anchors", []))
-    asked_for = check.get("scope") != "universal" and applies(check, scenario) is True
+    condition = tags(check) or (check.get("eligibility") or {}).get("when")
+    selects = bool(condition) or check["id"] in scenario.get("eligible_modes", [])
+    asked_for = check.get("scope") != "universal" and selects and applies(check, scenario) is True
     return is_judged(check) and project.unit(check) == "event_window" and asked_for and not anchored
 
 
