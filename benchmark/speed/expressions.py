@@ -1,4 +1,4 @@
-"""How fast expressions run: beside seven engines and hand-written Python, singly and over columns, in one process.
+"""How fast expressions run: beside seven engines and hand-written Python, in one process.
 
     python benchmark/speed/expressions.py            # exit status 1 when a bar is missed
 
@@ -13,9 +13,7 @@ Every engine must agree with the hand-written function before it is timed.
 from __future__ import annotations
 
 import json
-import random
 import sys
-from array import array
 from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
@@ -23,7 +21,7 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmark.speed.timing import Call, Timing, measure, ratio, table
+from benchmark.speed.timing import Timing, measure, ratio, table
 
 from rulewright.expression.checker import check
 from rulewright.expression.environment import Environment
@@ -32,14 +30,10 @@ from rulewright.expression.nodes import Dialect
 from rulewright.expression.parser import parse
 from rulewright.expression.types import parse_type
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.interpreter.columns import prepare_columns
 from rulewright_runtime.ir import Program
 
 PEERS_BAR: Final = 8.0  # times faster than the fastest peer
-NUMPY_BAR: Final = 500.0  # times faster than the Rust binding, a row
-STANDARD_BAR: Final = 5.0
 PARSE_BAR: Final = 0.5e-3  # seconds for parse and check of one rule
-ROWS: Final = 1_000_000
 Run = Callable[[Any], Any]
 
 CEL: Final = {
@@ -264,32 +258,6 @@ def one(kind: str, text: str, bindings: dict[str, Any]) -> dict[str, Timing]:
     return measure({name: (run, bindings) for name, run in runs.items()})
 
 
-def columns() -> bool:
-    """A million labels over columns, beside a row of the Rust binding; whether both bars are met."""
-    import numpy
-
-    chance = random.Random(7)
-    written = [number / 100 for number in range(101)]
-    lists = {name: array("d", (chance.choice(written) for _ in range(ROWS))) for name in ("cr", "ah", "ac")}
-    arrays = {name: numpy.array(column) for name, column in lists.items()}
-    doubles, exact = program(CEL["label"], TYPES["label"]), program(CEL["label"], scored("label"))
-    runs: dict[str, Call] = {
-        "numpy": (prepare_columns(doubles), arrays),
-        "numpy, scores": (prepare_columns(exact), arrays),
-        "standard library": (prepare_columns(doubles), lists),
-        "standard library, scores": (prepare_columns(exact), lists),
-    }
-    times = measure({**runs, "rust": (rust("label"), DATA["label"])}, batches=9)
-    row = times.pop("rust").median
-    rows = [["1,000,000 labels over columns", "time", "of Rust, row by row", "bar"]]
-    bars = {"numpy": NUMPY_BAR, "standard library": STANDARD_BAR}
-    for name, timing in times.items():
-        bar = bars.get(name)
-        rows.append([name, str(timing), f"{row * ROWS / timing.median:.0f}x", f"{bar:g}x" if bar else ""])
-    print(table(rows), end="\n\n")
-    return all(row * ROWS / times[name].median >= bar for name, bar in bars.items())
-
-
 def reading() -> bool:
     """Parse and check of one rule of 80 characters; whether the bar is met."""
     text = "confidence_score >= 0.80 and review.decision == 'GO' and size(review.notes) <= 3"
@@ -310,7 +278,7 @@ def main() -> int:
     met = [expressions("a row's whole context", dict.fromkeys(CEL, WHOLE))]
     expressions("only what is read", DATA)
     expressions("the first test decides", FIRST)
-    met += [columns(), reading()]
+    met.append(reading())
     print("every bar is met" if all(met) else "a bar is missed")
     return 0 if all(met) else 1
 
