@@ -50,6 +50,7 @@ ALONGSIDE: Final = {
     "unknown-rule": "unknown-key",
     "unsupported-route": "unknown-value",
     "unused-lexicon": "missing-key",
+    "words-without-vocabulary": "unknown-value",
 }
 # What a comment allows has to be looked for, before anybody can say that it allows nothing.
 TOGETHER: Final = {"unused-suppression": ("duplicate-pattern",)}
@@ -71,6 +72,7 @@ FIXABLE: Final = {
     "unknown-key",
     "unknown-value",
     "unused-suppression",
+    "words-without-vocabulary",
     "yaml-trap",
 }
 REPORTING: Final = ("_refused", "mistake", "report_broken")  # how the loader reports

@@ -24,7 +24,7 @@ SYNONYMS: Final = {
     "max": ("maximum",),
     "min": ("minimum",),
     "model": ("agent",),
-    "name": ("project",),
+    "name": ("project", "scorecard"),
     "phrases": ("patterns",),
     "regexes": ("patterns",),
     "regex": ("patterns",),

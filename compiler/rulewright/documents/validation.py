@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
 from decimal import Decimal
 from functools import cache, partial
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jsonschema import Draft202012Validator
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 
+Steps: TypeAlias = tuple[str | int, ...]  # the path of a value
 Owners: TypeAlias = dict[str, tuple[str, ...]]  # a key: the paths where it is known
 
 TRUTH: Final = {
@@ -99,10 +100,13 @@ def departures(schema: JsonObject, root: Node) -> list[Diagnostic]:
 
 
 def _departures(validator: Validator, root: Node, owners: Owners) -> list[Diagnostic]:
-    found = _without_strays(_primary(map(_Departure.of, validator.iter_errors(plain(root)))))
+    found = list(_without_strays(_primary(map(_Departure.of, validator.iter_errors(plain(root))))))
+    beside = dict(_beside(found, root))
+    found = [each for each in found if not any(each.steps[: len(place)] == place for place in beside)]
     swapped = list(_swapped(found))
     others = [each for each in found if not any(each in pair for pair in swapped)]
     told = [_swap(*pair, root) for pair in swapped]
+    told += beside.values()
     told += [each for group in _lists(others, root) for each in _together([_told(one, root, owners) for one in group])]
     return sorted(dict.fromkeys(told), key=lambda each: each.sort_key)
 
@@ -142,12 +146,12 @@ class _Departure:
     keyword: str
     wanted: Any
     value: Any
-    steps: tuple[str | int, ...]
+    steps: Steps
     meanings: dict[str, str]  # the meanings of the words that the schema allows here
     properties: frozenset[str]  # the properties that the schema names here
     remarks: frozenset[str]  # those of them that are documentation
     mappings: frozenset[str]  # the properties that contain properties
-    holders: dict[str, str]  # a property one level below: the property that it belongs to
+    holders: dict[str, tuple[str, ...]]  # a property one level below: the properties that it may belong to
     of_a_key: bool
     option: int  # the number of the parent's alternative
     below: tuple[_Departure, ...]  # of every alternative
@@ -167,11 +171,26 @@ class _Departure:
             properties=frozenset(properties),
             remarks=frozenset(name for name, each in properties.items() if each.get("x-use") == "documentation"),
             mappings=frozenset(name for name, each in properties.items() if _is_mapping(each)),
-            holders={inner: name for name, each in properties.items() for inner in _properties_of(each)},
+            holders=_inverted({name: _properties_of(each) for name, each in properties.items()}),
             of_a_key="propertyNames" in path,
             option=path[0] if isinstance(path[0], int) else 0,
             below=tuple(map(_Departure.of, found.context)),
         )
+
+    def unknown(self) -> list[str]:
+        """The keys of the mapping that the schema does not name."""
+        return [name for name in self.value if name not in self.properties]
+
+    def holder(self, name: str) -> str | None:
+        """The key that an unknown one belongs under, that of all unknown ones if there is one."""
+        own = self.holders.get(name, ())
+        shared = [each for each in own if all(each in self.holders.get(other, ()) for other in self.unknown())]
+        return next(iter(shared or own), None)
+
+
+def _inverted(names: dict[str, JsonObject]) -> dict[str, tuple[str, ...]]:
+    """The names that hold a property, by the property."""
+    return {inner: tuple(each for each in names if inner in names[each]) for name in names for inner in names[name]}
 
 
 def _as_mapping(schema: JsonObject | bool) -> JsonObject:
@@ -196,33 +215,51 @@ def _is_mapping(schema: JsonObject) -> bool:
 
 def _primary(departures: Iterable[_Departure]) -> Iterator[_Departure]:
     """The departures without those that a wrong type at the same path explains."""
-    by_place: dict[tuple[str | int, ...], list[_Departure]] = defaultdict(list)
+    by_place: dict[Steps, list[_Departure]] = defaultdict(list)
     for each in departures:
         by_place[each.steps].append(each)
     for group in by_place.values():
         yield from [each for each in group if each.keyword == "type"] or group
 
 
-def _without_strays(departures: Iterable[_Departure]) -> list[_Departure]:
-    """The departures without missing keys that occur as unknown keys one level above or below."""
+def _without_strays(departures: Iterable[_Departure]) -> Iterator[_Departure]:
+    """The departures without missing keys that occur as unknown keys one level above or below, or that an unknown key
+    belongs to."""
     found = list(departures)
-    strays = [
-        (each.steps, name)
-        for each in found
-        if each.keyword == "additionalProperties"
-        for name in each.value
-        if name not in each.properties
-    ]
+    unknown = [(each, name) for each in found if each.keyword == "additionalProperties" for name in each.unknown()]
+    strays = [(each.steps, name) for each, name in unknown]
+    holders = {(each.steps, each.holder(name)) for each, name in unknown}
 
-    def is_stray(steps: tuple[str | int, ...], wanted: str) -> bool:
-        return any(name == wanted and _is_around(steps, other) for other, name in strays)
+    def is_stray(steps: Steps, wanted: str) -> bool:
+        around = any(name == wanted and _is_around(steps, other) for other, name in strays)
+        return around or (steps, wanted) in holders
 
-    return [
-        dataclass_replace(each, wanted=[name for name in each.wanted if not is_stray(each.steps, name)])
-        if each.keyword == "required"
-        else each
-        for each in found
-    ]
+    for each in found:
+        if each.keyword == "required":
+            yield dataclass_replace(each, wanted=[name for name in each.wanted if not is_stray(each.steps, name)])
+        elif not (_is_choice(each) and any((each.steps, option["required"][0]) in holders for option in each.wanted)):
+            yield each
+
+
+def _is_choice(departure: _Departure) -> bool:
+    """Whether one of several keys is missing."""
+    return departure.keyword == "anyOf" and all(set(option) == {"required"} for option in departure.wanted)
+
+
+def _beside(found: list[_Departure], root: Node) -> Iterator[tuple[Steps, Diagnostic]]:
+    """The places of what belongs below a key that holds nothing and stands beside it, with the key's finding."""
+    for each in found:
+        parent = descend(root, *each.steps[:-1]) if each.keyword == "type" and each.value is None else None
+        refused = any(other.steps == each.steps[:-1] for other in found)  # its unknown keys are told
+        if refused or not (each.steps and isinstance(parent, Mapping)):
+            continue
+        key = str(each.steps[-1])
+        names = list(takewhile(each.properties.__contains__, parent.keys[parent.keys.index(key) + 1 :]))
+        if names and (fix := _further_in(parent, names, [], frozenset({key}))):
+            (told,) = _type(each, parent.index[key].value, _path(each.steps), {})
+            notes = tuple(Note(parent.key_span(name), "indented too little") for name in names)
+            told = dataclass_replace(told, notes=notes, help=fix.message, fix=fix)
+            yield from (((*each.steps[:-1], name), told) for name in (key, *names))
 
 
 def _swapped(found: Iterable[_Departure]) -> Iterator[tuple[_Departure, _Departure]]:
@@ -245,7 +282,7 @@ def _swap(one: _Departure, other: _Departure, root: Node) -> Diagnostic:
     )
 
 
-def _is_around(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
+def _is_around(one: Steps, other: Steps) -> bool:
     """Whether one of two paths contains the other."""
     shorter = min(len(one), len(other))
     return one[:shorter] == other[:shorter]
@@ -294,7 +331,7 @@ def _path(steps: Iterable[str | int]) -> str:
 def _of_alternatives(departure: _Departure, root: Node, node: Node, path: str, owners: Owners) -> Iterable[Diagnostic]:
     """The findings for a value and its most similar alternative."""
     options: list[JsonObject] = departure.wanted
-    if isinstance(node, Mapping) and all(set(option) == {"required"} for option in options):
+    if isinstance(node, Mapping) and _is_choice(departure):
         names = _either([f"`{option['required'][0]}`" for option in options])
         return [error(_head(node), f"{names} is missing{_where(path)}", code="missing-key")]
     types = [option.get("type") for option in options]
@@ -388,20 +425,25 @@ def _words(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[
 
 def _unknown_keys(departure: _Departure, node: Node, path: str, owners: Owners) -> Iterator[Diagnostic]:
     assert isinstance(node, Mapping)
-    for name in node.keys:
-        if name not in departure.properties:
-            yield _unknown_key(node, name, path, departure, owners)
+    groups: dict[tuple[str, bool], list[str]] = {}  # those that belong under a key that holds nothing are one mistake
+    for name in departure.unknown():
+        holder = departure.holder(name)
+        is_free = holder is not None and (holder not in node or plain(node.index[holder].value) is None)
+        groups.setdefault((holder, True) if holder and is_free else (name, False), []).append(name)
+    for names in groups.values():
+        found = _unknown_key(node, names, path, departure, owners)
+        yield dataclass_replace(found, notes=tuple(Note(node.key_span(each), "here as well") for each in names[1:]))
 
 
-def _unknown_key(node: Mapping, name: str, path: str, departure: _Departure, owners: Owners) -> Diagnostic:
-    holder = departure.holders.get(name)
+def _unknown_key(node: Mapping, names: Many[str], path: str, departure: _Departure, owners: Owners) -> Diagnostic:
+    name, holder = names[0], departure.holder(names[0])
     near = None if holder else suggest(name, departure.properties)
     near = near or synonym(name, departure.properties)
     near = condition_meant(node, name, departure.properties) or near
     fix = None
     homes = [owner for owner in owners.get(name, ()) if owner != path]
     empty = frozenset[str]() if near else departure.mappings
-    if indented := _further_in(node, name, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty):
+    if indented := _further_in(node, names, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty):
         help, fix = indented.message, indented
     elif joined := key_without_colon(node, name, departure.properties):
         help, fix = joined.message, joined
@@ -420,10 +462,10 @@ def _unknown_key(node: Mapping, name: str, path: str, departure: _Departure, own
     return error(node.key_span(name), f"unknown key `{name}`{_where(path)}", code="unknown-key", help=help, fix=fix)
 
 
-def _further_in(node: Mapping, name: str, owners: Many[str | None], mappings: frozenset[str]) -> Fix | None:
-    """The fix that moves a key below the previous one, which is among its `owners`, or among `mappings` and has
-    no value; None if that does not apply."""
-    entry = node.index[name]
+def _further_in(node: Mapping, names: Many[str], owners: Many[str | None], mappings: frozenset[str]) -> Fix | None:
+    """The fix that moves keys below the previous one, which is among their `owners`, or among `mappings` and has no
+    value; None if that does not apply."""
+    entry = node.index[names[0]]
     before = next((each for each, after in pairwise(node.entries) if after is entry), None)
     if before is None or entry.key.style == "j" or not _begins_its_line(entry.key):
         return None
@@ -437,11 +479,13 @@ def _further_in(node: Mapping, name: str, owners: Many[str | None], mappings: fr
     else:
         return None
     blank, source = " " * width, node.source
-    edits = [Edit(entry.key.span, blank + entry.key.raw)]
-    for line in range(entry.key.span.line + 1, entry.value.span.end_line + 1):
-        if source.line_text(line).strip():
-            start = source.starts[line - 1]
-            edits.append(Edit(source.span(start, start), blank))
+    edits = []
+    for moved in (node.index[name] for name in names):
+        edits.append(Edit(moved.key.span, blank + moved.key.raw))
+        for line in range(moved.key.span.line + 1, moved.value.span.end_line + 1):
+            if source.line_text(line).strip():
+                start = source.starts[line - 1]
+                edits.append(Edit(source.span(start, start), blank))
     return Fix(f"indent it below `{before.name}`", tuple(edits), safe=False)
 
 
@@ -450,7 +494,12 @@ def _missing(departure: _Departure, node: Node, path: str, _: Owners) -> Iterato
     for name in departure.wanted:
         if name not in node:
             misspelt = next(
-                (key for key in node.keys if key not in departure.properties and suggest(key, [name])), None
+                (
+                    key
+                    for key in node.keys
+                    if key not in departure.properties and (suggest(key, [name]) or synonym(key, [name]))
+                ),
+                None,
             )
             notes = [(node.key_span(misspelt), "possibly meant here")] if misspelt else []
             yield error(_head(node), f"`{name}` is missing{_where(path)}", code="missing-key", notes=notes)

@@ -28,7 +28,8 @@ from rulewright.spelling import Guess
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # lints with these texts in place of the files
 GROUNDS: Final = frozenset(STRUCTURE)  # findings about the structure of a document
 NAMING: Final = frozenset(
-    {"duplicate-id", "id-differs-from-file-name", "misspelt-name", "unknown-lexicon", "unread-parameter"}
+    """duplicate-id id-differs-from-file-name misspelt-name unknown-lexicon unread-parameter
+    words-without-vocabulary""".split()
 )
 STAGES: Final = (NAMING, GROUNDS, None)  # the order of corrections: each stage builds on the one before
 # A code, and the codes beside which it is doubtful in the same document.
@@ -43,6 +44,7 @@ UNSURE: Final = {
     "failure-counts-as-success": frozenset({"verdict-without-meaning"}),
     "unknown-state": frozenset({"missing-key"}),
     "unreachable-state": frozenset({"missing-key", "unknown-state"}),
+    "unused-definition": frozenset({"bad-expression"}),
     "event-window-without-anchor": frozenset({"unknown-check"}),
     "llm-required-contradicts-routing": frozenset({"scorer-type-contradicts-routing"}),
     "missing-prompt": frozenset({"scorer-type-contradicts-routing", "wrong-type"}),
@@ -99,7 +101,9 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         entries = loaded.root.entries if spans and isinstance(loaded.root, MappingNode) else ()
         refused[path] = [entry.name for entry in entries if entry.value.span in spans]
     named = {_quoted(each, files) for each in found if each.code == "id-differs-from-file-name"}
-    is_scored_wrongly = any(each.code in GROUNDS and _kind(each, files) == "scoring" for each in found)
+    is_scored_wrongly = any(each.code in GROUNDS and _kind(each, files) == "scoring" for each in found) or any(
+        each.code == "document-of-another-kind" and "`scoring` is expected" in each.message for each in found
+    )
     is_check_refused = any(each.code in GROUNDS and _kind(each, files) == "check" for each in found)
     is_named_wrongly = any(each.code in GROUNDS and _is_of_routing(each, files) for each in found)
     return [
@@ -130,7 +134,9 @@ def _is_of_routing(found: Diagnostic, files: Mapping[str, Loaded]) -> bool:
     """Whether a finding is about the routing of a check."""
     loaded = files.get(found.span.path)
     routing = descend(None if loaded is None else loaded.root, "routing")
-    return found.severity is Severity.ERROR and routing is not None and is_within(found.span, routing.span)
+    if found.severity is not Severity.ERROR or routing is None:
+        return found.help in ("`route` belongs under `routing`", "`deterministic_precheck` belongs under `routing`")
+    return is_within(found.span, routing.span)
 
 
 def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic | None:

@@ -100,7 +100,7 @@ def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
 # Codes whose findings in one document usually have one cause: a copied anchor, a scheme of tags, a habit.
 _GROUPED: Final = """
     adaptive-with-one-repetition anchor-names-ineligible-check ascii-only-apostrophe check-misses-own-example
-    comment-contradicts-files cue-text-not-in-turn event-window-without-anchor lexicon-misses-own-example
+    comment-contradicts-files cue-text-not-in-turn event-window-without-anchor lexicon-misses-own-example missing-path
     pattern-shared-by-gates probe-expects-an-untold-name reference-to-missing-file retired-rubric-dialect
     several-anchors-for-check short-word-hits-inside-others subsumed-pattern tag-no-check-looks-for
     tag-no-scenario-carries unread-expectation
@@ -121,6 +121,7 @@ SAME_MESSAGE: Final = frozenset(
 )
 # Codes whose findings are copied with the text: a tag in a family of checks, a probe in variants of a scenario.
 COPIED: Final = frozenset({"probe-expects-an-untold-name", "tag-no-scenario-carries"})
+LACKING: Final = "the project has no "  # findings whose help starts so are grouped by it
 SAME_MESSAGE_IN_DOCUMENT: Final = frozenset({"bad-expression", "unknown-state"})  # as `SAME_MESSAGE`, in one document
 # Codes whose findings have one cause whatever their message: a setting that no profile has, a habit of all prompts.
 ACROSS: Final = SAME_MESSAGE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
@@ -174,6 +175,8 @@ def _leader(found: Diagnostic, leaders: Mapping[tuple[str, Span], Diagnostic]) -
 
 def _cause(found: Diagnostic) -> object:
     """The key that all findings with one cause share."""
+    if found.fix is None and (found.help or "").startswith(LACKING):
+        return found.help
     if found.fix is None and found.code in ACROSS:
         return found.code, found.severity, found.message if found.code in SAME_MESSAGE else None
     if found.fix is None and found.code in SAME_MESSAGE_IN_DOCUMENT:

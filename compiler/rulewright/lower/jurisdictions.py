@@ -53,7 +53,7 @@ def lower_rules(
     if not any(lowering.has_rules.values()):
         place = check.place("routing", "rule_path" if check.routing.rule_path else "rule")
         message = f"no rule set holds `{'.'.join(path)}`"
-        near = did_you_mean(".".join(path), _rule_paths(project))
+        near = did_you_mean(".".join(path), _rule_paths(project)) or _without_sets(project)
         findings.append(error(place, message, code="rule-nobody-has", help=near))
         return None
     return JurisdictionRule(kind=kind, rules=rules), lowering.lexicons
@@ -65,6 +65,10 @@ def _rule_paths(project: Project) -> set[str]:
     return {".".join(path[:depth]) for path in origins for depth in range(1, len(path) + 1)}
 
 
+def _without_sets(project: Project) -> str | None:
+    return None if project.rule_sets else "the project has no rule sets; they lie in `configs/rules`"
+
+
 def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
     """Report scenarios without a rule set of their jurisdiction; broken ancestry is reported in the rule set."""
     is_broken = any(diagnostic.code in ("extends-cycle", "extends-nothing") for diagnostic in project.diagnostics)
@@ -72,8 +76,7 @@ def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
     for scenario in project.scenarios.values():
         name = scenario.jurisdiction
         if name is not None and name not in project.rule_sets and name not in broken:
-            hint: str | None = did_you_mean(name, project.rule_sets)
-            hint = hint or (None if project.rule_sets else "the project has no rule sets; they lie in `configs/rules`")
+            hint = did_you_mean(name, project.rule_sets) or _without_sets(project)
             place = scenario.place("jurisdiction")
             yield error(place, f"unknown rule set `{name}`", code="unknown-jurisdiction", help=hint)
 

@@ -358,9 +358,8 @@ def _of_another_kind(kind: str, root: Node, vocabulary: Vocabulary) -> Diagnosti
         return None
     if not validate(kind, root, vocabulary) or validate(str(other), root, vocabulary):
         return None
-    names = {each: each.replace("_", " ") for each in (kind, str(other))}
-    message = f"this is a {names[str(other)]}, and the files here are read as {names[kind]}s"
-    help = f"move the file to the folder of {names[str(other)]}s"
+    message = f"a document of kind `{other}` stands where `{kind}` is expected"
+    help = "move the file to the folder of its kind, or correct the path in the project file"
     return error(first_place(root), message, code="document-of-another-kind", help=help)
 
 

@@ -51,6 +51,7 @@ from rulewright.rules.unused_lexicon import unused_lexicon
 from rulewright.rules.unused_rule_set import unused_rule_set
 from rulewright.rules.weights_far_apart import weights_far_apart
 from rulewright.rules.words_differ_in_case import words_differ_in_case
+from rulewright.rules.words_without_vocabulary import words_without_vocabulary
 
 PROJECT: Final[tuple[Rule[Project], ...]] = (
     unit_of_analysis_missing,
@@ -95,6 +96,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     misspelt_tool,
     judge_reads_missing_file,
     words_differ_in_case,
+    words_without_vocabulary,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.compiler.linting.mutations import copied
 
+from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.run import lint, lint_text
 
 CHECK = """\
@@ -93,3 +95,88 @@ def test_a_slip_in_a_project_is_told_once(file: str, old: str, new: str, code: s
     assert old in FILES[file]
     write(tmp_path, FILES | {file: FILES[file].replace(old, new, 1)})
     assert told(tmp_path) == [(code, Path(file).name, line)]
+
+
+DESK = "rulewright.yaml"
+RELEASE = "scorecards/release.yaml"
+WORDS = "vocabulary:\n  buckets: [security, honesty, service]\n  severities: [minor, major, blocking]\n"
+SLIPS = [
+    (
+        "service_desk",
+        RELEASE,
+        "  service:\n    rate:",
+        "  service:\n  rate:",
+        "wrong-type",
+        "indent it below `service`",
+    ),
+    ("service_desk", RELEASE, "scorecard: release", "name: release", "unknown-key", "did you mean `scorecard`?"),
+    ("service_desk", RELEASE, "rates:\n  service:", "rates:\n  quality:", "bad-expression", "it has `quality`"),
+    ("service_desk", DESK, WORDS, WORDS.replace("  ", ""), "unknown-key", "indent it below `vocabulary`"),
+    ("service_desk", DESK, WORDS, "", "words-without-vocabulary", None),
+    (
+        "service_desk",
+        "checks/refund-promised.yaml",
+        "routing:\n  route: lexicon_only\n  deterministic",
+        "route: lexicon_only\ndeterministic",
+        "unknown-key",
+        "`route` belongs under `routing`",
+    ),
+    (
+        "rag",
+        "scorecards/answers.yaml",
+        "  passed:\n    rate: ",
+        "  passed: ",
+        "unknown-key",
+        "`of` belongs under `rates.passed.rate`",
+    ),
+    ("care", f"benchmark/{DESK}", "root: ..\n", "", "missing-path", None),
+    (
+        "care",
+        f"benchmark/{DESK}",
+        "rules: benchmark/configs/rules\n",
+        "",
+        "unknown-jurisdiction",
+        "the project has no rule sets; they lie in `configs/rules`",
+    ),
+    (
+        "care",
+        f"benchmark/{DESK}",
+        "scoring: benchmark/configs/scoring.yaml",
+        "scoring: benchmark/configs/profiles.yaml",
+        "document-of-another-kind",
+        "move the file to the folder of its kind, or correct the path in the project file",
+    ),
+]
+
+
+@pytest.mark.parametrize(("project", "file", "old", "new", "code", "cure"), SLIPS)
+def test_a_slip_in_a_shipped_project_is_told_once(
+    project: str, file: str, old: str, new: str, code: str, cure: str | None, tmp_path: Path
+) -> None:
+    root, entry = copied(project, tmp_path / project)
+    text = (root / file).read_text(encoding="utf-8")
+    assert old in text
+    (root / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    (found,) = lint([entry]).grouped().diagnostics
+    assert found.code == code
+    assert cure is None or found.help == cure
+
+
+def test_keys_of_one_home_are_one_finding_whose_fix_moves_them_all(tmp_path: Path) -> None:
+    root, entry = copied("service_desk", tmp_path / "desk")
+    text = (root / DESK).read_text(encoding="utf-8")
+    (root / DESK).write_text(text.replace(WORDS, WORDS.replace("  ", "")), encoding="utf-8")
+    report = lint([entry])
+    texts, _ = fixed_texts(report.diagnostics, report.sources, unsafe=True)
+    assert texts == {str(root / DESK): text}
+
+
+def test_the_words_of_the_checks_are_declared_by_a_fix(tmp_path: Path) -> None:
+    root, entry = copied("service_desk", tmp_path / "desk")
+    text = (root / DESK).read_text(encoding="utf-8")
+    (root / DESK).write_text(text.replace(WORDS, ""), encoding="utf-8")
+    report = lint([entry])
+    texts, _ = fixed_texts(report.diagnostics, report.sources, unsafe=True)
+    (root / DESK).write_text(texts[str(root / DESK)], encoding="utf-8")
+    assert "  severities: [minor, major, blocking]\n" in texts[str(root / DESK)]
+    assert lint([entry]).diagnostics == ()

@@ -1,0 +1,56 @@
+"""Rule: checks that use words of their own in a project that declares none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, error, replace
+from rulewright.documents.base import scalar
+from rulewright.documents.meant import DEGREES, by_degree
+from rulewright.documents.vocabulary import invisiblebench
+from rulewright.load import Mapping
+from rulewright.spelling import did_you_mean, suggest
+
+if TYPE_CHECKING:
+    from rulewright.project import Project
+
+PARTS: Final = (("buckets", "primary_bucket"), ("severities", "severity"))
+SHOWN: Final = 4  # words in the message
+
+
+def words_without_vocabulary(project: Project) -> Iterator[Diagnostic]:
+    """Several checks use buckets or severities of their own, and the project file has no `vocabulary`.
+
+    Why it matters: without it only the words of the shipped vocabulary are known, so every one of these checks is
+    refused.
+    Instead: declare the words, the mildest severity first: `vocabulary: {buckets: [...], severities: [...]}`.
+    """
+    if project.file is None or len(project.checks) < 2:
+        return
+    if any(key == "vocabulary" or suggest(key, ["vocabulary"]) for key in project.file.node.keys):
+        return
+    own = {part: words for part, key in PARTS if (words := _own(project, part, key))}
+    name = scalar(project.file.node, "project")
+    words = [f"`{word}`" for part in own for word in own[part]]
+    if len(words) > 1 and name is not None:  # one word may be a slip
+        more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
+        message = f"no `vocabulary` declares the words of the checks: {', '.join(words[:SHOWN])}{more}"
+        lines = [f"  {part}: [{', '.join(own[part])}]" for part in own]
+        written = "\n".join([name.raw, "vocabulary:", *lines])
+        is_block = (
+            isinstance(project.file.node, Mapping) and project.file.node.source.text[project.file.node.start] != "{"
+        )
+        fix = replace(name, written, "declare them in `vocabulary`", safe=False) if is_block else None
+        help = "declare them: `vocabulary: {buckets: [...], severities: [...]}`, the mildest severity first"
+        yield error(name, message, help=None if fix else help, fix=fix)
+
+
+def _own(project: Project, part: str, key: str) -> list[str]:
+    """The words of a part that the checks use, the mildest first; none where one of them is known or means a known
+    one."""
+    known = invisiblebench().words(part)
+    used = dict.fromkeys(str(word.value) for check in project.checks if (word := scalar(check.node, key)) is not None)
+    if any(word in known or did_you_mean(word, known) or by_degree(word, known) for word in used):
+        return []
+    return sorted(used, key=lambda word: next((n for n, words in enumerate(DEGREES) if word.casefold() in words), 0))
