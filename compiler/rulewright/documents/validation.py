@@ -493,15 +493,9 @@ def _missing(departure: _Departure, node: Node, path: str, _: Owners) -> Iterato
     assert isinstance(node, Mapping)
     for name in departure.wanted:
         if name not in node:
-            misspelt = next(
-                (
-                    key
-                    for key in node.keys
-                    if key not in departure.properties and (suggest(key, [name]) or synonym(key, [name]))
-                ),
-                None,
-            )
-            notes = [(node.key_span(misspelt), "possibly meant here")] if misspelt else []
+            unknown = [key for key in node.keys if key not in departure.properties]
+            misspelt = [key for key in unknown if suggest(key, [name]) or synonym(key, [name])]
+            notes = [(node.key_span(key), "possibly meant here") for key in misspelt[:1]]
             yield error(_head(node), f"`{name}` is missing{_where(path)}", code="missing-key", notes=notes)
 
 

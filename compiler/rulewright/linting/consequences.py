@@ -27,10 +27,10 @@ from rulewright.spelling import Guess
 
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # lints with these texts in place of the files
 GROUNDS: Final = frozenset(STRUCTURE)  # findings about the structure of a document
-NAMING: Final = frozenset(
-    """duplicate-id id-differs-from-file-name misspelt-name unknown-lexicon unread-parameter
-    words-without-vocabulary""".split()
-)
+NAMING: Final = frozenset({"duplicate-id", "id-differs-from-file-name", "misspelt-name", "unknown-lexicon"}) | {
+    "unread-parameter",
+    "words-without-vocabulary",
+}
 STAGES: Final = (NAMING, GROUNDS, None)  # the order of corrections: each stage builds on the one before
 # A code, and the codes beside which it is doubtful in the same document.
 UNSURE: Final = {
