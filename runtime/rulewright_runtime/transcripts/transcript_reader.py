@@ -55,9 +55,10 @@ if TYPE_CHECKING:
 MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake
 _TURNS: Final[Decoder[Turn]] = Decoder(Turn, defaulted=defaulted_in_turn)
 TABLES: Final = ("csv", "parquet", "arrow")
-RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these is a run and has no chats
+RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a run, which has no chats
 HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
+CLOSED: Final = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".7z", ".zip", ".rar")  # compressions that are not read
 
 
 class Reader:
@@ -323,16 +324,19 @@ def _files(path: str) -> Iterator[str | InputError]:
             folders.clear()
             continue
         visited.add(real)
-        if set(names) >= RUN_FILES:
+        if set(names) >= RUN_FILES and _is_run(folder):
             folders.clear()
             continue
         own = {*HARNESS_FILES, "harness.json"} if set(names) >= HARNESS_FILES else ()
         for name in set(names).difference(own):
             file = os.path.join(folder, name)
-            if without_compression(name).endswith(SUFFIXES):
+            plain, ending = os.path.splitext(name.lower())
+            if without_compression(name).lower().endswith(SUFFIXES):
                 files.append((file, file))
-            elif without_compression(name).endswith(".json"):
+            elif without_compression(name).lower().endswith(".json"):
                 documents.append((file, file))
+            elif ending in CLOSED and plain.endswith((*SUFFIXES, ".json")):
+                files.append((file, InputError(f"`{ending}` is not read; expected gzip or zstd", printable(file))))
             elif name.endswith(".jsonl.part") and "__" in name:
                 reason = "the conversation is not finished; continue it with `--resume`"
                 files.append((file, InputError(reason, printable(file))))
@@ -343,6 +347,15 @@ def _files(path: str) -> Iterator[str | InputError]:
     if not files:
         yield InputError("the folder holds no file of chats, such as `*.jsonl`", printable(path))
     yield from (each for _, each in sorted(files, key=lambda pair: pair[0]))
+
+
+def _is_run(folder: str) -> bool:
+    """Whether a run was written into the folder: chats may have files of the same names."""
+    try:
+        with open(os.path.join(folder, "inputs.jsonl"), "rb") as stream:
+            return b'"format":"rulewright-run"' in stream.readline(MAX_LINE)
+    except OSError:
+        return False
 
 
 def _is_unrelated_json(path: str) -> bool:

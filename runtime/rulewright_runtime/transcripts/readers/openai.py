@@ -32,6 +32,7 @@ LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "
 # The keys of a line's conversation.
 CONVERSATION_KEYS: Final = ("conversation_id", "chat_id", "session_id", "thread_id", "dialog_id", "conversation")
 SHARED_KEYS: Final = ("model", "scenario_id", *EXPECTED)  # of a whole conversation
+_NO_ANSWER: Final = Message("assistant", metadata={"error": "the request has no answer"})
 NAMES: Final = ("id", "conversation_id", "conversation_hash", "custom_id", "prompt_id", "uuid", "request_id")
 
 
@@ -89,7 +90,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
 
 def conversations(record: Record) -> Iterator[Conversation]:
     """Yield the conversations in a record: one, or one for each choice of a completion. Raises ShapeError."""
-    key = listed(record)
+    key = _only_list(record)
     if key is not None and not _is_completion(record):
         yield _conversation(record, chat(record[key], key), key)
     elif _is_completion(record):
@@ -106,11 +107,24 @@ def conversations(record: Record) -> Iterator[Conversation]:
         yield _conversation(record, tuple(_response(record)), "input", "output", "items", "instructions")
 
 
+def _only_list(record: Record) -> str | None:
+    """The key under which a record holds its messages. Raises ShapeError where a second one holds others, and where
+    the choices of a completion hold no message."""
+    keys = [key for key in LISTS if is_list(record.get(key)) and record[key] and _has_roles(record[key])]
+    if any(record[key] != record[keys[0]] for key in keys):
+        raise ShapeError(f"`{keys[0]}` and `{keys[1]}` hold different messages")
+    if is_list(record.get("choices")) and not _is_completion(record):
+        raise ShapeError("`choices` holds no message")
+    return listed(record)
+
+
 def _answers(record: Record) -> Iterator[tuple[list[Message], int | None]]:
     choices = record["choices"]
     for index, value in enumerate(choices):
         choice = record_at(value, f"choices[{index}]")
         answer = messages(choice.get("message"), f"choices[{index}].message")
+        if answer[-1].role != "assistant":
+            raise ShapeError(f"choices[{index}].message.role is `{answer[-1].role}`; expected `assistant`")
         more = rest(choice, "message", "index", "logprobs")
         last = msgspec.structs.replace(answer[-1], metadata={**answer[-1].metadata, **more})
         yield [*answer[:-1], last], index if len(choices) > 1 else None
@@ -123,9 +137,10 @@ def _exchange(record: Record) -> Iterator[Conversation]:
     asked = _request_messages(request)
     outer = rest(record, "request", "response", "body")
     for answer in conversations(response) if response else [Conversation("", ())]:
+        said = (*asked, *answer.messages)
         yield Conversation(
             _name(record) or answer.id,
-            (*asked, *answer.messages),
+            (*said, *(() if said and said[-1].role == "assistant" else (_NO_ANSWER,))),
             answer.scenario_id,
             first_of(record, EXPECTED),
             {**rest(request, *LISTS, "input", "instructions", "model"), **answer.metadata, **outer},
@@ -175,6 +190,8 @@ def _conversation(record: Record, found: tuple[Message, ...], *read: str, index:
     scenario = first_of(record, ("scenario_id",)) or (metadata.get("scenario_id") if is_record(metadata) else None)
     expected = next((key for key in EXPECTED if record.get(key) is not None), None)
     usage = record.get("usage")
+    if record.get("error") and found[-1].role != "assistant":
+        found = (*found, _NO_ANSWER)
     known = (*read, *(["id"] if name else []), "model", "usage", "scenario_id", *([expected] if expected else []))
     return Conversation(
         name if index is None else f"{name}#{index}",

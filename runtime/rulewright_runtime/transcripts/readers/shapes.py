@@ -75,6 +75,11 @@ def is_list(value: object) -> TypeGuard[list[Json]]:
     return isinstance(value, list)
 
 
+def is_text(value: object) -> TypeGuard[str]:
+    """Whether it is a text."""
+    return isinstance(value, str)
+
+
 def record_at(value: object, where: str) -> JsonObject:
     """The value, which must be an object. Raises ShapeError, which names the path `where`."""
     if not is_record(value):
@@ -176,11 +181,11 @@ def passages(value: object) -> Iterator[Message]:
 def messages(value: object, where: str) -> list[Message]:
     """The messages in one record: the tool results it contains, then the message itself. Raises ShapeError."""
     record = record_at(value, where)
-    content = first_of(record, ("content", "parts"))
     if not any(key in record for key in ("content", "parts", "tool_calls", "function_call", "refusal")):
         raise ShapeError(f"{where} has no `content`")
     read = _Content(where)
-    read.add(content)
+    for content in _contents(record):
+        read.add(content)
     role = role_at(record.get("role"), where)
     usage = record.get("usage")
     message = Message(
@@ -197,6 +202,17 @@ def messages(value: object, where: str) -> list[Message]:
     )
     only_results = read.results and not (message.parts or message.tool_calls or message.reasoning or message.refusal)
     return [*read.results] if only_results else [*read.results, message]
+
+
+def _contents(record: Record) -> list[Json]:
+    """What stands under `content` and `parts`: both, unless the parts repeat the text."""
+    found = [record[key] for key in ("content", "parts") if record.get(key) is not None]
+    if len(found) == 2 and is_list(found[1]):
+        texts = [
+            part if isinstance(part, str) else part.get("text") for part in found[1] if isinstance(part, str | dict)
+        ]
+        return found[1:] if found[0] == "".join(filter(is_text, texts)) else found
+    return found
 
 
 def _reasoning(record: Record, where: str) -> str:
@@ -269,12 +285,16 @@ class _Content:
         elif kind.endswith("_call"):
             identity = word(first_of(piece, ("call_id", "id")))
             self.calls.append(ToolCall(identity, kind.removesuffix("_call"), rest(piece, "type", "id", "call_id")))
+        elif is_text(first_of(piece, ("text", "content"))):
+            self.text(piece, where)  # of an unknown kind: what it says may have been shown
         else:
-            self.more.setdefault("parts", []).append(piece)  # of an unknown kind
+            self.more.setdefault("parts", []).append(piece)
 
     def text(self, piece: Record, where: str) -> None:
         """Add a text part."""
         value = first_of(piece, ("text", "content"))
+        if is_text(piece.get("content")) and piece["content"] != value:
+            raise ShapeError(f"{where} has a `text` and another `content`")
         self.parts.append(Part(text=text_at(value, f"{where}.text")))
         annotations = piece.get("annotations") or piece.get("citations")
         if annotations:

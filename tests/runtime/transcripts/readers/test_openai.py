@@ -1,0 +1,83 @@
+"""OpenAI's shapes: whatever a record says twice is refused or read whole, and a request without an answer has none."""
+
+from __future__ import annotations
+
+import bz2
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime.transcripts.formats import conversations, lines, refusals, written
+
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.transcripts.transcript_reader import Reader
+
+ASKED, SAID, BAD = (
+    {"role": role, "content": text} for role, text in [("user", "a"), ("assistant", "b"), ("assistant", "bad")]
+)
+AGAIN = {"role": "user", "content": "c"}
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"messages": [ASKED, SAID], "conversation": [ASKED, BAD]}, "`messages` and `conversation` hold different"),
+        ({"messages": [ASKED, SAID, AGAIN], "choices": [{"text": "bad"}]}, "`choices` holds no message"),
+        ({"messages": [ASKED, SAID, AGAIN], "choices": [{"delta": BAD}]}, "`choices` holds no message"),
+        ({"messages": [ASKED, SAID, AGAIN], "choices": []}, "`choices` holds no message"),
+        ({"messages": [ASKED], "choices": [{"message": AGAIN}]}, "choices[0].message.role is `user`"),
+        (
+            {"messages": [ASKED, {"role": "assistant", "content": [{"type": "text", "text": "b", "content": "bad"}]}]},
+            "messages[1].content[0] has a `text` and another `content`",
+        ),
+    ],
+)
+def test_a_record_that_says_two_things_is_refused(record: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    assert reason in refusals(tmp_path, [record])[0]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"content": "b", "parts": [{"type": "text", "text": "bad"}]},
+        {"content": [{"type": "text", "text": "b"}, {"type": "Text", "text": "bad"}]},
+        {"content": [{"type": "text", "text": "b"}, {"type": "new", "content": "bad"}]},
+        {"content": ["b", {"type": "new", "text": "bad"}]},
+    ],
+)
+def test_no_part_of_a_reply_is_passed_over(reply: dict[str, Any], tmp_path: Path) -> None:
+    [chat] = conversations(written(tmp_path, [{"messages": [ASKED, {"role": "assistant", **reply}]}]))
+    assert [part.text for part in chat.messages[-1].parts] == ["b", "bad"]
+
+
+def test_parts_that_repeat_the_content_are_read_once(tmp_path: Path) -> None:
+    reply = {"role": "assistant", "content": "b", "parts": [{"type": "step-start"}, {"type": "text", "text": "b"}]}
+    [chat] = conversations(written(tmp_path, [{"messages": [ASKED, reply]}]))
+    assert lines(chat) == ["user: a", "assistant: b"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"request": {"messages": [ASKED, SAID, AGAIN]}, "response": None},
+        {"request": {"messages": [ASKED, SAID, AGAIN]}, "error": "timeout"},
+        {"messages": [ASKED, SAID, AGAIN], "error": {"message": "timeout"}},
+        {"input": [ASKED, SAID, AGAIN], "output": [], "status": "failed", "error": {"message": "no"}},
+    ],
+)
+def test_a_request_that_failed_has_no_answer(record: dict[str, Any], tmp_path: Path) -> None:
+    [chat] = conversations(written(tmp_path, [record]))
+    assert [message.text for message in chat.messages] == ["a", "b", "c", ""]
+    assert chat.messages[-1].metadata == {"error": "the request has no answer"}
+
+
+def test_no_file_of_chats_is_passed_over_for_its_name(tmp_path: Path) -> None:
+    chat = json.dumps({"messages": [ASKED, SAID]}).encode()
+    for name in ("A.JSONL", "inputs.jsonl", "plan.json", "d.Json"):
+        (tmp_path / name).write_bytes(chat)
+    (tmp_path / "c.jsonl.bz2").write_bytes(bz2.compress(chat))
+    found = [
+        item.reason if isinstance(item, InputError) else Path(item.path).name for item in Reader().read([tmp_path])
+    ]
+    assert found == ["A.JSONL", "`.bz2` is not read; expected gzip or zstd", "d.Json", "inputs.jsonl", "plan.json"]
