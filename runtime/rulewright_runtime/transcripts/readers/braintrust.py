@@ -129,7 +129,11 @@ def _is_scoring(event: Record, known: Record) -> bool:
 def _conversation(event: Record, root: Record, name: str, where: str) -> Conversation:
     asked = _messages(event.get("input"), INPUT_KEYS, "user", where)
     replies = _messages(event.get("output"), OUTPUT_KEYS, "assistant", where)
-    error = event.get("error") or root.get("error") or ("" if replies else "the event has no output")
+    error = (
+        event.get("error")
+        or root.get("error")
+        or ("" if replies and replies[-1].role == "assistant" else "the event has no output")
+    )
     failed = [Message("assistant", metadata={"error": error})] if error else []
     metadata, of_root = _object(event.get("metadata")), _object(root.get("metadata"))
     expected = event.get("expected")

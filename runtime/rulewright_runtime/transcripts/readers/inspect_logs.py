@@ -8,6 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright_runtime.transcripts.messages import Conversation, Message
+from rulewright_runtime.transcripts.readers.openai import conversations
 from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     Record,
@@ -18,6 +19,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     messages,
     record_at,
     rest,
+    shown,
     word,
 )
 
@@ -53,16 +55,18 @@ def sample_conversation(sample: Record, header: Record, where: str) -> Conversat
     """The conversation of a sample; `header` is the `eval` object of the log. Raises ShapeError."""
     recorded = sample.get("messages")
     found = list(chat(recorded, f"{where}.messages")) if recorded else _input_messages(sample, where)
+    output = record_at(sample.get("output") or {}, f"{where}.output")
+    if found[-1].role != "assistant" and output.get("choices"):  # the last answer is in the output alone
+        found += [answer for each in conversations(output) for answer in each.messages]
     error = sample.get("error")
     if error:  # the reply that would have followed is unknown
         reason = error.get("message") if is_record(error) else error
         found.append(Message("assistant", metadata={"error": word(reason) or "the sample ended with an error"}))
-    output = record_at(sample.get("output") or {}, f"{where}.output")
     usage = output.get("usage")
     metadata = {**{key: header[key] for key in ("task", "run_id") if header.get(key)}, **rest(sample, *HEAVY)}
     return Conversation(
         f"{word(sample.get('id'))}_{word(sample.get('epoch')) or 1}",
-        _resolved(found, sample.get("attachments")),
+        _resolved(found, sample.get("attachments"), where),
         _scenario(sample),
         sample.get("target") or None,
         metadata,
@@ -85,14 +89,18 @@ def _scenario(sample: Record) -> str | None:
     return (word(metadata.get("scenario_id")) or None) if is_record(metadata) else None
 
 
-def _resolved(found: Sequence[Message], attachments: object) -> tuple[Message, ...]:
-    """The messages with the long texts that a log stores separately, as `attachment://...`."""
-    if not is_record(attachments) or not attachments:
-        return tuple(found)
+def _resolved(found: Sequence[Message], attachments: object, where: str) -> tuple[Message, ...]:
+    """The messages with the long texts that a log stores separately, as `attachment://...`. Raises ShapeError for one
+    that is not there."""
 
     def resolve(text: str) -> str:
         name = text.removeprefix("attachment://")
-        return word(attachments.get(name)) or text if name != text else text
+        if name == text:
+            return text
+        content = attachments.get(name) if is_record(attachments) else None
+        if not isinstance(content, str):
+            raise ShapeError(f"{where}.attachments lacks {shown(name)}")
+        return content
 
     return tuple(
         replace(each, parts=tuple(replace(part, text=resolve(part.text)) for part in each.parts)) for each in found

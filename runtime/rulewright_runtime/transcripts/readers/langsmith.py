@@ -131,7 +131,11 @@ def _conversation(run: Record, name: str, where: str, crashed: str) -> Conversat
         raise ShapeError(f"{where}: inputs hold neither `messages` nor one text")
     if replies[: len(asked)] == asked:  # the state of a graph repeats its input
         replies = replies[len(asked) :]
-    error = word(run.get("error")) or crashed or ("" if replies else "the run has no answer")
+    error = (
+        word(run.get("error"))
+        or crashed
+        or ("" if replies and replies[-1].role == "assistant" else "the run has no answer")
+    )
     ended = optional(run.get("end_time"))
     replies = [msgspec.structs.replace(each, timestamp=each.timestamp or ended) for each in replies]
     failed = [Message("assistant", metadata={"error": error}, timestamp=ended)] if error else []

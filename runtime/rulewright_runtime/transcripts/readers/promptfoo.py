@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
 from rulewright_runtime.transcripts.readers.openai import prompt_messages
 from rulewright_runtime.transcripts.readers.shapes import (
@@ -91,10 +92,14 @@ def _expected(variables: object, test: object) -> object:
 
 
 def _answer(result: Record, response: Record, where: str) -> list[Message]:
+    """The answer; with an error of the provider the rest of it is unknown."""
     output = response.get("output")
-    error = first_of(response, ("error",)) or (result.get("error") if output is None else None)
-    if output is None:
-        return [Message("assistant", metadata={"error": word(error) or "there is no output"})]
+    error = response.get("error") or ((result.get("error") or "there is no output") if output is None else None)
+    failed = [Message("assistant", metadata={"error": word(error) or "the provider failed"})] if error else []
+    return [*([] if output is None else _output(output, where)), *failed]
+
+
+def _output(output: Json, where: str) -> list[Message]:
     if is_list(output) and output and all(is_record(each) and "function" in each for each in output):
         calls = tuple(tool_call(each, f"{where}.response.output[{index}]") for index, each in enumerate(output))
         return [Message("assistant", tool_calls=calls)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
-from rulewright_runtime.transcripts.readers.openai import LISTS, NAMES
+from rulewright_runtime.transcripts.readers.openai import LISTS, NAMES, listed
 from rulewright_runtime.transcripts.readers.shapes import (
     EXPECTED,
     Format,
@@ -46,6 +46,9 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
 def _conversation(record: Record) -> Conversation:
     key = _listed(record) or "conversations"
     found = [each for index, item in enumerate(record[key]) for each in _messages(item, f"{key}[{index}]")]
+    other = listed(record)
+    if other is not None and [each.get("content") for each in record[other]] != [one["value"] for one in record[key]]:
+        raise ShapeError(f"`{key}` and `{other}` hold different messages")
     system = record.get("system")
     if isinstance(system, str) and system:
         found.insert(0, Message("system", (Part(text=system),)))
@@ -66,6 +69,8 @@ def _messages(value: object, where: str) -> list[Message]:
     if "value" not in item:
         raise ShapeError(f"{where} has no `value`")
     speaker, value = item.get("from"), item.get("value")
+    if item.get("content") not in (None, value):
+        raise ShapeError(f"{where} has a `value` and another `content`")
     if speaker == "function_call":
         call = parsed(value) if isinstance(value, str) else value
         calls = call if is_list(call) else [call]

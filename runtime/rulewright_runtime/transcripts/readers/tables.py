@@ -50,9 +50,15 @@ class Columns:
         taken = set(self.mapping.values())
         fields = dict(self.mapping)
         for field, usual in FIELDS.items():
-            by_name = {name.strip().lower(): name for name in reversed(names) if name not in taken}
-            match = next((by_name[each] for each in usual if each in by_name), None)
+            left = [name for name in names if name not in taken]
+            matches = [name for each in usual for name in left if name.strip().lower() == each]
+            match = next(iter(matches), None)
             if field not in fields and match is not None:
+                if field == "assistant" and len(matches) > 1:
+                    raise ShapeError(
+                        f"the columns {_one_of(matches, 'and')} may all hold the answer; say which one with"
+                        f" `--columns assistant={match}`"
+                    )
                 fields[field] = match
                 taken.add(match)
         is_exchange = "assistant" in fields and ("user" in fields or "assistant" in self.mapping)

@@ -1,0 +1,93 @@
+"""Records of evaluation tools and tables that say two things, or whose last answer is elsewhere or missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime.transcripts.formats import conversations, lines, refusals, written
+
+ASKED, SAID, AGAIN, BAD = (
+    {"role": role, "content": text}
+    for role, text in [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "bad")]
+)
+TALK = [ASKED, SAID, AGAIN]
+
+
+def sample(**parts: Any) -> dict[str, Any]:
+    return {"id": "1", "epoch": 1, "input": "a", "target": "", "messages": [ASKED, SAID], **parts}
+
+
+def result(**parts: Any) -> dict[str, Any]:
+    return {"prompt": {"raw": json.dumps(TALK)}, "provider": "p", "vars": {}, **parts}
+
+
+def run(kind: str, outputs: Any) -> dict[str, Any]:
+    return {"id": "r", "run_type": kind, "inputs": {"messages": TALK}, "outputs": outputs}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        sample(messages=TALK, output={"choices": [{"message": BAD}]}),
+        sample(messages=[], input=TALK, output={"choices": [{"message": BAD}]}),
+        sample(messages=[*TALK, {**BAD, "content": "attachment://x"}], attachments={"x": "bad"}),
+        result(response={"output": "bad"}),
+        run("llm", {"messages": [BAD]}),
+    ],
+)
+def test_the_last_answer_is_read_wherever_it_stands(record: dict[str, Any], tmp_path: Path) -> None:
+    [chat] = conversations(written(tmp_path, [record]))
+    assert lines(chat)[-1] == "assistant: bad"
+
+
+@pytest.mark.parametrize(
+    ("record", "error"),
+    [
+        (result(response={"output": "b", "error": "timeout"}), "timeout"),
+        (result(response={"error": {"code": 1}}), "the provider failed"),
+        (result(), "there is no output"),
+        (run("llm", {"messages": [{"role": "user", "content": "bad"}]}), "the run has no answer"),
+        (run("chain", '{"messages": [{"role": "assistant", "cont'), "the run has no answer"),
+        (
+            {"root_span_id": "r", "span_id": "r", "input": TALK, "output": {"messages": [AGAIN]}},
+            "the event has no output",
+        ),
+    ],
+)
+def test_an_answer_that_failed_is_no_answer(record: dict[str, Any], error: str, tmp_path: Path) -> None:
+    [chat] = conversations(written(tmp_path, [record]))
+    assert chat.messages[-1].metadata == {"error": error}
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (sample(messages=[ASKED, {**SAID, "content": "attachment://x"}]), "attachments lacks `x`"),
+        (sample(messages=[ASKED, {**SAID, "content": "attachment://x"}], attachments={"y": "z"}), "attachments lacks"),
+        (
+            {
+                "messages": [ASKED, BAD],
+                "conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}],
+            },
+            "`conversations` and `messages` hold different messages",
+        ),
+        (
+            {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b", "content": "bad"}]},
+            "conversations[1] has a `value` and another `content`",
+        ),
+    ],
+)
+def test_a_record_that_says_two_things_is_refused(record: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    assert reason in refusals(tmp_path, [record])[0]
+
+
+@pytest.mark.parametrize("columns", ["answer,response", "response,answer", "answer,Answer", "completion,output"])
+def test_a_table_with_two_columns_for_the_answer_is_refused(columns: str, tmp_path: Path) -> None:
+    found = refusals(tmp_path, f"question,{columns}\na,b,bad\n", "chats.csv")
+    assert "may all hold the answer; say which one with `--columns assistant=" in found[0]
+    named = written(tmp_path, f"question,{columns}\na,b,bad\n", "chats.csv")
+    [chat] = conversations(named, columns={"assistant": columns.split(",")[1]})
+    assert lines(chat) == ["user: a", "assistant: bad"]
