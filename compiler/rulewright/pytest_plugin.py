@@ -31,6 +31,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("rulewright").addoption(JUDGE, metavar="JUDGE", help=help)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a folder of check files that is not there: none of its examples would be a test."""
+    for folder in config.getini(CHECKS):
+        if not Path(config.rootpath, folder).is_dir():
+            raise pytest.UsageError(f"`{CHECKS}` names `{folder}`, which is not a folder")
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect a check file named on the command line, or in a folder named in the settings."""
     if file_path.suffix not in SUFFIXES:

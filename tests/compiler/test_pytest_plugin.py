@@ -98,6 +98,9 @@ def test_the_examples_of_check_files_are_tests(shop: Path) -> None:
     assert "`polite` asks a judge: give one with `--rulewright-judge`" in shown
     (shop / "pytest.ini").write_text("[pytest]\nrulewright_checks = checks\n", encoding="utf-8")
     assert "1 failed, 1 passed, 1 skipped" in run(shop, "checks")
+    (shop / "pytest.ini").write_text("[pytest]\nrulewright_checks = cheks\n", encoding="utf-8")
+    assert "`rulewright_checks` names `cheks`, which is not a folder" in run(shop, "checks")
+    (shop / "pytest.ini").unlink()
     (shop / "checks" / "polite.yaml").write_text("id: polite\nfail: nothing\n", encoding="utf-8")
     broken = run(shop, "checks/no-promises.yaml")
     assert "`nothing` is not known here" in broken

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rulewright.errors import UsageError
+from rulewright.reporting.spreadsheet import cell, text_of
 
 if TYPE_CHECKING:
     from rulewright.reporting.stored_run import StoredRun
@@ -100,7 +101,7 @@ def read_gold(path: Path) -> list[GoldLabel]:
 def _label(location: str, row: Sequence[str], count: int) -> GoldLabel:
     if len(row) != count:
         raise UsageError(f"{location}: expected {count} fields, found {len(row)}")
-    name, target, annotator, split, *conversation = (field.strip() for field in row)
+    name, target, annotator, split, *conversation = (text_of(field.strip()) for field in row)
     transcript, _, check = name.rpartition("/")
     if not transcript or not check:
         raise UsageError(f"{location}: expected an `id` like `TRANSCRIPT/CHECK`, found `{name}`")
@@ -122,7 +123,7 @@ def to_csv(labels: Iterable[GoldLabel]) -> str:
     rows.writerow(columns)
     for each in listed:
         fields = (id_of(each.item), each.target, each.annotator, each.split, each.conversation)
-        rows.writerow(fields[: len(columns)])
+        rows.writerow(map(cell, fields[: len(columns)]))
     return out.getvalue()
 
 

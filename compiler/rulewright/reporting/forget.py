@@ -25,6 +25,7 @@ import msgspec
 
 from rulewright.errors import UsageError
 from rulewright.reporting.run_reader import plan_of
+from rulewright.reporting.spreadsheet import text_of
 from rulewright.reporting.stored_run import StoredVerdict
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import InputError, PlanError
@@ -257,10 +258,10 @@ def _labels_left(data: bytes, transcript_id: str) -> bytes | None:
         rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error):
         return None
-    if not rows or tuple(rows[0]) != LABELS:
+    if not rows or tuple(rows[0][: len(LABELS)]) != LABELS:
         return None
     out = io.StringIO(newline="")
-    kept = (row for row in rows if not row or transcript_id not in (row[0], row[0].rpartition("/")[0]))
+    kept = (row for row in rows if not row or transcript_id not in (name := text_of(row[0]), name.rpartition("/")[0]))
     csv.writer(out, lineterminator="\n").writerows(kept)
     return out.getvalue().encode()
 

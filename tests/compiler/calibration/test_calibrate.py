@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.compiler.small_project import check, write
 
 from rulewright.calibration import propagate
-from rulewright.calibration.gold import read_gold
+from rulewright.calibration.gold import GoldLabel, read_gold, to_csv
 from rulewright.calibration.propagate import (
     FailureShare,
     GateRow,
@@ -24,6 +26,7 @@ from rulewright.calibration.propagate import (
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
+from rulewright.reporting.spreadsheet import cell, text_of
 from rulewright_runtime.judging.judge import JudgeRecord
 from rulewright_runtime.runs.store import run
 
@@ -109,6 +112,19 @@ def test_items_are_drawn_by_a_seed_from_every_verdict_and_tell_nothing(
     known = {each.item for each in read_gold(out)}
     assert len(known) == 5
     assert not known & {tuple(line.split(",")[0].split("/")) for line in capsys.readouterr().out.splitlines()[1:]}
+
+
+@given(st.text(st.sampled_from("'=+-@\t\rab\u00e9"), max_size=5))
+def test_no_cell_is_a_formula_and_every_text_comes_back(text: str) -> None:
+    assert text_of(cell(text)) == text
+    assert cell(text)[:1] not in set("=+-@\t\r")
+
+
+def test_the_id_of_a_transcript_is_no_formula_in_a_file_of_labels(tmp_path: Path) -> None:
+    labels = [GoldLabel(('=HYPERLINK("http://x")', "A-1"), "FAIL", "@ana", "tune")]
+    (tmp_path / "g.csv").write_text(to_csv(labels), encoding="utf-8")
+    assert to_csv(labels).splitlines()[1] == '"\'=HYPERLINK(""http://x"")/A-1",FAIL,\'@ana,tune'
+    assert read_gold(tmp_path / "g.csv") == labels
 
 
 def test_the_errors_of_a_judge_are_measured_and_carried_to_the_gate(

@@ -155,8 +155,8 @@ def test_exports_elsewhere_and_labels_lose_the_rows_of_the_transcript(
     do("export", "run", "-o", "elsewhere")
     for place, names in (("run/labels/A-1.csv", (ID, "third__chat")), ("gold.csv", (f"{ID}/A-1", "third__chat/A-1"))):
         Path(place).parent.mkdir(exist_ok=True)
-        rows = "".join(f"{name},PASS,Ana,test\n" for name in names)
-        Path(place).write_text("id,target,annotator,split\n" + rows, encoding="utf-8")
+        rows = "".join(f"{name},PASS,Ana,test,{'f' * 32}\n" for name in names)
+        Path(place).write_text("id,target,annotator,split,conversation\n" + rows, encoding="utf-8")
     capsys.readouterr()
     assert prune() == 1  # for the chat
     told = capsys.readouterr().out
@@ -164,8 +164,12 @@ def test_exports_elsewhere_and_labels_lose_the_rows_of_the_transcript(
     for name in ("verdicts", "scores"):
         left = parquet.read_table(f"elsewhere/{name}.parquet").column("transcript_id").to_pylist()
         assert (ID in left, "third__chat" in left) == (False, True)
-    assert Path("gold.csv").read_text(encoding="utf-8").splitlines()[1:] == ["third__chat/A-1,PASS,Ana,test"]
-    assert Path("run/labels/A-1.csv").read_text(encoding="utf-8").splitlines()[1:] == ["third__chat,PASS,Ana,test"]
+    assert Path("gold.csv").read_text(encoding="utf-8").splitlines()[1:] == [
+        f"third__chat/A-1,PASS,Ana,test,{'f' * 32}"
+    ]
+    assert Path("run/labels/A-1.csv").read_text(encoding="utf-8").splitlines()[1:] == [
+        f"third__chat,PASS,Ana,test,{'f' * 32}"
+    ]
     Path("t/other__chat.jsonl").unlink()
     with pytest.raises(SystemExit, match="3"):  # nothing is known any more
         prune()
