@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.compiler.linting.breaking import Breaker, Tree, as_text
-from tests.compiler.linting.doors import VERDICTS, Talker
+from tests.compiler.linting.usage import VERDICTS, HostileReplies
 
 from rulewright.check.project_check import compile_project
 from rulewright.errors import RulewrightError
@@ -82,7 +82,7 @@ def resealed(text: str, module: Any, kind: type) -> Any:
 
 def a_plan(folder: Path, chance: random.Random) -> None:
     text = broken(json.loads(encode(plan())), chance)
-    store.run(resealed(text, plan_file, Plan), TRANSCRIPTS[:2], folder, judge=Talker(VERDICTS, chance))
+    store.run(resealed(text, plan_file, Plan), TRANSCRIPTS[:2], folder, judge=HostileReplies(VERDICTS, chance))
 
 
 def a_run_plan(folder: Path, chance: random.Random) -> None:
@@ -95,7 +95,7 @@ def a_transcript(folder: Path, chance: random.Random) -> None:
     turns = json.loads(broken([json.loads(line) for line in chosen.read_text().splitlines()], chance))
     lines = [json.dumps(turn) for turn in (turns if isinstance(turns, list) else [turns])]
     (folder / chosen.name).write_text("\n".join(lines), encoding="utf-8")
-    store.run(plan(), [folder / chosen.name], folder / "out", judge=Talker(VERDICTS, chance))
+    store.run(plan(), [folder / chosen.name], folder / "out", judge=HostileReplies(VERDICTS, chance))
 
 
 def recorded_replies(folder: Path, chance: random.Random) -> None:

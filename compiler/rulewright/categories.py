@@ -1,6 +1,6 @@
 """The categories of findings, which decide whether they are shown by default.
 
-A code in no row is `correctness`. `pedantic` findings are correct and rarely worth a change, so they are shown only
+A code in no row is `correctness`. `pedantic` findings are correct, but rarely worth a change, so they are shown only
 when selected. Codes in `PREVIEW` are new and may still change; `--preview` shows them.
 """
 
@@ -26,11 +26,11 @@ LEVELS: Final = {
     PEDANTIC: Severity.ADVICE,
 }
 MEANINGS: Final = {
-    CORRECTNESS: "it does not mean what it says, or is refused",
-    SUSPICIOUS: "it is allowed, and most likely a mistake",
-    COMPLETENESS: "something is missing, unused or read by nobody",
-    STYLE: "it works, and would read better otherwise",
-    PEDANTIC: "it is right and rarely worth a change; off by default",
+    CORRECTNESS: "the document is refused, or does not mean what it says",
+    SUSPICIOUS: "it is allowed, but most likely a mistake",
+    COMPLETENESS: "something is missing or unused",
+    STYLE: "it works, but there is a clearer way to write it",
+    PEDANTIC: "correct, but rarely worth a change; off by default",
 }
 ROWS: Final[dict[str, str]] = {
     SUSPICIOUS: """
@@ -60,7 +60,8 @@ ROWS: Final[dict[str, str]] = {
         bucket-without-policy comment-contradicts-files confidence-without-gate confidence-without-metrics
         contrast-without-counterpart count-contradicts-files coverage-not-required dead-key
         detector-without-definition dev-repetitions-nobody-uses evaluator-without-judge event-window-without-anchor
-        gate-without-evidence judge-without-output metric-without-source no-tasks overlay-not-enabled
+        expectation-without-question gate-without-evidence judge-without-output metric-without-source no-tasks
+        overlay-not-enabled
         probe-without-verifier project-without-checks reference-to-missing-file sign-off-without-hil
         state-machine-without-definition unread-definitions unread-parameter unused-definition unused-lexicon
         unused-suppression
@@ -77,7 +78,7 @@ ROWS: Final[dict[str, str]] = {
 }
 CATEGORIES: Final = tuple(LEVELS)
 PREVIEW: Final = frozenset({"words-differ-in-case"})
-SINCE: Final[dict[str, str]] = {}  # the version that added a code, where it is not the first one
+SINCE: Final[dict[str, str]] = {}  # the version that added a code, if later than FIRST
 FIRST: Final = "0.1.0"
 _CATEGORY_OF: Final = {code: category for category, codes in ROWS.items() for code in codes.split()}
 

@@ -35,7 +35,7 @@ def every_rule() -> tuple[Rule[object], ...]:
 
 
 def modules_with_pages() -> Iterator[str]:
-    """The modules with a table of pages, found by their source text: importing all would take far longer."""
+    """Yield the modules with a table of pages, found in their source text: importing every module takes longer."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if b"\nPAGES: " in path.read_bytes():
             yield ".".join((PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts))

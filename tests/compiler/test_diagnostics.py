@@ -29,7 +29,7 @@ def test_findings_sort_by_place_then_gravity_then_code() -> None:
     ]
 
 
-def test_a_finding_stands_at_a_span_or_at_what_has_one() -> None:
+def test_a_finding_is_placed_at_a_span_or_at_anything_with_one() -> None:
     root = load_text("a: 1\nb: 2\n", "f.yaml").root
     assert isinstance(root, Mapping)
     found = advice(root.index["b"].key, "m", code="c", notes=[(root.index["a"].key, "here")], help="h")

@@ -63,7 +63,7 @@ def caret_line(found: Diagnostic, source: Source = SOURCE) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(("word", "before", "carets"), [("本", "zwei: 日", 2), ("x", "zwei: 日本語 ", 1)])
-def test_carets_stand_below_wide_characters(word: str, before: str, carets: int) -> None:
+def test_carets_are_below_wide_characters(word: str, before: str, carets: int) -> None:
     _, under = caret_line(error(span_of(word), "m", code="c"))
     assert under == " " * width_of(before) + "^" * carets
 

@@ -45,7 +45,7 @@ def is_constant(written: Condition) -> bool:
     return len(set(truths(written))) == 1
 
 
-def test_a_condition_is_said_to_be_constant_exactly_where_it_is() -> None:
+def test_a_condition_is_reported_as_constant_exactly_where_it_is() -> None:
     chance = random.Random(7)
     seen = {True: 0, False: 0}
     for _ in range(DRAWN):
@@ -57,7 +57,7 @@ def test_a_condition_is_said_to_be_constant_exactly_where_it_is() -> None:
     assert min(seen.values()) >= DRAWN // 8
 
 
-def test_a_part_is_said_to_add_nothing_exactly_where_it_can_go() -> None:
+def test_a_part_is_reported_as_redundant_exactly_where_it_can_be_removed() -> None:
     chance = random.Random(8)
     seen = {True: 0, False: 0}
     for sign, parts in (chain(chance) for _ in range(DRAWN)):

@@ -1,8 +1,8 @@
 """Every rule catches what its `bad` files show, word for word, and leaves its `good` files alone.
 
-A folder of `tests/compiler/rules` bears a rule's name. A `.yaml` or `.json` file is a document that stands alone, a
-`.txtar` file a whole project: its files follow each other, each under a line `-- path --`. What is expected of
-`bad.yaml` stands in `bad.out`. `make expected` (RULEWRIGHT_WRITE_EXPECTED) writes it, and the pages of the docs.
+A folder of `tests/compiler/rules` is named after a rule. A `.yaml` or `.json` file is a single document; a `.txtar`
+file is a whole project, whose files follow each other, each under a line `-- path --`. `bad.out` holds the expected
+output for `bad.yaml`. `make expected` (RULEWRIGHT_WRITE_EXPECTED) writes it and the pages of the docs.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ BAD = sorted(path for path in FOLDER.glob("*/bad*") if path.suffix != ".out")
 GOOD = sorted(FOLDER.glob("*/good*"))
 
 POLICY: Final = ("prove", "policy.yaml", "--config", "config.yaml")
-# What other commands than lint read, and how it is given to them. Lint knows neither decision tables and their
-# variables nor the settings of a run, which may hold comments: these commands leave the good files alone, not lint.
+# The commands for documents that lint does not read: decision tables with their variables, and the settings of a run,
+# which may contain comments. These commands, not lint, must accept the good files.
 COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "bad-setting": ("score", "--config", "settings.json", "--show-config"),
     "bad-table-output": POLICY,
     "malformed-table": POLICY,
     "unreachable-row": POLICY,
 }
-# The errors of other codes that a bad file cannot be without: they come from the same mistake.
+# Errors of other codes that the same mistake always causes.
 ALONGSIDE: Final = {
     "detector-without-definition": "unknown-lexicon",
     "malformed-suppression": "unknown-key",
@@ -52,7 +52,7 @@ ALONGSIDE: Final = {
     "unused-lexicon": "missing-key",
     "words-without-vocabulary": "unknown-value",
 }
-# What a comment allows has to be looked for, before anybody can say that it allows nothing.
+# The rules that have to run before a comment about them can be unused.
 TOGETHER: Final = {"unused-suppression": ("duplicate-pattern",)}
 # The codes whose bad files hold something that `--fix` can fix.
 FIXABLE: Final = {
@@ -79,17 +79,17 @@ REPORTING: Final = ("_refused", "mistake", "report_broken")  # how the loader re
 
 
 def too_large_a_file(folder: Path) -> None:
-    """A file of more than 8 MiB, for instance an export that lies among the rules by mistake."""
+    """A file of more than 8 MiB, for instance an export left among the rules by mistake."""
     with (folder / "export.yaml").open("wb") as file:
         file.truncate(MAX_BYTES + 1)
 
 
 def a_link_that_leads_nowhere(folder: Path) -> None:
-    """A link `cold.yaml` to a file that was moved away, or a file that nobody may read."""
+    """A link `cold.yaml` to a file that was moved, or a file without read permission."""
     (folder / "cold.yaml").symlink_to("moved.yaml")
 
 
-# What no file can show.
+# Examples that no file in the repository can hold.
 BUILT: Final[dict[str, Callable[[Path], None]]] = {
     "file-too-large": too_large_a_file,
     "unreadable-file": a_link_that_leads_nowhere,
@@ -106,7 +106,7 @@ def code_of(path: Path) -> str:
 
 
 def shown(path: Path, scratch: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a person reads about the file: what the rule of its folder finds, or what the command says that reads it."""
+    """Return the output for a file: the findings of its folder's rule, or the output of the command that reads it."""
     code = code_of(path)
     if code in COMMANDS:
         unpacked(path, scratch)
@@ -157,7 +157,7 @@ def test_a_bad_file_has_no_error_but_its_own(path: Path, tmp_path: Path, monkeyp
 def test_a_good_file_is_left_alone(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever copies an example gets no finding from any rule, not only from that it stands for."""
+    """A copied example gives no finding of any rule, not only of its own."""
     monkeypatch.chdir(tmp_path)
     if code_of(path) in COMMANDS:
         assert shown(path, tmp_path, capsys) == ""
@@ -167,7 +167,7 @@ def test_a_good_file_is_left_alone(
 
 
 @pytest.mark.parametrize("code", BUILT)
-def test_what_no_file_can_show_is_built(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_that_no_file_can_hold_are_built(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     BUILT[code](tmp_path)
     report = lint([os.curdir])
@@ -189,7 +189,7 @@ def test_every_code_has_a_bad_and_a_good_file() -> None:
     assert bad | BUILT.keys() == pages().keys()
 
 
-def test_every_code_that_is_reported_has_a_page_and_no_page_is_about_nothing() -> None:
+def test_reported_codes_and_pages_are_the_same() -> None:
     reported = {word for path in sorted(PACKAGE.rglob("*.py")) for word in codes_reported(path)}
     assert reported | {rule_code(rule) for rule in every_rule()} == pages().keys()
 

@@ -4,8 +4,8 @@ A rule looks at the one parameter that it takes: a document model (`Check`, `Sce
 (`Check | Profile`), or the whole `Project`. It yields `error(...)`, `warning(...)` or `advice(...)` of
 `rulewright.diagnostics`; the engine writes the rule's name, with dashes, into `code`.
 
-The modules `of_*` list the rules of each kind of document, so that a lone document imports no more than it needs:
-`document_kind` imports the one that a kind needs.
+The modules `of_*` list the rules for each kind of document. `document_kind` imports only the one that a kind needs, so
+that linting a single document starts fast.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ MODULES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DocumentKind:
-    """A kind of document: `read` gives the models in a file, from its root, its name (the file's stem) and the
-    project's vocabulary; `rules` look at one model."""
+    """A kind of document. `read` returns the models in a file, given its root, its name (the file's stem) and the
+    project's vocabulary; each of the `rules` looks at one model."""
 
     read: Callable[[Mapping, str, Vocabulary | None], Sequence[Document]]
     rules: tuple[Rule[Any], ...]
 
 
 def document_kind(name: str) -> DocumentKind | None:
-    """The kind of document that has rules, imported when it is first met; None for one that has none."""
+    """Return a kind of document, imported on first use, or None if no rule looks at it."""
     if name not in MODULES:
         return None
     kind: DocumentKind = import_module(f"{__name__}.{MODULES[name]}").KINDS[name]
@@ -57,12 +57,12 @@ def document_kind(name: str) -> DocumentKind | None:
 
 
 def code_of(rule: Rule[Model]) -> str:
-    """The rule's code: its name with dashes."""
+    """Return the rule's code: its name with dashes."""
     return rule.__name__.replace("_", "-")
 
 
 def findings(rules: Iterable[Rule[Model]], models: Iterable[Model]) -> Iterator[Diagnostic]:
-    """What the rules find in the models, each finding under its rule's code."""
+    """Yield the findings of the rules in the models, each with its rule's code."""
     models = tuple(models)
     for rule in rules:
         for model in models:
@@ -71,7 +71,7 @@ def findings(rules: Iterable[Rule[Model]], models: Iterable[Model]) -> Iterator[
 
 
 def rule_page(code: str) -> str | None:
-    """The manual page of the rule that has this code; None when there is no such rule."""
+    """Return the manual page of the rule with this code, or None."""
     name = code.replace("-", "_")
     if code.startswith("of-") or not (Path(__file__).parent / f"{name}.py").is_file():
         return None

@@ -1,7 +1,7 @@
-"""The rules that look at what authors write as expressions, in the order they run.
+"""The rules that look at expressions, in the order they run.
 
-Checks, profiles and scenarios often hold none, so that the lists of their rules don't include these: they are imported
-for a document that holds an expression. Documents that always hold some include them.
+Many checks, profiles and scenarios have no expression, so the lists of their rules leave these out: they are imported
+only for a document with an expression. The lists for documents that always have some include them.
 """
 
 from __future__ import annotations

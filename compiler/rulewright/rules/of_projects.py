@@ -1,4 +1,4 @@
-"""The rules that look at whole projects and files that nothing reads, in the order they run."""
+"""The rules that look at whole projects and unread files, in the order they run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Documents taken apart and put together wrongly: random edits of structure, and whole values grown from the schemas.
+"""Breaks documents: random edits of their structure, and random values generated from the schemas.
 
-Everything is drawn from one `random.Random`, so that a case is repeated from its seed.
+All choices come from one `random.Random`, so a case can be repeated from its seed.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ KINDS: Final = tuple(name for name in schema_names() if name not in {"plan", "ca
 
 
 def tree_of(text: str, name: str) -> Tree:
-    """What a document holds, or None where it can't be read."""
+    """Return the content of a document, or None if it can't be read."""
     root = load_text(text, name).root
     return None if root is None else plain(root)
 
 
 def kind_of_text(text: str, name: str) -> str | None:
-    """The schema that a document keeps to, as it is told by its keys."""
+    """Return the schema of a document, recognised by its keys."""
     return kind_of(load_text(text, name).root)
 
 
@@ -93,7 +93,7 @@ def as_text(tree: Tree, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """Makes edits; `words` are names that mean something in the project, so that many an edit leaves it sound."""
+    """Makes random edits; `words` are names of the project, so that many edits leave it valid."""
 
     chance: random.Random
     words: tuple[str, ...]
@@ -136,7 +136,7 @@ class Breaker:
                 holder[key] = chance.choice([[holder[key]], {self.word(): holder[key]}, [holder[key], holder[key]]])
 
     def _drop(self, tree: Tree, places: list[Place]) -> None:
-        """Take away something that the schema does not ask for."""
+        """Remove an optional entry or an item."""
         above = {place.path: place for place in places}
         spare = [
             place.path
@@ -148,7 +148,7 @@ class Breaker:
             del _reach(tree, tuple(path))[key]
 
     def _add(self, places: list[Place], tree: Tree) -> None:
-        """Give a mapping one of the keys that its schema knows, or a list another item."""
+        """Add a known key to a mapping, or an item to a list."""
         chance = self.chance
         place = chance.choice([*places, Place((), places[0].top, places[0].top)])
         found = _reach(tree, place.path)
@@ -167,7 +167,7 @@ class Breaker:
                 found[self.word()] = self.value(_more(place), place.top)
 
     def nasty(self) -> Tree:
-        """A value that nobody expects."""
+        """Return an unexpected value."""
         pool = self.chance.choice([TEXTS, NUMBERS, ODD, EXPRESSIONS, [f"@written:{each}@" for each in WRITTEN]])
         return copy.deepcopy(self.chance.choice(list(pool)))
 
@@ -304,6 +304,6 @@ def _item(place: Place) -> Any:
 
 @cache
 def words_of(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The short words that stand in some documents: ids, tags, states, names of metrics."""
+    """Return the short words in some documents: ids, tags, states, names of metrics."""
     found = {word for text in texts for word in re.findall(r"[A-Za-z_][A-Za-z0-9_.-]{0,30}", text)}
     return tuple(sorted(found))

@@ -11,7 +11,7 @@ from rulewright.linting.run import fixed_files
 
 
 def fix_files(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT, *, unsafe: bool = False) -> Report:
-    """Write what fixing changes, and give the findings that remain."""
+    """Apply the fixes to the files and return the remaining findings."""
     done = fixed_files(paths, selection, unsafe=unsafe)
     done.save()
     return done.left

@@ -1,4 +1,4 @@
-"""Realistic mistakes: single slips of an author, drawn at random, in projects of which lint has nothing to say.
+"""Realistic mistakes: random single slips in projects without findings.
 
 A slip is an edit of one document. Its kinds are weighed as authors make them, and each is drawn from a whole project:
 its keys, its values, its references, its expressions, its punctuation.
@@ -65,7 +65,7 @@ PROJECTS: Final[dict[str, Project]] = {
 
 
 class Edit(NamedTuple):
-    """What is replaced, and by what; `around` is where it is missed, if something is left out."""
+    """A replacement; `around` is the place of something left out."""
 
     start: int
     end: int
@@ -95,7 +95,7 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file of a project that a slip happens in; `names` are those that the project defines."""
+    """A file of a project in which a slip happens; `names` are those that the project defines."""
 
     path: str
     text: str
@@ -179,7 +179,7 @@ _PLACES: Final = _FILES.union(
 
 
 def typo(word: str, chance: random.Random) -> str:
-    """The word with one letter slipped: swapped, doubled, hit beside or left out."""
+    """Return the word with one letter swapped, doubled, mistyped or left out."""
     at = chance.choice([at for at in range(1, len(word) - 1) if word[at].isalpha()] or [0])
     here, following = word[at], word[at + 1 : at + 2]
     match chance.randrange(4):
@@ -200,7 +200,7 @@ def over(node: Scalar, text: str) -> Edit:
 
 
 def without(spot: Spot) -> Iterator[Edit]:
-    """The entry left out, where it is not its mapping's only one."""
+    """Remove the entry, unless it is the only one of its mapping."""
     if isinstance(spot.holder, Mapping) and spot.entry is not None and len(spot.holder.entries) > 1:
         entries = spot.holder.entries
         at = entries.index(spot.entry)
@@ -485,7 +485,7 @@ SLIPS: Final[dict[str, tuple[int, Slip]]] = {
 
 
 def mutants(count: int, seed: int) -> Iterator[Mutant]:
-    """So many slips, drawn by their weights and those of the projects."""
+    """Yield slips, drawn by their weights and those of the projects."""
     chance = random.Random(seed)
     names, weights = list(PROJECTS), [each.weight for each in PROJECTS.values()]
     kinds, shares = list(SLIPS), [share for share, _ in SLIPS.values()]
@@ -507,7 +507,7 @@ def edits(kind: str, project: str, seed: int) -> tuple[tuple[Document, Edit], ..
 
 
 def _mutant(kind: str, project: str, document: Document, edit: Edit) -> Mutant | None:
-    """The document with the slip; None where it says what it said before."""
+    """Return the document with the slip, or None if its content is unchanged."""
     changed = document.text[: edit.start] + edit.text + document.text[edit.end :]
     root = load_text(changed, document.path).root
     if root is not None and plain(root) == plain(load_text(document.text, document.path).root):

@@ -31,7 +31,7 @@ def corpora() -> list[Path]:
 
 
 def sample(folders: list[Path], seed: int) -> list[tuple[str, Diagnostic]]:
-    """As many findings as are judged, drawn without looking at what they say, in the order of the files; each with its
+    """A random sample of the findings to judge, in the order of the files; each with its
     file."""
     found = [
         (Path(each.span.path).relative_to(folder.parent).as_posix(), each)

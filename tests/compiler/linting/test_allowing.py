@@ -1,4 +1,4 @@
-"""`--add-allow` writes why findings are tolerated, and changes nothing that a document says."""
+"""`--add-allow` suppresses findings with a reason and keeps the content of the documents."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def said(report: Report) -> list[str]:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["unix", "windows"])
 @pytest.mark.parametrize("path", WORLDS, ids=name_of)
-def test_what_is_allowed_says_the_same_and_is_not_found_again(
+def test_suppressing_a_finding_keeps_the_content_and_hides_the_finding(
     path: Path, end: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -60,7 +60,7 @@ def test_what_is_allowed_says_the_same_and_is_not_found_again(
     assert tree(tmp_path) == after
 
 
-def test_what_followed_from_a_finding_is_allowed_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_consequences_of_a_finding_are_suppressed_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     entry = unpacked(next(path for path in WORLDS_OF_SEVERAL if path.parent.name == "misspelt_name"), tmp_path)
     assert said(lint(entry)) == ["misspelt-name", "misspelt-name"]

@@ -35,7 +35,7 @@ def test_each_line_of_a_file_of_lines_is_a_case_with_its_own_place(tmp_path: Pat
     assert codes(tmp_path) == [("duplicate-test-id", 4)]
 
 
-def test_a_phrase_that_is_expected_twice_counts_twice_and_is_told(tmp_path: Path) -> None:
+def test_a_phrase_that_is_expected_twice_counts_twice_and_is_reported(tmp_path: Path) -> None:
     (tmp_path / "batch.json").write_text(json.dumps([case("a", must=["fever", "cough", "fever"])], indent=1))
     assert codes(tmp_path) == [("listed-twice", 11)]
 
@@ -43,19 +43,19 @@ def test_a_phrase_that_is_expected_twice_counts_twice_and_is_told(tmp_path: Path
 @pytest.mark.parametrize(
     "text", ['{"test_id": "a",\n{"test_id": "b"}\n', '{"test_id": "a"}]\n', '[{"test_id": "a"},', "{"]
 )
-def test_lines_that_are_no_json_are_a_finding(tmp_path: Path, text: str) -> None:
+def test_lines_that_are_not_json_are_a_finding(tmp_path: Path, text: str) -> None:
     (tmp_path / "batch.jsonl").write_text(text)
     assert [code for code, _ in codes(tmp_path / "batch.jsonl")] == ["json-syntax"]
 
 
-def test_a_project_names_the_file_among_its_cases_that_is_none(tmp_path: Path) -> None:
+def test_a_project_reports_the_file_among_its_cases_that_is_not_a_case(tmp_path: Path) -> None:
     shutil.copytree(Path("benchmark", "service_desk"), tmp_path / "desk")
     write(tmp_path / "desk" / "cases" / "one.json", {"test_cases": [case("a"), case("a", summary="other")]})
     write(tmp_path / "desk" / "cases" / "notes.json", {"remember": "the milk"})
     assert [code for code, _ in codes(tmp_path / "desk")] == ["unknown-document", "duplicate-test-id"]
 
 
-def test_a_misspelt_setting_is_told_although_the_file_has_comments(tmp_path: Path) -> None:
+def test_a_misspelt_setting_is_reported_in_a_file_with_comments(tmp_path: Path) -> None:
     (tmp_path / "safe.config.json").write_text('// ours\n{"strictAh": true}\n')
     assert codes(tmp_path) == [("bad-setting", 2)]
 
@@ -107,7 +107,7 @@ def test_cases_are_read_as_the_scorecard_of_their_project_reads_them(tmp_path: P
     assert codes(file) == [("bad-case", 1)]
 
 
-def test_nothing_is_said_of_cases_whose_scorecard_is_broken(tmp_path: Path) -> None:
+def test_cases_with_a_broken_scorecard_have_no_findings(tmp_path: Path) -> None:
     file = write(tmp_path / "cases" / "one.json", [with_key("must_say")])
     own_scorecard(tmp_path, "mine", "must_say")
     card = tmp_path / "configs" / "scorecards" / "mine.yaml"

@@ -1,4 +1,4 @@
-"""Which findings are shown by default, which by choice, and how a crowd of them is told once."""
+"""Which findings are shown by default or when selected, and how findings with one cause are grouped."""
 
 from __future__ import annotations
 
@@ -87,22 +87,22 @@ def test_a_project_gives_a_code_another_severity(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["{unknown-kye: error}", "{unknown-key: fatal}", "[unknown-key]"])
-def test_a_severity_that_says_nothing_is_a_finding(word: str, tmp_path: Path) -> None:
+def test_an_unknown_severity_is_a_finding(word: str, tmp_path: Path) -> None:
     write(tmp_path, {"rulewright.yaml": f"project: p\nlint: {{severity: {word}}}\n", "checks/W-1.yaml": WRONG})
     assert codes(lint([tmp_path])) & {"unknown-rule", "unknown-value", "wrong-type"}
 
 
-def test_a_selection_that_names_nothing_is_refused() -> None:
+def test_a_selection_of_an_unknown_rule_is_refused() -> None:
     with pytest.raises(UsageError, match="did you mean `suspicious`"):
         RuleSelection(select=("suspicous",)).check()
 
 
-def test_what_is_pedantic_or_new_is_no_default() -> None:
+def test_pedantic_and_preview_rules_are_off_by_default() -> None:
     assert not any(is_default(code) for code in pages() if category_of(code) == PEDANTIC or code in PREVIEW)
     assert all(is_default(code, preview=True) for code in PREVIEW)
 
 
-def test_the_published_corpus_is_told_shortly_and_nothing_of_it_is_lost() -> None:
+def test_findings_of_the_published_corpus_are_grouped_without_losing_any() -> None:
     root = shared_data.folder("invisiblebench")
     each, told = lint([root]), lint([root]).grouped()
     assert len(told.diagnostics) <= MOST
@@ -120,7 +120,7 @@ def test_the_published_corpus_is_told_shortly_and_nothing_of_it_is_lost() -> Non
     assert {category_of(code) for code in beyond} == {PEDANTIC}
 
 
-def test_a_crowd_is_one_finding_with_its_further_places() -> None:
+def test_a_group_is_one_finding_with_its_further_places() -> None:
     report = lint([shared_data.folder("invisiblebench")], RuleSelection(select=("anchor-names-ineligible-check",)))
     told = report.grouped()
     assert len(told.diagnostics) < len(report.diagnostics)

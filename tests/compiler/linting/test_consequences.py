@@ -1,4 +1,4 @@
-"""What a finding entails is not told beside it; what has nothing to do with it is."""
+"""Consequences of a finding are hidden; unrelated findings are not."""
 
 from __future__ import annotations
 
@@ -93,25 +93,25 @@ def test_one_slip_is_one_finding_at_its_place(
     assert found == [(folder / file, code, line)]
 
 
-def test_another_mistake_beside_a_misspelt_key_is_told() -> None:
+def test_another_mistake_beside_a_misspelt_key_is_reported() -> None:
     text = CHECK.replace("severity: S2", "severty: S2").replace("word_count", "words_in")
     assert [each.code for each in lint_text(text, "brief.yaml").diagnostics] == ["unknown-key", "bad-expression"]
 
 
-def test_a_comment_that_allows_nothing_is_told_beside_a_misspelt_key() -> None:
+def test_an_unused_comment_is_reported_beside_a_misspelt_key() -> None:
     text = CHECK.replace("severity: S2", "severty: S2  # rulewright: allow yaml-trap because of readers")
     codes = {each.code for each in lint_text(text, "brief.yaml").diagnostics}
     assert codes == {"unknown-key", "unused-suppression"}
 
 
-def test_who_selects_rules_sees_what_each_finds() -> None:
+def test_selected_rules_show_all_their_findings() -> None:
     text = CHECK.replace("fail:", "fial:")
     (alone,) = lint_text(text, "brief.yaml").diagnostics
     assert alone.code == "unknown-key"
     assert len(lint_text(text, "brief.yaml", EVERYTHING).diagnostics) > 1
 
 
-def test_a_key_that_is_missing_is_told_also_where_an_unknown_one_is_allowed(tmp_path: Path) -> None:
+def test_a_missing_key_is_reported_although_an_unknown_one_is_allowed(tmp_path: Path) -> None:
     lines = ["id: x", "name: x", "primary_bucket: A", "severity: S3", "scope: universal", "prompt: Is it?"]
     routing = "routing: {rout: llm_primary}"
     allowed = " # rulewright: allow unknown-key because another tool reads it"
@@ -121,13 +121,13 @@ def test_a_key_that_is_missing_is_told_also_where_an_unknown_one_is_allowed(tmp_
         assert [each.code for each in lint([file]).diagnostics] == expected
 
 
-def test_a_misspelt_parameter_is_told_once_where_it_is_read() -> None:
+def test_a_misspelt_parameter_is_reported_once_where_it_is_read() -> None:
     for text in (CHECK.replace("  words:", "  wrods:"), CHECK.replace("params.words", "params.limit")):
         (found,) = lint_text(text, "brief.yaml").diagnostics
         assert (found.code, found.span.line) == ("bad-expression", 7)
 
 
-def test_an_unreadable_list_of_states_says_nothing_of_their_names() -> None:
+def test_an_unreadable_list_of_states_leaves_their_names_unchecked() -> None:
     machine = (Path(__file__).parents[3] / "checks/state_machines/danger_followed_up.yaml").read_text(encoding="utf-8")
     found = lint_text(machine.replace("states: [", "states: "), "danger_followed_up.yaml").diagnostics
     assert [each.code for each in found] == ["wrong-type"]

@@ -48,7 +48,7 @@ def misspelt(text: str, chance: random.Random) -> str:
 
 
 def with_comment(text: str, chance: random.Random) -> str:
-    """A comment at the end of a line, or on a line of its own."""
+    """Add a comment at the end of a line, or on a line of its own."""
     lines = text.split("\n")
     at = chance.randrange(len(lines))
     mark = f"# mark {chance.randrange(10**6)}, é"
@@ -171,7 +171,7 @@ def test_a_fix_keeps_the_form_of_the_file(path: Path, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("path", sources()[::4])
-def test_a_diff_writes_nothing_and_is_what_fixing_does(
+def test_a_diff_shows_what_fixing_does_and_writes_nothing(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     chance = random.Random(name_of(path))

@@ -1,4 +1,4 @@
-"""A fix mends its finding and nothing else: what the document says elsewhere stays, word for word."""
+"""A fix removes its finding and changes nothing else in the document."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def changes(before: Any, after: Any) -> int:
 
 
 def meaning(text: str, path: str) -> Any:
-    """What a text says; None where it says nothing that can be read."""
+    """Return the content of a text, or None if it can't be read."""
     loaded = load_text(text, path)
     return None if loaded.root is None else plain(loaded.root)
 
@@ -47,7 +47,7 @@ def fixable(report: Report) -> Iterator[Diagnostic]:
 
 
 def said(diagnostics: Iterable[Diagnostic]) -> Counter[tuple[str, str]]:
-    """How often each finding is there, wherever."""
+    """Count each finding, regardless of its place."""
     return Counter((found.code, found.message) for found in diagnostics)
 
 
@@ -68,7 +68,7 @@ def test_a_fix_changes_nothing_else(path: Path, tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(("name", "quote"), [("X1.json", '"'), ("X1.yaml", '"'), ("X1.yaml", "'")])
-def test_what_is_spelt_anew_keeps_its_quotes(name: str, quote: str) -> None:
+def test_a_respelt_word_keeps_its_quotes(name: str, quote: str) -> None:
     text = '{"id": "X1", "nmae": "x", "routing": {"route": "llm_primry"}}'.replace('"', quote)
     report = lint_text(text, name)
     (fixed,) = fixed_texts(fixable(report), report.sources, unsafe=True)[0].values()
@@ -106,7 +106,7 @@ def test_a_fix_never_reaches_another_key_through_an_alias(old: str, new: str, sh
     assert [after[key] for key in shared] == [before[key] for key in shared]
 
 
-def test_what_takes_the_place_of_a_block_keeps_its_comment_and_the_line_below() -> None:
+def test_a_replaced_block_keeps_its_comment_and_the_line_below() -> None:
     text = CHECK.replace("severity: S2", "severity: |-  # as the panel has it\n  s3\n\n# below")
     report = lint_text(text, "X1.yaml")
     (found,) = (each for each in report.diagnostics if each.code == "unknown-value")
@@ -122,7 +122,7 @@ def test_the_end_of_a_block_is_the_end_of_its_text() -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_what_is_inserted_ends_its_lines_as_the_file_does(end: str) -> None:
+def test_inserted_lines_end_as_the_lines_of_the_file(end: str) -> None:
     path = FOLDER / "loop_without_bound" / "bad.yaml"
     text = path.read_text(encoding="utf-8").replace("\n", end)
     report = lint_text(text, path.name)
@@ -134,7 +134,7 @@ def test_what_is_inserted_ends_its_lines_as_the_file_does(end: str) -> None:
 @pytest.mark.parametrize(
     ("written", "meant"), [("yes", "true"), ("Off", "false"), ('"true"', "true"), ("'n'", "false"), ("maybe", None)]
 )
-def test_a_word_for_a_truth_value_is_fixed_to_the_value_once(written: str, meant: str | None) -> None:
+def test_a_word_for_a_boolean_is_fixed_to_the_boolean_once(written: str, meant: str | None) -> None:
     text = CHECK.replace("hard_fail: yes", f"hard_fail: {written}")
     report = lint_text(text, "X1.yaml")
     (found,) = (each for each in report.diagnostics if each.span.line == 6)
@@ -156,7 +156,7 @@ LONE = sorted(path for path in FOLDER.glob("*/good*") if path.suffix in (".json"
 
 
 @pytest.mark.parametrize("path", LONE, ids=name_of)
-def test_fixing_mutants_mends_what_it_fixes_and_nothing_else_and_is_done_once(
+def test_fixing_mutants_changes_only_the_mistakes_and_is_idempotent(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

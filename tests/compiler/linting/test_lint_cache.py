@@ -1,4 +1,4 @@
-"""The cache of lint: what it says is what linting would say, whatever changes and whatever it holds."""
+"""The lint cache gives the output that linting would give, whatever changes and whatever it contains."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ HEAVY = ("dataclasses", "pathlib", "rulewright.linting.run", "rulewright.rules",
 
 @pytest.fixture(autouse=True)
 def same_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What lints stays as it is during a test, even while somebody works on it."""
+    """Keep the linter's own files fixed during a test, even while somebody edits them."""
     monkeypatch.setattr(cache, "programs", lambda: "these programs")
 
 
@@ -67,7 +67,7 @@ def lint(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
 
 
 def is_cached(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str] | None:
-    """What the cache says, None if it says nothing."""
+    """Return the cached output, or None."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "lint", None)
         answer = lint(capsys, *words)
@@ -86,7 +86,7 @@ def test_unchanged_files_give_the_same_bytes_without_linting(
 
 
 @pytest.mark.parametrize("path", BAD if os.environ.get("RULEWRIGHT_TORTURE") else BAD[::6], ids=name_of)
-def test_the_cache_says_what_linting_says(
+def test_a_cached_output_equals_that_of_linting(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -191,7 +191,7 @@ def test_every_file_that_lints_has_a_part_in_the_key(tmp_path: Path) -> None:
     assert cache._files(str(tmp_path)) != before
 
 
-def test_what_changes_while_it_is_read_is_not_kept(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_changes_while_it_is_read_is_not_cached(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with DependencyTracker() as tracker:
         dependencies.note_content("checks/X1.yaml", b"before")
         assert tracker.has_changed()
@@ -221,7 +221,7 @@ def corrupted(data: bytes) -> list[bytes]:
     return hostile + [digest(text).encode() + b"\n" + text for text in texts]
 
 
-def test_an_entry_that_is_no_entry_is_not_believed(project: Path, own_cache_folder: Path) -> None:
+def test_a_corrupt_entry_is_ignored(project: Path, own_cache_folder: Path) -> None:
     entry = CacheEntry("lint", ["question"])
     LintOutput(0, "clean\n").keep(entry, {}, ["HOME"])
     path = Path(entry.path)
@@ -240,7 +240,7 @@ def test_an_entry_that_is_no_entry_is_not_believed(project: Path, own_cache_fold
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="who may write to a folder is told by its mode")
-def test_a_folder_that_others_may_write_to_is_not_believed(project: Path, own_cache_folder: Path) -> None:
+def test_a_folder_that_others_may_write_to_is_ignored(project: Path, own_cache_folder: Path) -> None:
     entry = CacheEntry("lint", ["question"])
     LintOutput(0, "clean\n").keep(entry, {}, [])
     assert entry.load() is not None
@@ -248,7 +248,7 @@ def test_a_folder_that_others_may_write_to_is_not_believed(project: Path, own_ca
     assert entry.load() is None
 
 
-def test_a_cache_that_cannot_be_written_is_no_cache(
+def test_a_cache_that_cannot_be_written_is_ignored(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
@@ -280,7 +280,7 @@ print(json.dumps([sorted({path for _, path in tracker.states}), looked]))
 
 
 @pytest.mark.parametrize("words", [(".",), ("checks/X1.yaml",), ("workflow.yaml",)])
-def test_every_file_and_folder_that_is_looked_at_is_a_dependency(project: Path, words: tuple[str, ...]) -> None:
+def test_every_file_and_folder_that_is_read_is_a_dependency(project: Path, words: tuple[str, ...]) -> None:
     write("workflow.yaml", "name: x\nversion: '1.0'\nagents: {}\ntasks: []\n")(project)
     write("agents/a.yaml", "name: a\n")(project)
     write("scenarios/_SCHEMA.yaml", "x: 1\n")(project)
@@ -294,7 +294,7 @@ def test_every_file_and_folder_that_is_looked_at_is_a_dependency(project: Path, 
     assert len(ours) > len(words)
 
 
-def test_a_look_is_noted_with_what_was_there(project: Path) -> None:
+def test_a_dependency_is_recorded_with_its_state(project: Path) -> None:
     with DependencyTracker() as tracker:
         load_file("checks/X1.yaml")
         dependencies.names_in("scenarios")
@@ -315,7 +315,7 @@ def test_a_look_is_noted_with_what_was_there(project: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
-def test_a_pipe_is_nothing_to_rely_on(project: Path) -> None:
+def test_a_pipe_is_never_a_cacheable_dependency(project: Path) -> None:
     os.mkfifo("pipe")
     with DependencyTracker() as tracker:
         dependencies.exists("pipe")

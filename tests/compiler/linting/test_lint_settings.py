@@ -1,4 +1,4 @@
-"""What the nearest project file says of findings counts for a whole project and for a file that is linted alone."""
+"""The lint settings of the nearest project file apply to a whole project and to a file that is linted alone."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ def test_a_lone_file_has_the_settings_of_its_project(project: str, expected: lis
     assert codes(inside(tmp_path, project)) == expected
 
 
-def test_what_is_accepted_is_still_told(tmp_path: Path) -> None:
+def test_an_accepted_finding_is_still_listed_as_allowed(tmp_path: Path) -> None:
     report = inside(tmp_path, "accept: [{rule: unknown-key, path: checks/**, reason: shared}]")
     assert [found.code for found in report.allowed] == ["unknown-key"]
 
 
-def test_the_caller_and_the_project_both_have_a_say(tmp_path: Path) -> None:
+def test_options_of_the_caller_and_settings_of_the_project_both_apply(tmp_path: Path) -> None:
     inside(tmp_path, "lint: {ignore: [unknown-key]}")
     assert codes(lint([tmp_path / CHECK], RuleSelection(select=("unknown-key",)))) == []
 
 
-def test_a_workflow_that_is_given_alone_has_them_too(tmp_path: Path) -> None:
+def test_a_workflow_linted_alone_has_the_settings_of_its_project(tmp_path: Path) -> None:
     assert "unknown-key" in codes(inside(tmp_path / "a", "", "flow.yaml", WORKFLOW))
     assert "unknown-key" not in codes(inside(tmp_path / "b", "lint: {ignore: [unknown-key]}", "flow.yaml", WORKFLOW))
 
 
-def test_a_folder_inside_a_project_has_them_too(tmp_path: Path) -> None:
+def test_a_folder_inside_a_project_has_its_settings(tmp_path: Path) -> None:
     inside(tmp_path, "lint: {ignore: [unknown-key]}")
     assert codes(lint([tmp_path / "checks"])) == []
 
 
-def test_text_from_a_pipe_has_those_of_the_place_it_is_named_after(
+def test_text_from_a_pipe_has_the_settings_of_the_path_it_is_named_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inside(tmp_path, "lint: {per_path: [{path: checks, ignore: [unknown-key]}]}")
@@ -84,12 +84,12 @@ def test_the_nearest_project_file_counts_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("project", ["lint: {select: [nothing-like-it]}", "lint: {ignore: ['*', nothing-like-it]}"])
-def test_a_pattern_that_fits_no_code_is_never_hidden(project: str, tmp_path: Path) -> None:
+def test_a_pattern_that_matches_no_code_is_never_hidden(project: str, tmp_path: Path) -> None:
     assert codes(inside(tmp_path, project)) == ["unknown-rule"]
     assert codes(lint([tmp_path])) == ["unknown-rule"]
 
 
-def test_a_project_file_that_cannot_be_read_is_told_and_hides_nothing(tmp_path: Path) -> None:
+def test_an_unreadable_project_file_is_reported_and_hides_nothing(tmp_path: Path) -> None:
     report = inside(tmp_path, "lint: {ignore: [unknown-key]\n")
     assert codes(report) == ["unknown-key", "yaml-syntax"]
     assert str(tmp_path / "rulewright.yaml") in report.sources
@@ -119,7 +119,7 @@ def test_project_files_are_looked_for_upwards(tmp_path: Path, monkeypatch: pytes
         ("duplicate-key", True),
     ],
 )
-def test_a_comment_is_called_unused_only_where_its_finding_would_be_seen(code: str, told: bool, tmp_path: Path) -> None:
+def test_a_comment_is_unused_only_where_its_finding_would_be_shown(code: str, told: bool, tmp_path: Path) -> None:
     text = f"# rulewright: allow {code} because it was so once\n{check()}"
     assert codes(inside(tmp_path, "", text=text)) == ["unused-suppression"] * told
     assert "unused-suppression" in codes(lint([tmp_path]))

@@ -61,12 +61,12 @@ def _in_words(mutant: Mutant, found: Iterable[Diagnostic]) -> str:
 
 
 @pytest.mark.parametrize("project", PROJECTS)
-def test_lint_has_nothing_to_say_of_the_projects_before_a_slip(project: str, tmp_path: Path) -> None:
+def test_the_projects_have_no_findings_before_a_slip(project: str, tmp_path: Path) -> None:
     _, entry = copied(project, tmp_path / project)
     assert lint([entry]).diagnostics == ()
 
 
-def test_realistic_mistakes_are_noticed_at_their_line_and_told_once(tmp_path: Path) -> None:
+def test_realistic_mistakes_are_reported_once_at_their_line(tmp_path: Path) -> None:
     count = MANY if os.environ.get("RULEWRIGHT_TORTURE") or os.environ.get("CI") else FEW
     counts, others = audit(mutants(count, SEED), tmp_path)
     assert counts["all"] == count

@@ -1,4 +1,4 @@
-"""The mistakes of somebody who writes a first check: each is one finding, at its place, that says how to mend it."""
+"""Typical mistakes in a first check: each gives one finding, at its place, that says how to fix it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ fail: size(tool_calls) > params.most or size(turns) > params.most
         (("params:", "description: At most so many calls\nparams:"), 6, 3, "did you mean `most`?"),
     ],
 )
-def test_a_misspelt_parameter_is_told_where_its_spelling_is_the_rarer_one(
+def test_a_misspelt_parameter_is_reported_at_its_rarer_spelling(
     change: tuple[str, str], line: int, column: int, says: str
 ) -> None:
     text = PARAMETERS.replace(*change) if change[0] else PARAMETERS

@@ -1,4 +1,4 @@
-"""What random edits have brought to light: lint used to crash on it, or saw nothing where compiling refused."""
+"""Documents found by random edits: lint once crashed on them, or accepted what the compiler refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compiler.linting.doors import errors_of
+from tests.compiler.linting.usage import errors_of
 from tests.compiler.small_project import SCENARIO, check, write
 from tests.compiler.test_phases import CHECK as PHASED
 
@@ -54,7 +54,7 @@ def scenario(**parts: Any) -> str:
         ("c.yaml", PHASED.replace("kind: [none, secrecy]", "kind: 1.0"), None),
     ],
 )
-def test_a_document_that_crashed_the_linter_has_findings(name: str, text: str, expected: list[str] | None) -> None:
+def test_a_document_that_once_crashed_the_linter_has_findings(name: str, text: str, expected: list[str] | None) -> None:
     found = codes(lint_text(text, name))
     assert found == (expected or found) != []
 
@@ -83,7 +83,7 @@ def test_a_project_that_cannot_be_used_has_errors(
     assert found == (expected or found) != []
 
 
-def test_what_the_shipped_scorecard_cannot_read_is_told_at_the_scoring_file(tmp_path: Path) -> None:
+def test_what_the_shipped_scorecard_cannot_read_is_reported_at_the_scoring_file(tmp_path: Path) -> None:
     folder = write(tmp_path, {"configs/scoring.yaml": SCORING})
     with pytest.raises(DocumentError) as refused:
         compile_project(folder, profile="publish")
@@ -98,7 +98,7 @@ def test_a_project_without_checks_has_nothing_to_compile(tmp_path: Path) -> None
         compile_project(tmp_path)
 
 
-def test_a_condition_that_nobody_reads_is_refused_with_its_place(tmp_path: Path) -> None:
+def test_an_unread_condition_is_refused_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "W-1.yaml"
     path.write_text(check(scope="universal", tags="x]\nwhen: scenario.nothing  # ["), encoding="utf-8")
     with pytest.raises(DocumentError) as refused:

@@ -1,4 +1,4 @@
-"""One slip of an author is one finding, where several places show it."""
+"""One slip gives one finding, even if it shows in several places."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
         ("size(turn", "size(turn.content) == 1; size(turn", "bad-expression", 5, None),
     ],
 )
-def test_a_slip_in_a_check_is_told_once(old: str, new: str, code: str, line: int, cure: str | None) -> None:
+def test_a_slip_in_a_check_gives_one_finding(old: str, new: str, code: str, line: int, cure: str | None) -> None:
     (found,) = lint_text(CHECK.replace(old, new, 1), "checks/brief.yaml").grouped().diagnostics
     assert (found.code, found.span.line) == (code, line)
     assert cure is None or found.help == cure
@@ -72,7 +72,7 @@ FILES = {
 }
 
 
-def test_the_project_has_nothing_to_tell(tmp_path: Path) -> None:
+def test_the_unchanged_project_has_no_findings(tmp_path: Path) -> None:
     assert told(write(tmp_path, FILES)) == []
 
 
@@ -91,7 +91,9 @@ def test_the_project_has_nothing_to_tell(tmp_path: Path) -> None:
         ("rulewright.yaml", "project:", "name:", "unknown-key", 1),
     ],
 )  # fmt: skip
-def test_a_slip_in_a_project_is_told_once(file: str, old: str, new: str, code: str, line: int, tmp_path: Path) -> None:
+def test_a_slip_in_a_project_gives_one_finding(
+    file: str, old: str, new: str, code: str, line: int, tmp_path: Path
+) -> None:
     assert old in FILES[file]
     write(tmp_path, FILES | {file: FILES[file].replace(old, new, 1)})
     assert told(tmp_path) == [(code, Path(file).name, line)]

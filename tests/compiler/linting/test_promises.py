@@ -1,4 +1,4 @@
-"""What lint promises: a clean project compiles and runs; fixing changes less each time, and then nothing."""
+"""The guarantees of lint: a clean project compiles and runs; fixing ends after a few rounds."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.compiler.linting.doors import VERDICTS, Talker, go
 from tests.compiler.linting.fixing import fix_files
 from tests.compiler.linting.test_torture import broken
+from tests.compiler.linting.usage import VERDICTS, HostileReplies, use_everywhere
 from tests.compiler.linting.worlds import World, large_worlds, own_worlds, small_worlds
 from tests.compiler.linting.worlds import broken as worlds_broken
 from tests.compiler.test_rules import BAD, FIXABLE, code_of, name_of, unpacked
@@ -31,18 +31,18 @@ BROKEN = ONE_FILE if TORTURE else [path for path in ONE_FILE if code_of(path) in
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """Engines warn of what agents answer, and here they answer nonsense."""
+    """Silence the engines' warnings about nonsensical replies of agents."""
     logging.disable()
     yield
     logging.disable(logging.NOTSET)
 
 
 def walk_through(worlds: tuple[World, ...], seed: int, folder: Path) -> bool:
-    """Break a world and, where lint sees no error, use it in every way; whether it was used."""
+    """Break a project, use it in every way, and return whether lint found no error."""
     chance = random.Random(seed)
     world = worlds_broken(worlds, chance)
     try:
-        return go(world.write(folder / "project"), folder / "scratch", chance)
+        return use_everywhere(world.write(folder / "project"), folder / "scratch", chance)
     except BaseException as failure:
         failure.add_note(f"seed {seed}: {world.name}")
         raise
@@ -51,7 +51,7 @@ def walk_through(worlds: tuple[World, ...], seed: int, folder: Path) -> bool:
 
 
 @pytest.mark.parametrize("start", range(0, EXAMPLES, BATCH))
-def test_what_lints_without_errors_compiles_and_runs(start: int, tmp_path: Path) -> None:
+def test_a_project_without_lint_errors_compiles_and_runs(start: int, tmp_path: Path) -> None:
     used = [walk_through(small_worlds(), seed, tmp_path / str(seed)) for seed in range(start, start + BATCH)]
     assert sum(used) >= BATCH // 10
     assert not all(used)
@@ -67,7 +67,7 @@ WHOLE = (*(small_worlds() if TORTURE else own_worlds()), *large_worlds())
 
 @pytest.mark.parametrize("world", WHOLE, ids=lambda world: world.name)
 def test_every_document_as_it_is_keeps_the_promise(world: World, tmp_path: Path) -> None:
-    go(world.write(tmp_path / "project"), tmp_path / "scratch", random.Random(world.name))
+    use_everywhere(world.write(tmp_path / "project"), tmp_path / "scratch", random.Random(world.name))
 
 
 def check_fixing(words: list[str], *, unsafe: bool) -> None:
@@ -86,7 +86,7 @@ def check_fixing(words: list[str], *, unsafe: bool) -> None:
 
 @pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
 @pytest.mark.parametrize("path", [path for path in BAD if code_of(path) in FIXABLE], ids=name_of)
-def test_fixing_reduces_findings_and_is_done_once(
+def test_fixing_reduces_findings_and_is_idempotent(
     path: Path, unsafe: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -94,7 +94,7 @@ def test_fixing_reduces_findings_and_is_done_once(
 
 
 @pytest.mark.parametrize("path", BROKEN, ids=name_of)
-def test_fixing_what_is_broken_further_is_done_once_too(
+def test_fixing_documents_broken_further_is_idempotent(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -117,6 +117,6 @@ def test_the_shipped_benchmark_is_clean_and_runs(tmp_path: Path) -> None:
         shutil.copytree(shipped / name, tmp_path / name)
     project = tmp_path / "benchmark" / "rulewright.yaml"
     assert lint([project]).diagnostics == ()
-    judge = Talker(VERDICTS, random.Random(0))
+    judge = HostileReplies(VERDICTS, random.Random(0))
     results = execute(compile_project(project), [tmp_path / "benchmark" / "transcripts"], judge)
     assert [result.errors for result in results if result.errors] == []

@@ -1,4 +1,4 @@
-"""What lint finds in the published corpus is what a plain reading of the same files finds: file by file, key by key.
+"""Lint finds the same in the published corpus as a plain reading of its files: file by file, key by key.
 
 The reading below knows the files as JSON and YAML only, and none of our rules. Every family is an equation: nothing is
 missed, and nothing is found beyond it. Findings are compared by file and key (`turns[0].rubric[1].dimension`).
@@ -306,7 +306,7 @@ def test_lint_finds_what_a_plain_reading_finds(code: str) -> None:
     assert sorted(linted().get(code, [])) == sorted(FAMILIES[code](corpus()))
 
 
-def test_every_finding_in_a_document_stands_on_a_key_or_a_value() -> None:
+def test_every_finding_in_a_document_is_at_a_key_or_a_value() -> None:
     of_files = {"comment-contradicts-files", "unread-definitions"}
     assert {code for code, places in linted().items() if any(not key for _, key in places)} <= of_files
 
@@ -358,7 +358,7 @@ def test_lists_that_override_tags_are_one_finding_with_the_number_of_pairs() -> 
     assert message == f"`eligible_modes` overrides tags in {where} (checks: {left_out} left out, {added} added)"
 
 
-def test_prose_that_nobody_asks_about_is_one_finding_with_the_number_of_turns() -> None:
+def test_expectations_in_prose_are_one_finding_with_the_number_of_turns() -> None:
     turns = [turn for scenario in corpus().scenarios.values() for _, turn in turns_of(scenario)]
     prose = [turn for turn in turns if turn.get("expected_behaviors") or turn.get("autofail_triggers")]
     unasked = [turn for turn in prose if not turn.get("rubric")]

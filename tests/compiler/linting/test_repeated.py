@@ -1,4 +1,4 @@
-"""One cause is one finding, in a document or in all of them, and the finding that says most of it stands first."""
+"""Findings with one cause are one finding, in a document or in all of them; the gravest comes first."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def places(found: Diagnostic) -> list[Span]:
     return [found.span, *(note.span for note in found.notes)]
 
 
-def test_one_missing_line_of_the_profiles_is_told_once_for_all_checks() -> None:
+def test_one_missing_line_of_the_profiles_is_reported_once_for_all_checks() -> None:
     found = [warning(at(f"{n}.yaml", n), "no profile uses it", code="dev-repetitions-nobody-uses") for n in range(3)]
     (told,) = together(found)
     assert told.message == "no profile uses it (and 2 more places in other documents)"
     assert places(told) == [each.span for each in found]
 
 
-def test_every_key_that_nobody_reads_is_told_once() -> None:
+def test_every_unread_key_is_reported_once() -> None:
     found = [unread(key, path, 1) for path in ("a.yaml", "b.yaml") for key in ("weight", "policy")]
     assert [each.message for each in together(found)] == [
         "nothing reads `weight` (and 1 more place in other documents)",
@@ -38,7 +38,7 @@ def test_every_key_that_nobody_reads_is_told_once() -> None:
     ]
 
 
-def test_a_dimension_that_nobody_knows_is_told_once_for_all_scenarios() -> None:
+def test_an_unknown_dimension_is_reported_once_for_all_scenarios() -> None:
     found = [
         warning(at(path, line), f"unknown dimension: `{word}`", code="rubric-dimension-unknown")
         for path, line, word in (("a.json", 1, "belonging"), ("a.json", 9, "safty"), ("b.json", 2, "belonging"))
@@ -48,7 +48,7 @@ def test_a_dimension_that_nobody_knows_is_told_once_for_all_scenarios() -> None:
     assert other.message == "unknown dimension: `safty`"
 
 
-def test_what_a_document_has_to_give_up_is_told_once_and_the_graver_part_of_it_leads() -> None:
+def test_the_retired_dialect_is_reported_once_with_its_gravest_finding_first() -> None:
     rubric = warning(at("a.json", 1), "nobody reads it", code="retired-rubric-dialect", help="write `rubric`")
     kind = error(at("a.json", 5), "the criterion has no `kind`", code="retired-rubric-dialect", help="its kinds")
     (told,) = together([rubric, kind])
@@ -68,7 +68,7 @@ def test_two_guesses_of_one_document_are_two_findings() -> None:
 
 
 @pytest.mark.parametrize("code", ["tag-no-scenario-carries", "probe-expects-an-untold-name"])
-def test_what_was_copied_to_other_documents_is_told_in_the_first_of_them(code: str) -> None:
+def test_a_mistake_copied_to_other_documents_is_reported_in_the_first(code: str) -> None:
     found = [
         warning(at(path, n), f"nobody says `{word}`", code=code)
         for path, words in (("a.json", ["Maya", "Tom"]), ("b.json", ["Maya"]), ("c.json", ["Maya", "Ann"]))
@@ -80,7 +80,7 @@ def test_what_was_copied_to_other_documents_is_told_in_the_first_of_them(code: s
     assert places(other) == [at("c.json", 0), at("c.json", 1)]
 
 
-def test_a_name_that_the_routing_lacks_as_well_is_told_there() -> None:
+def test_a_name_that_the_routing_lacks_too_is_reported_there() -> None:
     missing = error(at("a.yaml", 9), "unknown lexicon `x`", code="unknown-lexicon")
     named = (missing.span, "the routing names it as well")
     detector = advice(at("a.yaml", 3), "nothing is called `x`", code="detector-without-definition", notes=[named])
@@ -94,7 +94,7 @@ def test_a_name_that_the_routing_lacks_as_well_is_told_there() -> None:
     assert together([detector]) == [detector]
 
 
-def test_tags_of_another_check_are_told_beside_a_universal_one() -> None:
+def test_tags_of_another_check_are_reported_beside_a_universal_one() -> None:
     universal = warning(at("a.yaml", 2), "these tags restrict nothing", code="tags-on-universal-check")
     notes = [(universal.span, "the check is universal")]
     idle = advice(at("a.yaml", 3), "no scenario bears it", code="tag-no-scenario-carries", notes=notes)
@@ -103,7 +103,7 @@ def test_tags_of_another_check_are_told_beside_a_universal_one() -> None:
 
 
 @pytest.mark.parametrize("code", ["deprecated-spelling", "dead-key", "ascii-only-apostrophe"])
-def test_a_finding_with_a_fix_stands_alone(code: str) -> None:
+def test_a_finding_with_a_fix_is_never_merged(code: str) -> None:
     fix = replace(at("a.yaml", 4), "rubric", "write `rubric`", safe=True)
     retired = warning(at("a.yaml", 1), "nobody reads it", code="retired-rubric-dialect")
     found = [

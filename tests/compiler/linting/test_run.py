@@ -1,4 +1,4 @@
-"""The engine: gathering, suppressing, accepting, selecting, fixing and explaining."""
+"""Linting: collecting, suppressing, accepting, selecting, fixing and explaining findings."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_lone_file_is_checked_by_itself() -> None:
     assert codes(lint_text(CHECK + "wrong: 1\n", "X1.yaml")) == ["unknown-key"]
 
 
-def test_what_is_no_document_is_said_so() -> None:
+def test_a_file_that_is_not_a_document_is_reported() -> None:
     assert codes(lint_text("just: text\n", "f.yaml")) == ["unknown-document"]
     assert codes(lint_text("", "f.yaml")) == ["empty-document"]
 
@@ -149,7 +149,7 @@ def test_a_comment_allows_only_its_line_and_its_code() -> None:
         ("allow unknwon-key because x", "unknown-rule"),
     ],
 )
-def test_a_comment_that_is_wrong_allows_nothing(comment: str, code: str) -> None:
+def test_a_wrong_comment_allows_nothing(comment: str, code: str) -> None:
     found = codes(lint_text(f"{CHECK}wrong: 1  # rulewright: {comment}\n", "X1.yaml"))
     assert sorted(found) == sorted([code, "unknown-key"])
 
@@ -276,7 +276,7 @@ def test_statistics_count_the_most_frequent_first() -> None:
     assert report.statistics == [("unknown-key", Severity.ERROR, 2), ("unknown-value", Severity.ERROR, 1)]
 
 
-def test_fixing_files_mends_them_keeps_their_bytes_and_is_idempotent(tmp_path: Path) -> None:
+def test_fixing_files_keeps_other_bytes_and_is_idempotent(tmp_path: Path) -> None:
     text = "\ufeff" + CHECK.replace("severity", "severtiy").replace("\n", "\r\n")
     folder = project(tmp_path)
     path = folder / "checks" / "X1.yaml"
@@ -373,7 +373,7 @@ def test_a_safe_fix_changes_nothing_but_the_word(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == text.replace("llm_edge", "adjudicate")
 
 
-def test_nobody_can_accept_that_a_check_is_missing_from_the_plan(tmp_path: Path) -> None:
+def test_a_check_missing_from_the_plan_can_not_be_accepted(tmp_path: Path) -> None:
     accepting = PROJECT.replace("unknown-key", "missing-prompt")
     check = CHECK.replace("lexicon_only", "llm_primary")
     folder = project(tmp_path, checks__X1_yaml=check, rulewright_yaml=accepting)
@@ -381,7 +381,7 @@ def test_nobody_can_accept_that_a_check_is_missing_from_the_plan(tmp_path: Path)
         compile_project(folder)
 
 
-def test_a_lexicon_that_does_not_exist_is_told_whatever_the_route(tmp_path: Path) -> None:
+def test_a_missing_lexicon_is_reported_on_every_route(tmp_path: Path) -> None:
     judged = CHECK.replace("lexicon_only", "llm_primary") + "  unit_of_analysis: turn_level\nprompt: Is it polite?\n"
     report = lint([project(tmp_path, checks__X1_yaml=judged.replace("x_lexicon", "y_lexicon"))])
     assert {"unknown-lexicon", "directive-ignored-by-route"} <= set(codes(report))

@@ -1,4 +1,4 @@
-"""SARIF is held against the standard's own schema, for every finding that the examples of the manual give."""
+"""The SARIF of every example finding of the manual is valid under the standard's schema."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_no_findings_are_valid_sarif() -> None:
     assert [error.message for error in VALIDATOR.iter_errors(json.loads(render("sarif", (), {})))] == []
 
 
-def test_the_schema_refuses_what_is_no_sarif() -> None:
+def test_the_schema_refuses_invalid_sarif() -> None:
     document = json.loads(render("sarif", (), {}))
     document["runs"][0]["result"] = []
     assert not VALIDATOR.is_valid(document)
 
 
-def test_a_file_name_that_is_not_utf8_stands_there_as_its_bytes() -> None:
+def test_a_file_name_that_is_not_utf8_is_written_as_its_bytes() -> None:
     name = os.fsdecode(b"checks/W\xff 1.yaml")
     found = Diagnostic("x", Severity.ERROR, f"the file is called `{name}`", Span(name, 1, 1, 1, 3))
     document = json.loads(render("sarif", [found], {}).encode())

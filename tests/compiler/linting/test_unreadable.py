@@ -1,4 +1,4 @@
-"""A document that can't be read is there, and its content is not known: nothing that depends on it is said."""
+"""An unreadable document exists with unknown content: findings that depend on it are hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watching: a round for every change of what was looked at, and none without."""
+"""Watching lints again after every change of a dependency, and only then."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from rulewright_runtime.terminal import CLEAR_SCREEN, SafeStream
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 def aged(folder: Path) -> None:
-    """Make everything look old, so that nothing seems to have changed while it was read."""
+    """Give all files an old time stamp, so that none seems to have changed while it was read."""
     for path in [folder, *folder.iterdir()]:
         os.utime(path, (0, path.stat().st_mtime - 1000))
 
@@ -83,7 +83,7 @@ def test_a_terminal_is_cleared_before_each_round(tmp_path: Path) -> None:
     ]
 
 
-def test_what_changes_during_a_round_is_looked_at_again(tmp_path: Path) -> None:
+def test_a_change_during_a_round_starts_another_round(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("one", encoding="utf-8")
     shown: list[str] = []
@@ -111,7 +111,7 @@ def test_the_command_watches_until_it_is_interrupted(
     assert "unknown-document" in capsys.readouterr().out
 
 
-def test_watching_does_not_go_with_what_ends_after_one_round() -> None:
+def test_watching_excludes_options_that_end_after_one_round() -> None:
     for word in ("--fix", "--diff", "-"):
         with pytest.raises(SystemExit) as ended:
             main(["lint", "--watch", word])

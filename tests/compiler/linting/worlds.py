@@ -1,4 +1,4 @@
-"""Projects and lone documents to begin with: the shipped ones, the examples of every code, and small ones in memory."""
+"""Projects and single documents to break: the shipped ones, the examples of every code, and small ones in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FOLDERS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class World:
-    """Files by their paths, and which of them is linted: a project file, a lone document, or the folder (`.`)."""
+    """Files by path, and the path to lint: a project file, a single document, or the folder (`.`)."""
 
     name: str
     files: dict[str, str]
@@ -38,7 +38,7 @@ class World:
         return [name for name in self.files if name.endswith((".yaml", ".json"))]
 
     def kind(self, name: str) -> str:
-        """The kind of a document, as its place says it or else its keys; for what has no schema, the folder's name."""
+        """Return the kind of a document by its folder or keys; without a schema, the folder's name."""
         _, kind = _read(name, self.files[name])
         folder = Path(name).parent.name
         if name != self.entry and kind != "case_scorecard":
@@ -86,7 +86,7 @@ def small_worlds() -> tuple[World, ...]:
 
 @cache
 def own_worlds() -> tuple[World, ...]:
-    """Every shipped document that means something alone, and a small project of each kind of check."""
+    """Return every shipped document that is complete by itself, and a small project for each kind of check."""
     found = [World("the fuzzed workflow", {"workflow.yaml": json.dumps(test_fuzz.GOOD)}, "workflow.yaml")]
     shipped = _shipped()
     for name, text in shipped.items():

@@ -1,7 +1,6 @@
-"""Every way in which a project is used: whatever lints without errors has to get through all of them.
+"""Uses a project in every way: a project that lints without errors has to pass all of them.
 
-What is raised on purpose passes where it is about the run; a refusal of the documents themselves does not, since lint
-should have told it.
+Errors about a run are accepted; a refusal of the documents is not, because lint should have reported it.
 """
 
 from __future__ import annotations
@@ -113,12 +112,12 @@ CASES: Final[tuple[Any, ...]] = (
 
 
 class Refused(Exception):  # noqa: N818  it says what happened
-    """A door that refused documents in which lint saw no error."""
+    """Documents in which lint found no error were refused."""
 
 
 @dataclass(slots=True)
-class Talker:
-    """Whoever is asked: one hostile reply after the other."""
+class HostileReplies:
+    """A judge and agent that answers with random hostile replies."""
 
     replies: tuple[str | None, ...]
     chance: random.Random
@@ -136,22 +135,22 @@ class Talker:
 
 
 def errors_of(report: Report) -> list[str]:
-    """The errors of a report, a line each."""
+    """Return the errors of a report as lines."""
     return [
         f"{f.span.path}:{f.span.line} {f.code}: {f.message}" for f in report.diagnostics if f.severity is Severity.ERROR
     ]
 
 
-def go(entry: Path, scratch: Path, chance: random.Random) -> bool:
-    """Lint what is at `entry` and, where there is no error, use it in every way; whether it was used."""
+def use_everywhere(entry: Path, scratch: Path, chance: random.Random) -> bool:
+    """Lint the documents at `entry`, use them in every way, and return whether lint found no error."""
     report = lint([entry])
     clean = not errors_of(report)
     render(chance.choice(FORMATS), report.diagnostics, report.sources, page_of=explain)
     fix(report, unsafe=True)
     _type(chance.choice(_commands(entry, scratch)))
-    for door in _doors(entry, scratch, chance):
+    for use in _uses(entry, scratch, chance):
         try:
-            door()
+            use()
         except Refused:
             if clean:
                 raise
@@ -162,7 +161,7 @@ def go(entry: Path, scratch: Path, chance: random.Random) -> bool:
 
 
 def _commands(entry: Path, scratch: Path) -> list[list[str]]:
-    """What a person may type about a project or a file."""
+    """Return command lines for a project or a file."""
     at, out = str(entry), str(scratch / "typed")
     script = scratch.parent / "script.json"
     script.write_text('{"replies": {}}', encoding="utf-8")
@@ -182,7 +181,7 @@ def _commands(entry: Path, scratch: Path) -> list[list[str]]:
 
 
 def _type(words: list[str]) -> None:
-    """Run a command: whatever it says, it must not break."""
+    """Run a command, which must not crash."""
     said = io.StringIO()
     with redirect_stdout(io.StringIO()), redirect_stderr(said), suppress(SystemExit):
         main(words)
@@ -190,7 +189,7 @@ def _type(words: list[str]) -> None:
         raise AssertionError(f"{words}: {said.getvalue()}")
 
 
-def _doors(entry: Path, scratch: Path, chance: random.Random) -> Iterator[Callable[[], object]]:
+def _uses(entry: Path, scratch: Path, chance: random.Random) -> Iterator[Callable[[], object]]:
     if entry.is_file() and entry.name not in PROJECT_FILE_NAMES:
         yield from _lone(entry, scratch, chance)
         return
@@ -251,7 +250,7 @@ def _scan(project: Project, profile: str | None, card: str | None, scratch: Path
         (data / f"batch{number}.jsonl").write_text(
             json.dumps(record) + "\n" + chance.choice(LINES) + "\n", encoding="utf-8"
         )
-    summary = store.run(plan, [data], scratch / "out", judge=Talker(VERDICTS, chance))
+    summary = store.run(plan, [data], scratch / "out", judge=HostileReplies(VERDICTS, chance))
     exit_status(summary)
     for line in (scratch / "out" / "verdicts.jsonl").read_text(encoding="utf-8").split("\n")[:-1]:
         code = json.loads(line)["rationale_code"]
@@ -291,7 +290,7 @@ def _workflow(path: Path, scratch: Path, chance: random.Random) -> None:
     limits = replace(plan.limits, retry_backoff_seconds=0.0, max_retries=min(plan.limits.max_retries, 2))
     plan = seal(replace(plan, limits=limits))
     settings = replace(settings_of(workflow), folder=str(scratch / "work"), on_created=(), on_t2_gate=(), queue_path="")
-    talker = Talker(ANSWERS, chance)
+    talker = HostileReplies(ANSWERS, chance)
     (scratch / "work").mkdir(parents=True, exist_ok=True)
     for name, text in (
         ("junit.xml", "<testsuite><testcase name='x'/></testsuite>"),
@@ -318,7 +317,11 @@ def _score(path: Path, chance: random.Random) -> None:
     batch.write_text("\n".join(json.dumps(row) for row in rows) + "\n{\n", encoding="utf-8")
     try:
         run = score_batches(
-            prepared, CaseReader(card.plan), [Batch("b", str(batch))], verbose=True, judge=Talker(VERDICTS, chance)
+            prepared,
+            CaseReader(card.plan),
+            [Batch("b", str(batch))],
+            verbose=True,
+            judge=HostileReplies(VERDICTS, chance),
         )
     except PlanError as failure:
         if "--semantic" in str(failure):
