@@ -1,7 +1,6 @@
-"""Adjudication: what of a run waits for a person, what people decided, and the run recomputed with it.
-
-The run itself is never changed: the recomputed one is a folder of its own, and every verdict that a person decided says
-in its record what it was before, who decided, when and why.
+"""Adjudication: the pending decisions of a run, people's decisions, and the run recomputed with them. The run itself is
+never changed: the recomputed run is a separate folder, and the record of every decided verdict holds the previous
+verdict, who decided, when and why.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _KEPT: Final = ("verdict", "rationale_code", "confidence", "adjudication_require
 
 
 class Adjudication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a person decided about one verdict: who, when (UTC), why, and from where."""
+    """A person's decision about one verdict: who, when (UTC), why, and its source."""
 
     transcript_id: str
     check_id: str
@@ -59,13 +58,13 @@ class Adjudication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def about(self) -> str:
-        """How a message calls it."""
+        """The name in messages."""
         return f"the decision about `{self.check_id}` in `{self.transcript_id}`"
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A verdict that waits for a person, with what the judge or the machinery said."""
+    """A verdict that awaits a person, with the reason of the judge or the engine."""
 
     transcript_id: str
     check_id: str
@@ -82,7 +81,7 @@ class Item:
 
 
 def waiting(run: FinishedRun) -> list[Item]:
-    """The verdicts of a run that wait for a person: the gravest first, and of these a FAIL before what is unclear."""
+    """Return the verdicts of a run that await a person: by severity, a FAIL before an UNCLEAR."""
     order = {severity: place for place, severity in enumerate(run.plan.severities, 1)}
     found = [
         Item(
@@ -102,12 +101,13 @@ def waiting(run: FinishedRun) -> list[Item]:
 
 
 def waits(record: VerdictResult) -> bool:
-    """Whether a verdict is for a person to decide: it says so, or it is not an answer."""
+    """Whether a person must decide a verdict: it requires adjudication, or is neither PASS nor FAIL."""
     return record.eligible and (record.adjudication_required or record.verdict == "UNCLEAR")
 
 
 def original(folder: Path) -> FinishedRun:
-    """The run in `folder` as it was judged. Raises UsageError where people have decided about it already."""
+    """Return the run in `folder` as it was judged. Raises UsageError for a run that already contains people's
+    decisions."""
     run = open_run(folder)
     if run.summary.get("adjudicated"):
         raise UsageError(f"`{folder}` is an adjudicated run; adjudicate `{run.summary['adjudicated']['from']}` instead")
@@ -115,14 +115,14 @@ def original(folder: Path) -> FinishedRun:
 
 
 def known_decisions(out: Path) -> list[Adjudication]:
-    """The decisions that were taken before."""
+    """Return the decisions that were taken before."""
     path = out / DECISIONS
     return list(read_decisions(path)) if path.is_file() else []
 
 
 def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
-    """The decisions in a JSON Lines file; a line whose `verdict` is null is still open. `by` is who decided where a
-    line does not say. Raises UsageError with the place of a line that is not a decision."""
+    """Return the decisions in a JSON Lines file; a line whose `verdict` is null is still open. `by` is the person for
+    lines without one. Raises UsageError with the location of a line that is not a decision."""
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -144,9 +144,9 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
 def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonObject:
     """Write the run in `folder` with the decisions to `out`, and return its summary.
 
-    Of several decisions about one verdict the last counts, and all of them stay on record. Raises UsageError for a
-    decision without a person or a reason, under the name of a model, or about a verdict that waits for nobody;
-    BusyError where another process writes to `out`.
+    Of several decisions about one verdict the last counts, and all stay on record. Raises UsageError for a decision
+    without a person or a reason, under the name of a model, or about a verdict that awaits no decision; BusyError if
+    another process writes to `out`.
     """
     run = original(folder)
     _refuse_unfounded(run, taken)
@@ -200,7 +200,7 @@ def _refuse_unasked(taken: Iterable[Adjudication], waited_for: Container[tuple[s
 
 
 def check_person(run: FinishedRun, by: str, about: str) -> None:
-    """Raise UsageError where `by` names nobody, or a model of the run."""
+    """Raise UsageError if `by` is empty or a model of the run."""
     judge = run.summary.get("judge") or {}
     machines = {*run.summary["models"], *run.plan.models, judge.get("requested_model"), judge.get("name")} - {None, ""}
     if not by.strip():
@@ -221,7 +221,7 @@ def _decided(
     judged: JudgedTranscript,
     decisions: Mapping[tuple[str, str], Adjudication],
 ) -> tuple[JsonObject, list[VerdictResult]]:
-    """The row and the records of a transcript, recomputed where somebody decided about it."""
+    """Return the row and the records of a transcript, recomputed if a person decided about it."""
     records, row = _records(judged), dict(judged.row)
     if not decisions:
         return row, records

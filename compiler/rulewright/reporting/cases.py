@@ -1,4 +1,4 @@
-"""Writing the report of a batch of cases in every form, from the same run."""
+"""Writes the report of a batch of cases in every format, from the same run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write(
 
 
 def _notes(run: BatchRun) -> Iterator[Notes]:
-    """What a judge objected to and what matches by meaning, case by case, where there was a judge or an embedding."""
+    """Return a judge's objections and the matches by meaning, case by case, if there was a judge or an embedding."""
     if run.judge is not None:
         rows = (row for result in run.spool.results() for row in judged(result))
         yield "Judged", ("test", "metric", "verdict", "rationale"), rows
@@ -65,7 +65,7 @@ def _cases(run: BatchRun) -> Iterator[Mapping[str, object]]:
 
 
 def metric_lines(run: BatchRun, head: JsonMapping, scorer: CaseScorer) -> Iterator[MetricLine]:
-    """What the console says of every metric."""
+    """Return the console's lines of every metric."""
     counted, common = run.tally.phrase_counts(), head["failure_analysis"]
     for at, metric in enumerate(run.plan.metrics):
         entries = common[metric.common.name]
@@ -81,7 +81,7 @@ def metric_lines(run: BatchRun, head: JsonMapping, scorer: CaseScorer) -> Iterat
 
 
 def _status(run: BatchRun, scorer: CaseScorer, at: int, counted: int) -> str:
-    """FAIL where the mean fails; a warning for violations, or for a mean that does not reach the threshold; else OK."""
+    """FAIL if the mean fails; a warning for violations, or for a mean below the threshold; else OK."""
     metric = run.plan.metrics[at]
     if not run.all_cases.scored:
         return "NO CASE SCORED"

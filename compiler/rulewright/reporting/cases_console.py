@@ -22,7 +22,7 @@ _ROOM: Final = 6  # columns between the table of the seed and the terminal's edg
 
 @dataclass(frozen=True, slots=True)
 class MetricLine:
-    """What the console says of one metric. `status` is OK, WARN (...) or FAIL; `top` its most frequent phrase."""
+    """One metric on the console. `status` is OK, WARN (...) or FAIL; `top` is its most frequent phrase."""
 
     name: str
     mean: float
@@ -104,14 +104,14 @@ def _first(lines: Iterable[str], number: int, what: str) -> Iterator[str]:
 
 
 def verdict_of(comparison: Mapping[str, object]) -> str:
-    """What a comparison came to, in words."""
+    """Return the result of a comparison in words."""
     if not comparison["paired"]:
         return "NOT COMPARED"
     return "REGRESSION" if comparison["regression"] else "no regression"
 
 
 def changes_of(comparison: Mapping[str, object]) -> str:
-    """The numbers of a comparison, in words."""
+    """Return the numbers of a comparison in words."""
     lost = comparison["missing_not_passed"]
     missing = f"{comparison['missing']} missing" + (f", {lost} of which did not pass" if lost else "")
     counts = f"{comparison['worse']} worse, {comparison['better']} better of {comparison['paired']} paired"
@@ -119,7 +119,7 @@ def changes_of(comparison: Mapping[str, object]) -> str:
 
 
 def judged(case: JsonMapping) -> Iterator[tuple[str, ...]]:
-    """What a judge said of a case other than PASS: the case, the metric with its score, the verdict and why."""
+    """Return a judge's verdicts other than PASS: the case, the metric with its score, the verdict and the reason."""
     for metric, said in case.get("judged", {}).items():
         if said["verdict"] != "PASS":
             verdict = said["verdict"] if "counted" in said else f"{said['verdict']} (a hint)"
@@ -132,14 +132,14 @@ def judged(case: JsonMapping) -> Iterator[tuple[str, ...]]:
 
 
 def matched(case: JsonMapping) -> Iterator[tuple[str, ...]]:
-    """The words that mean most nearly what a phrase of the case says that was not found."""
+    """Return the words closest in meaning to a phrase of the case that was not found."""
     for metric, matches in case.get("semantic_matches", {}).items():
         for match in matches:
             yield case["test_id"], metric, match["phrase"], f'"{match["text"]}" in {match["in"]}', likeness(match)
 
 
 def likeness(match: Mapping[str, object]) -> str:
-    """How near a match is, whether it denies the phrase, and whether it counted."""
+    """Return the similarity of a match, whether it negates the phrase, and whether it counted."""
     marks = [mark for mark in ("negated", "counted") if mark in match]
     return ", ".join([f"{match['similarity']:.2f}", *marks])
 
@@ -164,8 +164,8 @@ def _cut(line: str, columns: int | None) -> str:
 
 
 def details(cases: Iterable[JsonMapping], metrics: list[str], columns: int | None = None) -> Iterator[str]:
-    """What was found where and what was missing, case by case, for results that carry evidence; lines are cut to the
-    columns of a terminal."""
+    """Return the found and missing phrases case by case, for results with evidence; lines are cut to the columns of a
+    terminal."""
     yield ""
     yield "Details:"
     for case in cases:
@@ -215,7 +215,8 @@ def _totals(summary: JsonMapping, labels: Iterable[str]) -> Iterator[str]:
 
 
 def _breakdown(cases: Iterable[JsonMapping], metrics: list[str]) -> Iterator[str]:
-    """The table of cases; its first columns grow into the room that the terminal leaves, seen over the first cases."""
+    """Return the table of cases; its first columns use the remaining width of the terminal, measured over the first
+    cases."""
     rows = iter(cases)
     first = [row for _, row in zip(range(200), rows, strict=False)]
     if not first:

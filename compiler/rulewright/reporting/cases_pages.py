@@ -23,7 +23,7 @@ _NOTED: Final = 1000  # rows of a table behind the cases
 def markdown(
     report: Report, title: str, cases: Cases, metrics: list[str], notes: Iterable[Notes] = ()
 ) -> Iterator[str]:
-    """The lines of the Markdown page; `notes` stand behind the cases."""
+    """Return the lines of the Markdown page; `notes` follow the cases."""
     yield f"# {escape(title)}"
     yield ""
     yield f"Batch {escape(report['batch_id'])}, {escape(report['generated_at'])}.{_semantics(report)}"
@@ -49,7 +49,7 @@ def markdown(
 def html_page(
     report: Report, title: str, cases: Cases, metrics: list[str], notes: Iterable[Notes] = ()
 ) -> Iterator[str]:
-    """The lines of a page that needs nothing else, no script, no other file; `notes` stand behind the cases."""
+    """Return the lines of a page without scripts and other files; `notes` follow the cases."""
     written = _template().generate(
         report=report,
         title=title,
@@ -79,7 +79,7 @@ def _template() -> Template:
 
 
 def _lines(pieces: Iterable[str]) -> Iterator[str]:
-    """What is written piece by piece, line by line."""
+    """Split chunks of text into lines."""
     waiting = ""
     for piece in pieces:
         *lines, waiting = f"{waiting}{piece}".split("\n")
@@ -89,7 +89,7 @@ def _lines(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def _first(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """The rows that a page shows."""
+    """Return the rows that a page shows."""
     for number, row in enumerate(rows):
         if number == _NOTED:
             yield ("and more, all in the JSON report", *[""] * (len(row) - 1))
@@ -122,7 +122,7 @@ def _element(tag: str, **attributes: object) -> Element:
 
 
 def _opening(element: Element) -> str:
-    """The start tag of an element whose content is written one by one."""
+    """Return the start tag of an element whose content is written piece by piece."""
     return f"{tostring(element, encoding='unicode').removesuffix(' />')}>"
 
 

@@ -1,4 +1,4 @@
-"""One transcript of a run as its page shows it: the conversation with what was quoted, and the verdicts on it."""
+"""One transcript of a run as its page shows it: the conversation with highlighted quotes, and the verdicts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REJECTED: Final = "unverified_evidence"
 
 @dataclass(frozen=True, slots=True)
 class ShownQuote:
-    """A quote of a verdict; `anchor` is that of the message in which it was found, empty where it was not."""
+    """A quote of a verdict; `anchor` is that of the message that contains it, empty if none does."""
 
     quote: str
     role: str
@@ -36,7 +36,7 @@ class ShownQuote:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One verdict with all that the run knows about how it came about."""
+    """One verdict with everything recorded about its origin."""
 
     anchor: str
     check_id: str
@@ -55,7 +55,7 @@ class Shown:
 
     @property
     def alike(self) -> tuple[object, ...] | None:
-        """What verdicts share that are shown alike; None where something was quoted, said or counted for this one."""
+        """Return the key under which verdicts are shown together; None if this one has a quote, a reason or a count."""
         if self.quotes or self.rejected or self.told or self.words:
             return None
         about = self.check_id, self.name, self.about, self.verdict, self.reason, self.confidence
@@ -75,8 +75,8 @@ class ShownMessage:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """One transcript: its row, the verdicts that need eyes, the others, the checks that did not apply, what was said
-    (None where the conversation is gone)."""
+    """One transcript: its row, the verdicts that need attention, the others, the checks that did not apply, and the
+    messages (None if the conversation is gone)."""
 
     number: int
     row: JsonMapping
@@ -89,13 +89,13 @@ class Chat:
 
     @property
     def anchor(self) -> str:
-        """Where the transcript stands on its page."""
+        """The anchor of the transcript on its page."""
         return f"t{self.number}"
 
 
 @dataclass(slots=True)
 class ChatViews:
-    """Makes the view of one transcript after the other."""
+    """Builds the views of transcripts, one after the other."""
 
     run: FinishedRun
     words: JudgeWords
@@ -104,7 +104,7 @@ class ChatViews:
     conditions: dict[str, tuple[tuple[str, str], ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Number the checks, and word their conditions."""
+        """Number the checks and format their conditions."""
         self.checks = {check.id: check for check in self.run.plan.checks}
         self.conditions = {
             name: tuple((f"{word} when", text) for word, text in conditions(check))
@@ -132,12 +132,12 @@ class ChatViews:
         )
 
     def anchor(self, number: int, check_id: str) -> str:
-        """Where the verdict of a check stands."""
+        """Return the anchor of a check's verdict."""
         place = self.places.get(check_id)
         return f"t{number}" if place is None else f"t{number}-c{place}"
 
     def _order(self, shown: Shown) -> tuple[bool, bool, int, int]:
-        """What waits for a person first, then what decided, then the gravest."""
+        """Verdicts that await a person first, then those that decided, then by severity."""
         check = self.checks.get(shown.check_id)
         severities = self.run.plan.severities
         gravity = severities.index(check.severity) if check and check.severity in severities else len(severities)
@@ -174,12 +174,12 @@ class ChatViews:
 
 
 def said_in(number: int, transcript: Transcript | None) -> tuple[ShownMessage, ...] | None:
-    """A conversation without any verdict; None where it is gone."""
+    """Return a conversation without any verdict; None if it is gone."""
     return None if transcript is None else tuple(_Conversation(number, transcript).messages())
 
 
 class _Conversation:
-    """The messages of a transcript, and the marks that verdicts leave in them."""
+    """The messages of a transcript, with the highlights of its verdicts."""
 
     def __init__(self, number: int, transcript: Transcript) -> None:
         self._number = number
@@ -190,7 +190,7 @@ class _Conversation:
         self._marks: dict[int, list[Mark]] = {}
 
     def mark(self, role: str, turn: int, quote: str, verdict: str, label: str, anchor: str) -> str:
-        """Mark a quote, and return the anchor of its message; empty where it does not occur there."""
+        """Highlight a quote and return the anchor of its message; empty if no message contains it."""
         for at, known in enumerate(self._turns):
             if known is None or (known.role, known.turn) != (role, turn):
                 continue
@@ -201,7 +201,7 @@ class _Conversation:
         return ""
 
     def messages(self) -> Iterator[ShownMessage]:
-        """What was said, with the marks."""
+        """Return the messages with their highlights."""
         for at, message in enumerate(self._messages):
             turn = self._turns[at]
             who = message.role + (f", {message.name}" if message.name else "") + (f", turn {turn.turn}" if turn else "")
@@ -213,7 +213,7 @@ class _Conversation:
 
 
 def _notes(message: Message) -> Iterator[str]:
-    """What a message holds besides its text."""
+    """Return the parts of a message other than its text."""
     if message.reasoning:
         yield f"reasoning: {message.reasoning}"
     for call in message.tool_calls:
@@ -223,7 +223,7 @@ def _notes(message: Message) -> Iterator[str]:
 
 
 def is_grave(shown: Shown) -> bool:
-    """Whether a verdict needs eyes: it fails, is unclear, or waits for a person."""
+    """Whether a verdict needs attention: it fails, is unclear, or awaits a person."""
     return shown.waits or shown.verdict in ("FAIL", "UNCLEAR")
 
 
@@ -244,7 +244,7 @@ def _as_quoted(span: object) -> ShownQuote:
 
 
 def _rejected(extra: object) -> Iterator[object]:
-    """The quotes that do not occur, also those of single windows."""
+    """Return the quotes that do not occur in the conversation, including those of single windows."""
     if isinstance(extra, dict):
         found = extra.get(REJECTED)
         yield from found if isinstance(found, list) else ()
@@ -271,7 +271,7 @@ def _reason(verdict: Mapping[str, object]) -> str:
 
 
 def _repetitions(verdict: JsonMapping) -> int:
-    """How many repetitions were asked, as far as the record says."""
+    """Return how many repetitions were asked; None if the record does not say."""
     extra = verdict.get("extra") or {}
     planned, unasked = extra.get("planned"), extra.get("unasked", 0)
     return planned - unasked if isinstance(planned, int) and isinstance(unasked, int) else 1_000

@@ -1,5 +1,5 @@
-"""A run as a comment on a change: what it came to, gates, what is not resolved, failing checks with their first quotes.
-Markdown."""
+"""A run as a Markdown comment on a change: its result, gates, unresolved items, and failing checks with their first
+quotes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RESULTS: Final = ("passed", "failed", "undecided", "refused")  # by exit code
 
 
 def comment(run: FinishedRun, status: int) -> str:
-    """The comment; `status` is the run's exit code. Nothing of a transcript can break out of its place."""
+    """Return the comment; `status` is the run's exit code. Text of transcripts is escaped."""
     text = "\n".join(_lines(run, status)) + "\n"
     if len(text) <= MOST_CHARACTERS:
         return text
@@ -56,7 +56,7 @@ def _lines(run: FinishedRun, status: int) -> Iterator[str]:
 
 
 def sentence(summary: JsonMapping) -> str:
-    """What the run came to, in one sentence."""
+    """Return the run's result in one sentence."""
     outcomes, failed = summary["outcomes"], summary["failed"]
     parts = [f"{failed['count']} of {plural(summary['transcripts'], 'transcript')} failed ({percent(failed['rate'])})"]
     if failed["unproven"]:
@@ -111,7 +111,7 @@ def _unproven(verdict: JsonMapping) -> str:
 
 
 def _html(text: str) -> str:
-    """A name between tags, where Markdown is not read."""
+    """Escape a name inside HTML tags, where Markdown is not parsed."""
     return html.escape(one_line(text), quote=False)
 
 

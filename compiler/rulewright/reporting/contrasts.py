@@ -1,8 +1,7 @@
 """Contrast sets: scenarios that differ in one thing, and the checks that answer them differently.
 
-A contrast is worth its scenarios only when siblings are compared: a check that fails the anchor and passes the sibling
-saw the difference; one that says the same of both did not, or there was nothing to see. Which of them is right, the
-author of the set knows.
+Siblings are compared: a check that fails the anchor and passes the sibling detected the difference; one with the same
+verdict on both did not, or there was no difference. Only the author of the set knows which of them is right.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def contrasts(scenarios: Mapping[str, Scenario], models: list[str], tallies: Tal
 
 
 def _order(scenario: Scenario, name: str) -> tuple[bool, str, str]:
-    """The anchor first, then by what is varied."""
+    """The anchor first, then by the varied property."""
     return (scenario.contrast_variable != "anchor", scenario.contrast_variable, name)
 
 
@@ -71,7 +70,7 @@ def _contrast(
 
 
 def cluster_of(plan: Plan, scenario_id: str, transcript_id: str = "") -> str:
-    """What makes transcripts alike: the contrast set of their scenario, else the scenario, else nothing."""
+    """Return the cluster of a transcript: the contrast set of its scenario, else the scenario, else nothing."""
     known = plan.scenarios.get(scenario_id)
     if known is not None and known.contrast_group:
         return f"contrast set {known.contrast_group}"

@@ -1,4 +1,4 @@
-"""The conversations that a run has read, found again where they were read or where they are said to be."""
+"""The conversations of a run, read again from where the scan read them or from given paths."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
 
 def conversations(run: StoredRun, paths: Sequence[str] = ()) -> dict[str, Transcript]:
-    """The conversations of the run by their ids: those in `paths`, else those where the run has read them.
-
-    One that was changed since is left out, as is one that is gone. Raises UsageError for a transcript in `paths` that
-    is refused.
+    """Return the conversations of the run by their ids: from `paths`, else from where the run read them. A conversation
+    that is gone or has changed since is left out. Raises UsageError for a refused transcript in `paths`.
     """
     places = dict.fromkeys(step.path for step in run.steps.values() if step.path)
     columns = columns_of(run.folder)
@@ -38,7 +36,7 @@ def conversations(run: StoredRun, paths: Sequence[str] = ()) -> dict[str, Transc
 
 
 def columns_of(folder: Path) -> dict[str, str] | None:
-    """What the columns of tables hold, as the scan of the run was told."""
+    """Return the mapping of columns that the scan of the run used."""
     try:
         with (folder / LOG).open("rb") as lines:
             header = msgspec.json.decode(next(lines, b"{}"), type=JsonObject)
@@ -50,7 +48,7 @@ def columns_of(folder: Path) -> dict[str, str] | None:
 
 
 def given(paths: Sequence[str], columns: dict[str, str] | None = None) -> Iterator[Transcript]:
-    """The conversations in `paths`. Raises UsageError for one that is refused."""
+    """Return the conversations in `paths`. Raises UsageError for a refused one."""
     for path in paths:
         for item in Reader(columns=columns).read([path]):
             if isinstance(item, InputError):
@@ -59,7 +57,7 @@ def given(paths: Sequence[str], columns: dict[str, str] | None = None) -> Iterat
 
 
 def _read(places: Iterable[str], columns: dict[str, str] | None) -> Iterator[Transcript | InputError]:
-    """What stands at the places; a reader each, since two of them may hold a transcript of one id."""
+    """Read the paths, each with its own reader, because two of them may hold a transcript with the same id."""
     for place in places:
         yield from Reader(columns=columns).read([place])
 
@@ -73,15 +71,15 @@ class Conversations:
     """The conversations of a run one after the other, in the order of its files; one file is open at a time."""
 
     def __init__(self, paths: Sequence[str] = (), columns: dict[str, str] | None = None) -> None:
-        """`paths` hold those that are no longer where the run has read them; they are kept in memory. Raises UsageError
-        for one that is refused."""
+        """`paths` hold conversations that have moved since the run; they are kept in memory. Raises UsageError for a
+        refused one."""
         self._given = {item.id: item for item in given(paths, columns)}
         self._columns = columns
         self._path = ""
         self._items: Iterator[Transcript | InputError] = iter(())
 
     def of(self, judged: JudgedTranscript) -> Transcript | None:
-        """What was said in a transcript; None where it is gone or was changed since."""
+        """Return the conversation of a transcript; None if it is gone or has changed since."""
         found = self._given.get(judged.id) or self._next(judged)
         return found if found is not None and judged.said and conversation_digest(found) == judged.said else None
 

@@ -1,4 +1,4 @@
-"""What files of chats hold: counts, roles, tools, lengths and scripts, before anything runs."""
+"""The contents of chat files: counts, roles, tools, lengths and scripts, before anything runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class DataSummary:
     """Counts over the conversations that were added."""
 
     def __init__(self) -> None:
-        """Nothing was added yet."""
+        """Start without conversations."""
         self.files: set[str] = set()
         self.refused: list[InputError] = []
         self._counts: dict[str, Counter[str]] = {
@@ -52,7 +52,7 @@ class DataSummary:
         self._lengths.setdefault(message.role, []).append(len(text))
 
     def result(self) -> JsonObject:
-        """The counts, ready for JSON. Lengths are the smallest, the middle and the largest number of characters."""
+        """Return the counts as JSON data. Lengths are the minimum, median and maximum number of characters."""
         return {
             "files": len(self.files),
             "conversations": len(self._messages),
@@ -65,7 +65,7 @@ class DataSummary:
 
 
 def summary_of(items: Iterable[Transcript | InputError]) -> DataSummary:
-    """The summary of all of them."""
+    """Return the summary of all conversations."""
     made = DataSummary()
     for item in items:
         made.add(item)
@@ -73,7 +73,7 @@ def summary_of(items: Iterable[Transcript | InputError]) -> DataSummary:
 
 
 def _held(item: Transcript) -> Iterator[str]:
-    """What besides texts and calls is there to be read by checks."""
+    """Count the further fields that checks can read."""
     chat = item.conversation
     facts = {
         "expected": chat.expected is not None,
@@ -103,7 +103,7 @@ def _spread(numbers: list[int]) -> dict[str, int] | None:
 
 
 def shown(found: JsonObject) -> list[str]:
-    """The summary for people, a line a fact."""
+    """Return the summary for people, one fact per line."""
     per = found["messages_per_conversation"]
     lines = [
         ("files", f"{found['files']}, {found['conversations']} conversations, {found['refused']} refused"),

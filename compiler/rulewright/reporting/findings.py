@@ -1,4 +1,4 @@
-"""What failed in a run, as findings with places: for SARIF and for annotations of a change."""
+"""The failures of a run as findings with locations, for SARIF and for annotations of a change."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ INCOMPLETE = "incomplete-transcript"
 
 
 def findings(run: FinishedRun) -> Iterator[Diagnostic]:
-    """An error for each FAIL that made its transcript fail and for each refused input, a warning for any other FAIL
-    and for what leaves a transcript undecided, advice for any other UNCLEAR. The code is the check's id."""
+    """Return an error for each FAIL that made its transcript fail and for each refused input, a warning for any other
+    FAIL and for each reason that leaves a transcript undecided, and advice for any other UNCLEAR. The code is the
+    check's id."""
     for refused in run.refused():
         yield Diagnostic(REFUSED, Severity.ERROR, refused["reason"], _span(refused["path"], refused["line"]))
     checks = {check.id: check for check in run.plan.checks}
@@ -40,8 +41,8 @@ def findings(run: FinishedRun) -> Iterator[Diagnostic]:
 
 
 def because(verdict: JsonMapping, check: Check | None) -> str:
-    """Why a record says what it says, on one line: its quotes, else the condition that decided, its rationale code or
-    its cause."""
+    """Return the reason of a record on one line: its quotes, else the deciding condition, its rationale code or its
+    cause."""
     quotes = [
         f"turn {span['turn']}, {span['role']}: “{span['quote']}”"
         + (f" ({why})" if (why := span.get("rationale")) else "")
@@ -52,7 +53,7 @@ def because(verdict: JsonMapping, check: Check | None) -> str:
 
 
 def _decided(code: str, verdict: JsonMapping, written: Mapping[str, str]) -> str | None:
-    """The condition that gave a verdict, and how it came out."""
+    """Return the condition that gave a verdict, with its result."""
     if undecided := (verdict.get("extra") or {}).get("undecided"):
         return f"a condition can't be decided: {undecided}"
     name, _, outcome = code.partition("_condition_")
@@ -60,8 +61,8 @@ def _decided(code: str, verdict: JsonMapping, written: Mapping[str, str]) -> str
 
 
 def conditions(check: Check | None) -> Iterator[tuple[str, str]]:
-    """The conditions of an expression check (`fail`, `unclear`, `pass`) as a person would write them, in the order in
-    which they decide."""
+    """Return the conditions of an expression check (`fail`, `unclear`, `pass`) as a person would write them, in the
+    order of evaluation."""
     if check is None or not isinstance(check.verifier, ExpressionVerifier):
         return
     verifier = check.verifier

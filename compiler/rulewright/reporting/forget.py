@@ -1,9 +1,7 @@
-"""Forgetting: everything that was written about one transcript leaves the files under some folders.
-
-Files are known by what they hold, not by their names: runs, harness runs, recorded replies, exported calls, questions
-and their batches, decisions, labels, exported tables. A run without the transcript is a run as if it had never been
-read. What still names the transcript afterwards, and what can't be looked into, is told. Every step can be repeated
-after a kill.
+"""Forgetting: removes one transcript from all files under some folders. Files are recognised by their contents, not by
+their names: runs, harness runs, recorded replies, exported calls, questions and their batches, decisions, labels,
+exported tables. The remaining run looks as if the transcript had never been read. Files that still name the transcript,
+and files that can't be searched, are reported. Every step can be repeated after a kill.
 """
 
 from __future__ import annotations
@@ -63,7 +61,7 @@ _CURE: Final = "remove the folder"
 
 @dataclass(slots=True)
 class Forgotten:
-    """What was done: the files that were changed or removed, and those that still name the transcript."""
+    """The changed and removed files, and those that still name the transcript."""
 
     changed: list[Path] = field(default_factory=list)
     naming: list[Path] = field(default_factory=list)
@@ -71,13 +69,13 @@ class Forgotten:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no file is left that names the transcript, or may."""
+        """Whether no remaining file names the transcript or could name it."""
         return not self.naming and not self.closed
 
 
 def forget(transcript_id: str, folders: Iterable[Path]) -> Forgotten:
-    """Remove a transcript from all files under the folders. Raises BusyError where a run is under way, PlanError where
-    one is damaged, OSError where a file can't be written."""
+    """Remove a transcript from all files under the folders. Raises BusyError if a run is active, PlanError for a
+    damaged run, and OSError if a file can't be written."""
     done = Forgotten()
     names = (transcript_id.encode(), json.dumps(transcript_id)[1:-1].encode())
     files = _files(folders)
@@ -97,7 +95,7 @@ def forget(transcript_id: str, folders: Iterable[Path]) -> Forgotten:
 
 
 def _names(path: Path, names: Iterable[bytes]) -> bool:
-    """Whether the file's name or content holds one of the names."""
+    """Whether the file's name or content contains one of the names."""
     content = _content(path) or b""
     return any(name in content or name in os.fsencode(path.name) for name in names)
 
@@ -114,7 +112,7 @@ def _files(folders: Iterable[Path]) -> list[Path]:
 
 
 def _content(path: Path) -> bytes | None:
-    """What the file holds, unpacked, the rows of a table as JSON; None where nobody can look into it."""
+    """Return the decompressed content of the file, the rows of a table as JSON; None if it can't be searched."""
     if path.stat().st_size > LARGEST:
         return None
     data = path.read_bytes()
@@ -133,7 +131,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _from_run(place: Path, transcript_id: str) -> list[Path]:
-    """Rewrite a run, finished or killed, without the transcript; the files that were changed."""
+    """Rewrite a run, finished or killed, without the transcript. Returns the changed files."""
     folder = RunFolder(place)
     with folder.locked():
         folder.recover()
@@ -168,7 +166,7 @@ def _from_run(place: Path, transcript_id: str) -> list[Path]:
 
 
 def _by_transcript(path: Path) -> dict[str, bytes]:
-    """The lines of a file by the transcript that each is about; one that was cut off is about nobody."""
+    """Group the lines of a file by transcript; an incomplete line belongs to none."""
     found: dict[str, list[bytes]] = {}
     for line in path.read_bytes().split(b"\n")[:-1]:
         try:
@@ -184,7 +182,7 @@ class _Whose(msgspec.Struct):
 
 
 def _renumbered(kept: Iterable[LogStep], rows: dict[str, dict[str, bytes]]) -> Iterator[LogStep]:
-    """The steps with the sizes and checksums of the rows that are left."""
+    """Return the steps with the sizes and checksums of the remaining rows."""
     sizes, checksum = dict.fromkeys((*ROWS, REPLIES), 0), 0
     for step in kept:
         own = {name: b"" if step.refused else rows.get(name, {}).get(step.input, b"") for name in sizes}
@@ -198,7 +196,7 @@ def _renumbered(kept: Iterable[LogStep], rows: dict[str, dict[str, bytes]]) -> I
 
 
 def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, bytes]], calls: int) -> list[Path]:
-    """Write the summary of the steps that are left."""
+    """Write the summary of the remaining steps."""
     before = strict_json.decode((place / SUMMARY).read_bytes(), type=JsonObject)
     plan = plan_of(place)
     summary = summary_of(plan)
@@ -221,7 +219,7 @@ def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, byte
 
 
 def _from_file(path: Path, transcript_id: str, custom_ids: set[str]) -> bool:
-    """Take the transcript out of a file of replies or of lines; whether there was something to take out."""
+    """Remove the transcript from a file of replies or lines. Returns whether the file contained it."""
     raw, data = path.read_bytes(), _content(path)
     if data is None:
         return False
@@ -239,7 +237,7 @@ def _from_file(path: Path, transcript_id: str, custom_ids: set[str]) -> bool:
 
 
 def _rows_left(path: Path, transcript_id: str) -> bytes | None:
-    """An exported table without the transcript's rows; None for a table that is not ours."""
+    """Return an exported table without the transcript's rows; None for a table of another program."""
     from pyarrow import BufferOutputStream, compute, parquet
 
     table = parquet.read_table(path)
@@ -253,7 +251,7 @@ def _rows_left(path: Path, transcript_id: str) -> bytes | None:
 
 
 def _labels_left(data: bytes, transcript_id: str) -> bytes | None:
-    """Labels (ids `TRANSCRIPT` or `TRANSCRIPT/CHECK`) without those of the transcript; None for other files."""
+    """Return labels (ids `TRANSCRIPT` or `TRANSCRIPT/CHECK`) without those of the transcript; None for other files."""
     try:
         rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error):
@@ -271,7 +269,7 @@ def _is_lines(path: Path) -> bool:
 
 
 def _replies_left(data: bytes, transcript_id: str) -> bytes | None:
-    """Recorded replies without those about the transcript; None for what are no recorded replies."""
+    """Return recorded replies without those about the transcript; None for other files."""
     try:
         replies = strict_json.decode(data, type=dict[str, dict[str, list[list[Json]]]])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -287,7 +285,7 @@ def _lines_left(data: bytes, transcript_id: str, custom_ids: set[str]) -> bytes:
 
 
 def _is_about(line: JsonObject, transcript_id: str, custom_ids: set[str]) -> bool:
-    """Whether a line of ours is about the transcript: a question, a decision, a batch's request or answer, a call."""
+    """Whether a line is about the transcript: a question, a decision, a batch's request or answer, or a call."""
     if line.get("custom_id") in custom_ids:
         return True
     if {"key", "call", "uses"} <= line.keys():
@@ -297,7 +295,7 @@ def _is_about(line: JsonObject, transcript_id: str, custom_ids: set[str]) -> boo
 
 
 def _custom_ids(path: Path, transcript_id: str) -> Iterator[str]:
-    """The names of the transcript's questions in a batch."""
+    """Return the ids of the transcript's questions in a batch."""
     for line in (_content(path) or b"").splitlines() if _is_lines(path) else ():
         found = _object(line)
         if found.get("transcript_id") == transcript_id and isinstance(found.get("custom_id"), str):
@@ -313,7 +311,7 @@ def _object(line: bytes) -> JsonObject:
 
 
 def told(done: Forgotten, transcript_id: str) -> Iterator[str]:
-    """What was done, in lines. Raises UsageError where nothing was known of the transcript."""
+    """Return the report as lines. Raises UsageError if no file named the transcript."""
     if done.changed:
         yield f"removed `{transcript_id}` from {len(done.changed)} files:"
         yield from (f"  {path}" for path in done.changed)

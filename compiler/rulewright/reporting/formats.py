@@ -1,4 +1,4 @@
-"""One door to the formats in which build servers read a finished run."""
+"""The formats in which build servers read a finished run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ FORMATS = ("junit", "sarif", "github", "markdown")
 
 
 def run_as(form: str, folder: Path, status: int) -> str:
-    """The run in `folder` in one of `FORMATS`; `status` is its exit code. Raises UsageError where there is no finished
-    run, PlanError where its plan was changed."""
+    """Return the run in `folder` in one of `FORMATS`; `status` is its exit code. Raises UsageError without a finished
+    run, PlanError if its plan has changed."""
     run = open_run(folder)
     if form == "junit":
         return junit(run)

@@ -1,4 +1,4 @@
-"""What a finished run says, gathered for a page: one pass over its rows and verdicts."""
+"""The data of a finished run for a page, gathered in one pass over its rows and verdicts."""
 
 from __future__ import annotations
 
@@ -154,20 +154,21 @@ class _Gathered:
         self.samples.setdefault((kind, name), []).append((cluster, value))
 
     def by_dimension(self) -> dict[str, dict[str, JsonObject]]:
-        """What each model came to in each dimension."""
+        """Return the result of each model in each dimension."""
         return {
             name: {model: cell.result() for model, cell in sorted(cells.items())}
             for name, cells in self.dimensions.items()
         }
 
     def first_waiting(self) -> list[JsonObject]:
-        """What waits for a person, the gravest first, and of these a FAIL before what is unclear."""
+        """Return the pending decisions by severity, a FAIL before an UNCLEAR."""
         order = {severity: place for place, severity in enumerate(self.severities, 1)}
         found = sorted(self.waiting, key=lambda each: (-order.get(each["severity"], 0), each["verdict"] != "FAIL"))
         return found[:MOST_WAITING]
 
     def intervals(self) -> JsonObject:
-        """`{score, models, dimensions, failed}`, each `{low, high}`: robust to clusters, Wilson's of what failed."""
+        """Return `{score, models, dimensions, failed}`, each `{low, high}`: cluster-robust, and Wilson's for the
+        failure rate."""
         found: JsonObject = {"score": None, "models": {}, "dimensions": {}}
         for (kind, name), sample in self.samples.items():
             mean = clustered_mean(sample)
@@ -253,7 +254,7 @@ def _scenarios(
 
 
 def _categories(plan: Plan, cells: dict[tuple[str, str], _LeaderboardCell]) -> dict[str, dict[str, object]]:
-    """What each model came to in the scenarios of each category."""
+    """Return the result of each model in the scenarios of each category."""
     totals: dict[str, dict[str, _LeaderboardCell]] = {}
     for (model, name), cell in cells.items():
         if name in plan.scenarios:

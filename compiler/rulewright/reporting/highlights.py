@@ -1,4 +1,4 @@
-"""Quotes found again in a message, and the message cut into pieces that are marked and pieces that are not."""
+"""Finds quotes in a message and splits the message into highlighted and other pieces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A part of a text that a verdict quotes: from `start` to `end`, and where the verdict stands."""
+    """A part of a text that a verdict quotes: from `start` to `end`, and the verdict's anchor."""
 
     start: int
     end: int
@@ -26,7 +26,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class HighlightPiece:
-    """A part of a text. `verdict` is empty where nothing quotes it; `ends` are the marks that end with it."""
+    """A part of a text. `verdict` is empty if no verdict quotes it; `ends` are the marks that end with it."""
 
     text: str
     verdict: str = ""
@@ -34,8 +34,8 @@ class HighlightPiece:
 
 
 def find(quote: str, text: str) -> list[tuple[int, int]]:
-    """Where a quote stands in a text: as it is, else word by word whatever stands between the words. A quote with an
-    ellipsis has several parts."""
+    """Find a quote in a text: verbatim, else word by word with anything between the words. A quote with an ellipsis has
+    several parts."""
     at = text.find(quote)
     if quote and at >= 0:
         return [(at, at + len(quote))]
@@ -54,7 +54,7 @@ def find(quote: str, text: str) -> list[tuple[int, int]]:
 
 
 def pieces(text: str, marks: Sequence[Mark]) -> list[HighlightPiece]:
-    """The text in order; where marks overlap the gravest verdict shows."""
+    """Return the pieces of the text in order; of overlapping marks the most severe verdict is shown."""
     cuts = sorted({0, len(text), *(mark.start for mark in marks), *(mark.end for mark in marks)})
     found = []
     for start, end in pairwise(cuts):
@@ -68,6 +68,6 @@ _GRAVITY: Final = ("FAIL", "UNCLEAR", "PASS")
 
 
 def gravest(verdicts: Iterable[str]) -> str:
-    """The gravest of some verdicts; empty for none."""
+    """Return the most severe of some verdicts; empty for none."""
     known = set(verdicts)
     return next((verdict for verdict in _GRAVITY if verdict in known), min(known, default=""))

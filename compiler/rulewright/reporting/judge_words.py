@@ -1,4 +1,4 @@
-"""What the judge of a run said, by transcript and check: from the run's own record, or from the replies it replayed."""
+"""The judge's answers by transcript and check, from the run's record or from the replies that it replayed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FENCE: Final = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One answer of the judge: which one, what it voted, its reason, the whole reply, or why there is none."""
+    """One answer of the judge: its number, vote, reason and whole reply, or why there is none."""
 
     which: str
     verdict: str = ""
@@ -41,10 +41,10 @@ class _CallUsage(msgspec.Struct):
 
 
 class JudgeWords:
-    """Looks up what was said. Of a record it keeps in memory where the lines are, not the lines."""
+    """Looks up answers. It keeps the offsets of the lines of a record in memory, not the lines."""
 
     def __init__(self, run: FinishedRun, files: Sequence[Path] = ()) -> None:
-        """`files` are replies that the run may have replayed; the one with its digest counts."""
+        """`files` are replies that the run may have replayed; the one with the recorded digest is used."""
         self._path = run.folder / REPLIES
         self._lines: dict[str, list[int]] = {}
         self.tokens = (0, 0)  # in and out, as far as the endpoint counted
@@ -69,11 +69,11 @@ class JudgeWords:
 
     @property
     def known(self) -> bool:
-        """Whether there is anything to look up."""
+        """Whether answers are available."""
         return bool(self._lines) or self._replayed is not None
 
     def about(self, transcript: str, asked: Mapping[str, int]) -> dict[str, list[Words]]:
-        """The answers on a transcript by check; `asked` says how many repetitions each check took."""
+        """Return the answers on a transcript by check; `asked` is the number of repetitions of each check."""
         found: dict[str, list[Words]] = {}
         for each in self._recorded(transcript, asked):
             found.setdefault(each.check_id, []).append(_words(each))

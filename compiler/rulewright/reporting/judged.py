@@ -1,4 +1,4 @@
-"""A finished run transcript by transcript: the row of its scores, where it was read, and the verdicts on it."""
+"""A finished run, transcript by transcript: the row of scores, its source, and the verdicts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTranscript:
-    """One transcript of a run: its row of `scores.jsonl`, the engine's results in it, the place where it was read, the
-    harness that recorded it, its records of `verdicts.jsonl`, and the fingerprint of its conversation."""
+    """One transcript of a run: its row of `scores.jsonl`, the engine's results in it, its source, the harness that
+    recorded it, its records of `verdicts.jsonl`, and the fingerprint of its conversation."""
 
     row: JsonMapping
     engine: JsonMapping
@@ -41,14 +41,14 @@ class JudgedTranscript:
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """A run that is finished: its folder, its plan and its summary."""
+    """A finished run: its folder, its plan and its summary."""
 
     folder: Path
     plan: Plan
     summary: JsonObject
 
     def judged(self) -> Iterator[JudgedTranscript]:
-        """Its transcripts in the order in which they were read. Raises UsageError where files don't fit together."""
+        """Yield its transcripts in the order of the scan. Raises UsageError if its files are inconsistent."""
         places = (each for each in _logged(self.folder) if each.refused is None)
         groups = groupby(rows(self.folder / "verdicts.jsonl"), key=lambda verdict: verdict.get("transcript_id"))
         waiting = next(groups, None)
@@ -64,7 +64,7 @@ class FinishedRun:
             raise UsageError(f"`verdicts.jsonl` judges `{waiting[0]}`, of which `scores.jsonl` knows nothing")
 
     def refused(self) -> Iterator[JsonObject]:
-        """The inputs that were refused, with `path`, `line` and `reason`; the summary lists the first ones."""
+        """The refused inputs with `path`, `line` and `reason`, as far as the summary lists them."""
         if not (self.folder / LOG).is_file():
             yield from self.summary["refused"]["inputs"]
         for each in _logged(self.folder):
@@ -74,12 +74,12 @@ class FinishedRun:
 
 
 def open_run(folder: Path) -> FinishedRun:
-    """The finished run in `folder`. Raises UsageError where there is none, PlanError where its plan was changed."""
+    """Open the finished run in `folder`. Raises UsageError without one, PlanError if its plan has changed."""
     return FinishedRun(folder, plan_of(folder), summary_of(folder))
 
 
 class _Place(msgspec.Struct):
-    """As much of a line of the log as tells where an input was read, and what was said there."""
+    """The fields of a line of the log with an input's source and its conversation's fingerprint."""
 
     refused: tuple[str, str, int] | None = None
     path: str = ""
@@ -89,7 +89,7 @@ class _Place(msgspec.Struct):
 
 
 def _logged(folder: Path) -> Iterator[_Place]:
-    """The place of each input."""
+    """Return the source of each input."""
     log = folder / LOG
     if not log.is_file():
         return
@@ -103,7 +103,7 @@ def _logged(folder: Path) -> Iterator[_Place]:
 
 
 class _RowOwner(msgspec.Struct):
-    """As much of a row as tells whose it is, and of a verdict to what it applies."""
+    """The fields of a row or verdict that name its transcript and check."""
 
     transcript_id: str = ""
     check_id: str = ""
@@ -112,10 +112,10 @@ class _RowOwner(msgspec.Struct):
 
 
 class IndexedRun:
-    """A finished run of which one transcript is read without the others: where the lines of each stand."""
+    """A finished run with random access to its transcripts, by the offsets of their lines."""
 
     def __init__(self, run: FinishedRun) -> None:
-        """Look at every line once. Raises UsageError for one that is no row."""
+        """Read every line once. Raises UsageError for a line that is not a row."""
         self.run = run
         self.applied: dict[str, list[int]] = {}  # by check, the numbers of the transcripts to which it applied
         self._places = [each for each in _logged(run.folder) if each.refused is None]
@@ -154,7 +154,7 @@ class IndexedRun:
 
 
 def _lines(path: Path) -> Iterator[tuple[_RowOwner, int, int]]:
-    """The lines of a file, each with where it starts and where it ends."""
+    """Yield the lines of a file, each with its start and end."""
     start = 0
     with path.open("rb") as stream:
         for line in stream:

@@ -21,8 +21,8 @@ _TAGS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 def junit(run: FinishedRun) -> str:
-    """FAIL is a failure, UNCLEAR and a refused input an error, and what does not apply is skipped; so nothing that has
-    not passed looks as if it had. Gates have a suite of their own, in which one that is not settled is an error."""
+    """Return the report: FAIL is a failure, UNCLEAR and a refused input are errors, and a check that does not apply is
+    skipped, so that only a PASS looks passed. Gates have a separate suite, in which an open gate is an error."""
     checks = {check.id: check for check in run.plan.checks}
     suites = [_suite_of(judged, checks) for judged in run.judged()]
     refused = list(run.refused())
@@ -62,7 +62,8 @@ def _case(judged: JudgedTranscript, verdict: JsonMapping, check: Check | None) -
 
 
 def _undecided(judged: JudgedTranscript) -> _Case:
-    """A transcript that is open although no check of it is: something is missing, or too few checks were decided."""
+    """A transcript that is undecided although none of its checks is: content is missing, or too few checks were
+    decided."""
     share = f"undecided: the coverage is {judged.engine['coverage']}"
     message = "undecided: the transcript is incomplete" if judged.row.get("missing") else share
     return _element(judged.id, "outcome", judged.path, "errors", "INCONCLUSIVE", message), "errors"
@@ -78,8 +79,8 @@ def _refused(refused: JsonMapping) -> _Case:
 
 
 def _gate(name: str, gate: Mapping[str, object], *, is_open: bool) -> _Case:
-    """A gate over the whole run; one that is not settled is an error of the type `INCONCLUSIVE`. What missing answers
-    could change is said where any is missing (`is_open`)."""
+    """A gate over the whole run; an open gate is an error of the type `INCONCLUSIVE`. With missing answers (`is_open`),
+    the possible states are added."""
     result = gate_result(gate)
     kind = {"passed": None, "failed": "failures"}.get(result, "errors")
     message = gate_line(name, gate) if is_open else f"gate {name}: {result}"

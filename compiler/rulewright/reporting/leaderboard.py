@@ -1,9 +1,8 @@
-"""The leaderboard: models ranked over the same scenarios under the same plan, and what keeps others out of it.
-
-The contract is the benchmark's (seed 004, system harnesses): only transcripts that a raw harness recorded compete, and
-only figures that one plan and one judge made are set side by side. A model without a transcript for some scenario is
-named and not ranked: its mean would be one over other scenarios. A transcript without a score, or that lacks something
-of its scenario, counts as 0 in the rank and as unscored beside it: what came to no answer never lifts a model.
+"""The leaderboard: models ranked over the same scenarios under the same plan, and the reasons that exclude others. The
+rules are the benchmark's (seed 004, system harnesses): only transcripts recorded by a raw harness compete, and only
+results of one plan and one judge are compared. A model without a transcript for some scenario is listed but not ranked,
+because its mean would cover other scenarios. A transcript without a score, or an incomplete one, counts as 0 in the
+rank and is listed as unscored: a missing answer never raises a model.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> J
 
 
 def hindrances(board: JsonMapping) -> list[str]:
-    """Why the leaderboard is not to be published; none where it is."""
+    """Return the reasons why the leaderboard must not be published; none if it may."""
     reasons = [] if board["models"] else ["no model is ranked"]
     reasons += [f"{part['model']} lacks scenarios" for part in board["incomplete"]]
     reasons += [f"{part['model']} is left out for its harness" for part in board["excluded"]]
@@ -108,7 +107,7 @@ _UNSETTLED: Final = {
 
 @dataclass(slots=True)
 class _Entry:
-    """What the runs hold of one model."""
+    """The results of one model in the runs."""
 
     transcripts: int = 0
     failed: int = 0
@@ -147,7 +146,7 @@ def _comparable(summaries: Mapping[Path, JsonMapping]) -> None:
 
 
 def _who(judge: JsonMapping | None) -> JsonObject:
-    """What makes a judge another one: everything but what its file is called."""
+    """Return the identity of a judge: everything but the name of its file."""
     return {key: value for key, value in (judge or {}).items() if key != "name" or not (judge or {}).get("digest")}
 
 
@@ -205,7 +204,7 @@ def _excluded(name: str, entry: _Entry, harnesses: Sequence[str]) -> JsonObject 
 
 
 def _ends(bounds: JsonMapping | None, score: float | None) -> tuple[float, float]:
-    """How far the score of a row may still go; none at all counts as 0."""
+    """Return the bounds of a row's score; without a score they are 0."""
     if bounds is None:
         return (score or 0.0, score or 0.0)
     ends = bounds["overall_score"]
@@ -226,8 +225,8 @@ def _ranked(
 
 
 def _rank_sets(entries: Mapping[str, _Entry], clusters: Mapping[str, str]) -> dict[str, list[int]]:
-    """The first and the last rank that each model may have: behind those that are surely better, before those that are
-    surely worse, by paired tests at 95 % over all pairs (Holm)."""
+    """Return the first and the last possible rank of each model: after the significantly better ones and before the
+    significantly worse ones, by paired tests at 95 % over all pairs (Holm)."""
     pairs = list(combinations(entries, 2))
     tested = [_tested(entries[one], entries[other], clusters) for one, other in pairs]
     corrected = holm([p for p, _ in tested])
@@ -246,8 +245,8 @@ def _rank_sets(entries: Mapping[str, _Entry], clusters: Mapping[str, str]) -> di
 
 
 def _tested(one: _Entry, other: _Entry, clusters: Mapping[str, str]) -> tuple[float, bool]:
-    """How likely chance alone sets the worst that the better model may come to so far above the best of the other, and
-    whether the first model is the better one; 1 where their bounds leave the order open."""
+    """Return the p-value of the difference between the lower bound of the better model and the upper bound of the
+    other, and whether the first model is the better one; 1 if their bounds overlap."""
     for left, right, above in ((one, other, True), (other, one, False)):
         worst, best = _scenario_means(left, 0), _scenario_means(right, 1)
         found = clustered_mean((clusters[name], worst[name] - best[name]) for name in worst)
@@ -261,7 +260,7 @@ def _scenario_means(entry: _Entry, end: int) -> dict[str, float]:
 
 
 def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, object]:
-    """The 95 % interval of the mean over scenarios, from the worst that missing answers may say to the best."""
+    """Return the 95 % interval of the mean over scenarios, from the worst to the best case of the missing answers."""
     low, high = (
         clustered_mean((clusters[name], mean) for name, mean in _scenario_means(entry, end).items()) for end in (0, 1)
     )
@@ -288,7 +287,7 @@ def _within(value: float | None) -> float | None:
 
 
 def _blindspots(entry: _Entry) -> dict[str, object]:
-    """For each label how many of the transcripts that know it show it, with Wilson's interval."""
+    """Return for each label the share of transcripts that show it among those with a value, with Wilson's interval."""
     return {
         label: {"raised": sum(flags), **_rate(sum(flags), len(flags))}
         for label, flags in sorted(entry.blindspots.items())

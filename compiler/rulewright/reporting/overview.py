@@ -1,4 +1,4 @@
-"""What a reader of a run's page sees first: the verdict, one sentence, the figures that bear it, and the facts."""
+"""The head of a run's page: the verdict, one sentence, the main figures, and the facts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number with its name and what stands beside it."""
+    """One number with its name and notes."""
 
     label: str
     value: str
@@ -59,8 +59,8 @@ class Overview:
 
 
 def overview(report: Data, status: int | None = None, words: JudgeWords | None = None) -> Overview:
-    """The overview of a report; `status` is the exit code where `--fail-on` chose it, `words` know the judge's
-    tokens."""
+    """Return the overview of a report; `status` is the exit code if `--fail-on` determined it, `words` count the
+    judge's tokens."""
     summary = report["summary"]
     known = exit_status(summary) if status is None else status
     measured = tuple(_measured(report))
@@ -136,7 +136,8 @@ def _coverage(summary: Data) -> Figure:
 
 
 def cost(summary: Data, words: JudgeWords | None) -> list[str]:
-    """What the judge's calls came to: their number, tokens, and USD; a price that nobody gave is unknown, never 0."""
+    """Return the cost of the judge's calls: their number, tokens and USD. Without a price the cost is unknown, never
+    0."""
     if not summary.get("judge_calls"):
         return []
     calls = plural(summary["judge_calls"], "call")

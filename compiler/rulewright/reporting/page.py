@@ -24,8 +24,8 @@ def run_page(
     list_link: str = "",
     frame: PageFrame | None = None,
 ) -> Iterator[str]:
-    """The page of a run, piece by piece. `link` gives the address of a transcript by its number, and of a verdict on
-    it; `chats` stand at the end; with `list_link` only what fails or waits is listed."""
+    """Yield the page of a run. `link` returns the address of a transcript by its number, and of a verdict on it;
+    `chats` are at the end; with `list_link` only failed and pending transcripts are listed."""
     rows = sorted(report["transcripts"], key=attention)
     if list_link:
         rows = [row for row in rows if row["waiting"] or row["outcome"] not in ("passed", "nothing_applied")][:MOST]
@@ -47,18 +47,18 @@ def run_page(
 
 
 def attention(row: Mapping[str, Any]) -> tuple[bool, bool]:
-    """What is open comes first, then what failed."""
+    """Undecided ones come first, then failed ones."""
     return not (row["waiting"] or row["outcome"] == "undecided"), row["outcome"] != "failed"
 
 
 def chats_page(
     title: str, chats: Iterable[Chat], links: Iterable[tuple[str, str]], frame: PageFrame | None = None
 ) -> Iterator[str]:
-    """A page of some transcripts, with links to others as pairs of address and word."""
+    """Return a page of some transcripts, with links to others as pairs of address and label."""
     return rendered("chats.html", frame, title=title, chats=chats, links=list(links))
 
 
 def list_page(report: Mapping[str, object], link: Link, home: str, frame: PageFrame | None = None) -> Iterator[str]:
-    """A page that lists every transcript."""
+    """Return a page that lists every transcript."""
     context = {"rows": report["transcripts"], "summary": report["summary"], "run": report["run"]}
     return rendered("list.html", frame, **context, link=link, home=home)

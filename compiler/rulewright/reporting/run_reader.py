@@ -1,4 +1,4 @@
-"""The files of a finished run, read line by line; whatever another program did to them is told with its place."""
+"""Reads the files of a finished run line by line; damage by other programs is reported with its location."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ SUMMARISED: Final = (
 
 
 def plan_of(folder: Path) -> Plan:
-    """The plan that the run in `folder` executed. Raises UsageError when `folder` holds no finished run, PlanError
-    when the plan was changed afterwards."""
+    """Return the plan that the run in `folder` executed. Raises UsageError without a finished run, PlanError if the
+    plan has changed since."""
     for part in PARTS:
         if not (folder / part).is_file():
             under_way = "; the run there is not finished, continue it with `--resume`" if RunFolder(folder).log else ""
@@ -69,12 +69,12 @@ def _refuse_changed(folder: Path) -> None:
         refuse_changed(folder, manifest, (*PARTS, LOG, REPLIES))
     except PlanError:
         for part in ("scores.jsonl", "verdicts.jsonl"):
-            deque(rows(folder / part), maxlen=0)  # a row that can't be read is told with its place
+            deque(rows(folder / part), maxlen=0)  # reports an unreadable row with its location
         raise
 
 
 def engine_of(row: JsonObject, folder: Path) -> JsonObject:
-    """What the engine itself says of the row's transcript: its outcome, why, and its gates."""
+    """Return the engine's result for the row's transcript: its outcome, the reasons, and its gates."""
     try:
         return msgspec.to_builtins(msgspec.convert(row.get(ENGINE), type=_StoredEngine))  # type: ignore[no-any-return]
     except msgspec.ValidationError:
@@ -99,7 +99,7 @@ class _Bounds(msgspec.Struct):
 
 
 class _StoredEngine(msgspec.Struct):
-    """As much of the engine's results as reports read."""
+    """The fields of the engine's results that reports read."""
 
     outcome: Outcome
     because: list[str]
@@ -110,12 +110,12 @@ class _StoredEngine(msgspec.Struct):
 
 
 def headline_of(plan: Plan) -> str:
-    """The output of the plan's scorecard that is averaged and ranked."""
+    """Return the name of the scorecard's output that is averaged and ranked."""
     return HEADLINE if plan.scorecard is None else plan.scorecard.headline
 
 
 def score_of(row: JsonObject, folder: Path, headline: str) -> float | None:
-    """The row's headline, a score in [0, 1], or None where it has none."""
+    """Return the row's headline, a score in [0, 1], or None."""
     score = row.get(headline)
     if score is None:
         return None
@@ -125,7 +125,7 @@ def score_of(row: JsonObject, folder: Path, headline: str) -> float | None:
 
 
 def rows(path: Path) -> Iterator[JsonObject]:
-    """The objects of a JSON Lines file, one at a time."""
+    """Yield the objects of a JSON Lines file."""
     with path.open("rb") as stream:
         number = 0
         while lines := stream.readlines(_BLOCK):
@@ -135,8 +135,8 @@ def rows(path: Path) -> Iterator[JsonObject]:
 
 
 def _rows_of(lines: Sequence[bytes], path: Path, before: int) -> Iterable[JsonObject]:
-    """The objects of some lines, with `before` as many in front of them: decoded together, or one after the other where
-    one of them is none."""
+    """Return the objects of some lines after `before` others: decoded together, or one by one if a line is not an
+    object."""
     try:
         found = _ROWS.decode_lines(b"".join(lines))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -147,12 +147,12 @@ def _rows_of(lines: Sequence[bytes], path: Path, before: int) -> Iterable[JsonOb
 
 
 def row_of(line: bytes, place: str) -> JsonObject:
-    """The object of one line, which stands at `place`."""
+    """Return the object of one line; `place` is its location in messages."""
     return _today(_object(line, place))
 
 
 def _today(row: JsonObject) -> JsonObject:
-    """A row with today's name of a check's id."""
+    """Return a row with the current name of a check's id."""
     if EARLIER_CHECK in row or "undecided" in row:
         row = {CHECK if key == EARLIER_CHECK else key: value for key, value in row.items()}
         if "undecided" in row:
@@ -161,7 +161,7 @@ def _today(row: JsonObject) -> JsonObject:
 
 
 def _renamed(value: Json) -> Json:
-    """JSON data with today's name of a check's id, whichever version wrote them."""
+    """Return JSON data with the current name of a check's id, from any version."""
     if isinstance(value, dict):
         return {CHECK if key == EARLIER_CHECK else key: _renamed(item) for key, item in value.items()}
     return [_renamed(item) for item in value] if isinstance(value, list) else value

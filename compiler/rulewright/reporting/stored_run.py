@@ -1,4 +1,4 @@
-"""A finished run in memory: its plan, rows and verdicts, and its rows scored again without asking anybody."""
+"""A finished run in memory: its plan, rows and verdicts, and its rows scored again without a judge."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.plan.scorecard import ScorecardPlan
 
-_RESULTS: Final = frozenset(Summary().result())  # what a summary works out; the rest is told about its run
+_RESULTS: Final = frozenset(Summary().result())  # computed by a summary; the rest describes its run
 
 
 class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
     mode_id: str = ""
 
     def __post_init__(self) -> None:
-        """Take the earlier name. Raises ValueError where there is neither."""
+        """Accept the earlier name. Raises ValueError without either."""
         if not (self.check_id or self.mode_id):
             raise ValueError("Object missing required field `check_id`")
         force_setattr(self, "check_id", self.check_id or self.mode_id)
@@ -53,7 +53,7 @@ class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class StoredRun:
-    """What the folder of a finished run holds, by transcript."""
+    """The contents of a finished run's folder, by transcript."""
 
     folder: Path
     plan: Plan
@@ -64,28 +64,28 @@ class StoredRun:
 
     @property
     def parameters(self) -> JsonObject:
-        """The parameters of the scorecard that the run was given."""
+        """The parameters that the run set for the scorecard."""
         return dict(self.summary.get("parameters") or {})
 
     @property
     def replies(self) -> Path | None:
-        """The file of the judge's replies, where the run keeps them."""
+        """The file of the judge's replies, if the run keeps them."""
         path = self.folder / REPLIES
         return path if path.is_file() else None
 
     def fingerprint(self, transcript: str) -> str:
-        """The fingerprint of a conversation's messages; empty where the run did not write it down."""
+        """Return the fingerprint of a conversation's messages; empty if the run did not record it."""
         step = self.steps.get(transcript)
         return step.said if step else ""
 
     @cached_property
     def scorecard(self) -> Scorecard | None:
-        """The run's own scorecard, ready to be carried out again."""
+        """Return the run's own scorecard, prepared for evaluation."""
         return None if self.plan.scorecard is None else Scorecard(self.plan.scorecard, self.parameters)
 
 
 def read_run(folder: Path) -> StoredRun:
-    """The finished run in `folder`. Raises UsageError or PlanError where there is none, or where it was damaged."""
+    """Read the finished run in `folder`. Raises UsageError or PlanError without one, or if it is damaged."""
     plan, summary = plan_of(folder), summary_of(folder)
     found = {str(row.get("transcript_id")): row for row in rows(folder / "scores.jsonl")}
     for row in found.values():
@@ -112,7 +112,7 @@ def _verdicts(path: Path) -> list[StoredVerdict]:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the garbage collector: what is decoded has no cycles, and looking for them takes longer than decoding."""
+    """Suspend the garbage collector: decoded data has no cycles, and searching for them takes longer than decoding."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -125,8 +125,8 @@ def _uncollected() -> Iterator[None]:
 def score_again(
     scorecard: Scorecard | None, row: JsonMapping, verdicts: Iterable[VerdictResult], *, skipped: bool = False
 ) -> JsonObject:
-    """The row of a transcript as `scorecard` gives it for these verdicts; what it lacks and what the profile left out
-    stay as `row` says. One whose checks were `skipped` has no scores."""
+    """Return the row of a transcript under `scorecard` for these verdicts; missing content and checks outside of the
+    profile stay as in `row`. A row whose checks were `skipped` has no scores."""
     kept = {key: row[key] for key in ("transcript_id", "scenario_id", "model") if key in row}
     missing = {"missing": row["missing"]} if row.get("missing") else {}
     if scorecard is None:
@@ -137,14 +137,14 @@ def score_again(
 
 
 def has_skipped(run: StoredRun | FinishedRun, row: JsonMapping) -> bool:
-    """Whether a scan that looked at gates only has skipped checks of a row."""
+    """Whether a scan of gates only skipped checks of a row."""
     by_profile = {part.id for part in run.plan.left_out}
     return bool(run.summary.get("gates_only")) and not by_profile.issuperset(row.get("left_out", ()))
 
 
 def summary_like(run: StoredRun | FinishedRun, plan: Plan, about: JsonMapping) -> Summary:
-    """An empty summary of a run made from a finished one: all that is told about that one, but for what `about` says
-    otherwise (None: nothing), and what it refused."""
+    """Return an empty summary of a run derived from a finished one, with its description and refused inputs; `about`
+    overrides parts of the description (None removes one)."""
     made = empty_summary(plan)
     kept = {name: value for name, value in run.summary.items() if name not in _RESULTS and name not in about}
     made.about = kept | {name: value for name, value in about.items() if value is not None}
@@ -153,19 +153,19 @@ def summary_like(run: StoredRun | FinishedRun, plan: Plan, about: JsonMapping) -
 
 
 def knowing(scorecard: ScorecardPlan, *others: ScorecardPlan | None) -> ScorecardPlan:
-    """The scorecard that also knows the checks of other plans, so that a gate which holds one of them holds it here."""
+    """Return the scorecard with the checks of other plans added, so that its gates cover them too."""
     known = {name: about for other in others if other is not None for name, about in other.checks.items()}
     return replace(scorecard, checks={**known, **scorecard.checks})
 
 
 def decision_of(row: JsonMapping, card: ScorecardPlan) -> tuple[Json, ...]:
-    """What decides about a row: its outcome, its label, its headline and the state of every gate."""
+    """Return the decision of a row: its outcome, label, headline and the state of every gate."""
     headline, label = card.shown
     gates = tuple((name, gate["state"]) for name, gate in row[ENGINE]["gates"].items())
     return (row[ENGINE]["outcome"], row.get(label or ""), row.get(headline or ""), gates)
 
 
 def decision_as_json(decision: tuple[Json, ...]) -> JsonObject:
-    """What `decision_of` says, by name."""
+    """Return the result of `decision_of` by name."""
     outcome, label, score, gates = decision
     return {"outcome": outcome, "label": label, "score": score, "gates": dict(gates)}

@@ -1,4 +1,4 @@
-"""Counts of verdicts, and the share of those that decided which failed."""
+"""Counts of verdicts, and the share of FAIL among PASS and FAIL."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from rulewright_runtime.plan.part import VERDICTS
 
 @dataclass(slots=True)
 class RunTally:
-    """How often a check said what, where it applied."""
+    """The counts of a check's verdicts where it applied."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(VERDICTS, 0))
 
     def add(self, verdict: str) -> None:
-        """Take in one verdict of a check that applied."""
+        """Count one verdict of a check that applied."""
         self.counts[verdict] = self.counts.get(verdict, 0) + 1
 
     @property
     def decided(self) -> int:
-        """How many are PASS or FAIL."""
+        """The number of PASS and FAIL."""
         return self.counts["PASS"] + self.counts["FAIL"]
 
     @property
     def fail_rate(self) -> float | None:
-        """FAIL among PASS and FAIL, in [0, 1]; None when nothing was decided."""
+        """The share of FAIL among PASS and FAIL, in [0, 1]; None without either."""
         return self.counts["FAIL"] / self.decided if self.decided else None
 
     def result(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The report of a run on the disk: one file, or one file and a folder of linked pages beside it."""
+"""Writes the report of a run: one file, or one file and a folder of linked pages beside it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ LIST: Final = "transcripts.html"
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """The report of a finished run, ready to be written. `transcripts` and `replies` say where what the run has read
-    lies now."""
+    """The report of a finished run. `transcripts` and `replies` are the current paths of the run's inputs."""
 
     run: FinishedRun
     status: int | None = None
@@ -41,7 +40,7 @@ class RunReport:
     def write(self, out: Path, *, one_file: bool = False) -> list[str]:
         """Write the page to `out` and, beyond `IN_ONE_FILE` transcripts, conversations into a folder beside it.
 
-        The value is what was written. Raises OSError.
+        Returns the written paths. Raises OSError.
         """
         report, words = gather(self.run.folder), JudgeWords(self.run, self.replies)
         folder = out.with_name(f"{out.stem}-pages")
@@ -56,11 +55,11 @@ class RunReport:
         return [str(out), *([f"{folder}{os.sep}"] if split else [])]
 
     def text(self) -> str:
-        """The whole report as one page."""
+        """Return the whole report as one page."""
         return "".join(self._first(gather(self.run.folder), JudgeWords(self.run, self.replies), ""))
 
     def chats(self, words: JudgeWords) -> Iterator[Chat]:
-        """The transcripts one after the other."""
+        """Yield the transcripts in order."""
         view, found = ChatViews(self.run, words), Conversations(self.transcripts, columns_of(self.run.folder))
         for number, judged in enumerate(self.run.judged(), 1):
             yield view.view(number, judged, found.of(judged))
@@ -78,7 +77,7 @@ class RunReport:
         return run_page(report, about, link=link, chats=chats, list_link=f"{folder}/{LIST}" if folder else "")
 
     def _pages(self, report: dict[str, Any], words: JudgeWords, home: str) -> Iterator[tuple[str, Iterable[str]]]:
-        """The pages of the folder by name."""
+        """Yield the pages of the folder by name."""
         frame = PageFrame(home=Markup('<a href="../{}">Rulewright</a>').format(home))
         chats, count = self.chats(words), len(report["transcripts"])
         for first in range(1, count + 1, A_PAGE):
@@ -92,12 +91,12 @@ class RunReport:
 
 
 def _page_of(number: int) -> str:
-    """The page of the folder on which the transcript with this number stands."""
+    """Return the page of the folder that contains the transcript with this number."""
     return f"chats-{(number - 1) // A_PAGE + 1:04}.html"
 
 
 def _replace_folder(folder: Path, pages: Iterable[tuple[str, Iterable[str]]]) -> None:
-    """Write pages into a folder that appears when all of them are there."""
+    """Write pages into a folder that appears only when it is complete."""
     part = folder.with_name(f".{folder.name}.rulewright")
     if part.exists():
         shutil.rmtree(part)
