@@ -44,6 +44,7 @@ _MESSAGES: tuple[tuple[str, str, str | None], ...] = (
     ("did not find expected ',' or ']'", "expected `,` or `]` here", None),
     ("did not find expected ',' or '}'", "expected `,` or `}` here", None),
     ("did not find expected '-' indicator", "expected `- ` here", "check the indentation"),
+    ("found unexpected ':'", "after this `:` a space or a value is missing", "write `key: value`, or quote the text"),
     ("did not find expected node content", "expected a value here", None),
     ("did not find expected <document start>", "expected the document to end here", "check the indentation"),
     ("found unexpected end of stream", "the quotes are never closed", "close them, or use a block (`|`)"),

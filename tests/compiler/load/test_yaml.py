@@ -123,6 +123,8 @@ MISTAKES = [
     ("a: b: c\n", "yaml-syntax", 1, 5, "`: ` is not allowed"),
     ("a: 'x\nb: 1\n", "yaml-syntax", 1, 4, "never closed"),
     ("a: [1, 2\nb: 3\n", "yaml-syntax", 1, 9, "expected `,` or `]`"),
+    ("a: {b:, c: 1}\n", "yaml-syntax", 1, 6, "after this `:` a space or a value is missing"),
+    ("a: {b:[1]}\n", "yaml-syntax", 1, 6, "after this `:` a space or a value is missing"),
     ("a: @x\n", "yaml-syntax", 1, 4, "`@` can't start a value"),
     ("a: 1\nfoo\nb: 2\n", "yaml-syntax", 2, 1, "expected `key: value`"),
     ("a: 1\nfoo\n  c: 3\nb: 2\n", "yaml-syntax", 2, 1, "expected `key:` above the keys"),
