@@ -84,8 +84,8 @@ def test_real_tools_feed_the_loop_and_the_gate_decides(example: Path, capsys: py
 def test_a_rehearsal_calls_nobody(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rulewright("workflow", "run", "--dry-run") == 0
     told = said(capsys)
-    assert "implement: agent dev through command" in told
-    assert "implement: around the work: hil > policy_gate > confidence_loop" in told
+    assert "implement: agent dev, adapter command" in told
+    assert "implement: overlays: hil > policy_gate > confidence_loop" in told
     assert not (example / ".rulewright").exists()
     assert not (example / "work" / "src").exists()
 
@@ -104,10 +104,10 @@ def test_a_rehearsal_says_which_run_it_would_resume(example: Path, capsys: pytes
     rulewright("workflow", "run", "--step")
     said(capsys)
     assert rulewright("workflow", "run", "--dry-run", "--resume") == 0
-    assert "would go on with run-1: PAUSED since " in (told := said(capsys))
+    assert "would continue run-1: PAUSED since " in (told := said(capsys))
     assert ", 0 of 2 tasks COMPLETED\n" in told
     assert rulewright("workflow", "run", "--dry-run") == 0
-    assert "would begin a new run; run-1 is unfinished and `--resume` goes on with it: PAUSED" in said(capsys)
+    assert "would start a new run; run-1 is unfinished, and `--resume` continues it: PAUSED" in said(capsys)
     assert rulewright("workflow", "run", "--dry-run", "--resume", "--run", "run-9") == 3
     assert "unknown run `run-9`" in capsys.readouterr().err
 
@@ -138,8 +138,8 @@ def test_drawings(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["workflow", "run", "--task", "gone"], "no task `gone`"),
         (["workflow", "run", "--run", "run-1"], "`--resume`"),
         (["workflow", "run", "--colour"], "unrecognized"),
-        (["workflow", "trace"], "nothing has run yet"),
-        (["hil", "list"], "nothing has run yet"),
+        (["workflow", "trace"], "there are no runs yet"),
+        (["hil", "list"], "there are no runs yet"),
     ],
 )
 def test_wrong_arguments_are_refused(

@@ -1,4 +1,4 @@
-"""`adjudicate`: what waits is listed, decisions are taken, and the run is recomputed."""
+"""`adjudicate`: list the waiting verdicts, record decisions, and recompute the run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _taken(args: argparse.Namespace, still: list[Item]) -> Iterator[Adjudication]:
-    """The decisions that this command was given, stamped with the time and the place."""
+    """The decisions given to this command, with the time and the place."""
     given = list(read_decisions(Path(args.file), args.by)) if args.file else []
     given += [_decision((transcript, check), verdict, args.by, args.why) for transcript, check, verdict in args.decide]
     if args.ask:
@@ -66,11 +66,11 @@ def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> A
     for allowed in ANSWERS.values():
         if verdict == allowed:
             return Adjudication(*key, allowed, by, why or "")  # type: ignore[arg-type]
-    raise UsageError(f"`{verdict}` is not a verdict that people give; expected `PASS`, `FAIL` or `NOT_APPLICABLE`")
+    raise UsageError(f"`{verdict}` is not a possible decision; expected `PASS`, `FAIL` or `NOT_APPLICABLE`")
 
 
 def _asked(still: list[Item], by: str) -> Iterator[Adjudication]:
-    """What a person answers at the terminal."""
+    """The decisions that a person enters at the terminal."""
     if not sys.stdin.isatty():
         raise UsageError("`--ask` needs a terminal; use `--file` or `--decide`")
     by = by or input("your name: ").strip()

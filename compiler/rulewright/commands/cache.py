@@ -1,4 +1,4 @@
-"""`cache`: the ledger of calls is counted, exported or pruned."""
+"""`cache`: inspect, export or prune the ledger of calls."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ DAY = 86400.0
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what is asked with the ledger."""
+    """Run the action; return the exit code."""
     path = Path(args.ledger) if args.ledger else _root() / LEDGER
     if args.action == "prune" and args.transcript is not None:
         return _forget(path, args)
     if not path.is_file():
-        raise UsageError(f"ledger not found: `{path}`; a scan with a model as judge begins one")
+        raise UsageError(f"ledger not found: `{path}`; a scan with a model as judge creates it")
     with closing(Ledger(path)) as ledger:
         {"stats": _stats, "export": _export, "prune": _prune_older}[args.action](ledger, args)
     return 0
 
 
 def _root(ledger: str | None = None) -> Path:
-    """The folder of the project that a ledger belongs to, else of the project at hand, else the working folder."""
+    """The folder of the project of a ledger, else of the nearest project, else the working folder."""
     if ledger is not None and Path(ledger).resolve().parent.name == Path(LEDGER).parent.name:
         return Path(ledger).resolve().parent.parent
     found = nearest_project()
@@ -125,7 +125,7 @@ def _forget(path: Path, args: argparse.Namespace) -> int:
         with closing(Ledger(path)) as ledger:
             runs = [Path(each) for each in ledger.runs_of(args.transcript)]
     done = forget(args.transcript, [_root(args.ledger), *args.folders, *(each for each in runs if each.is_dir())])
-    if path.is_file():  # last: it knows where the runs are
+    if path.is_file():  # the ledger last, because it knows where the runs are
         with closing(Ledger(path)) as ledger:
             removed = ledger.prune(args.transcript)
     if removed or runs:

@@ -1,4 +1,4 @@
-"""`calibrate`: a run is held against labels, and shown."""
+"""`calibrate`: compare a run with labels, and show the result."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rulewright.reporting.stored_run import read_run
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import JsonMapping
 
-MOST: Final = 5  # checks that are named
+MOST: Final = 5  # names of checks shown
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare, correct, choose the exit code."""
+    """Compare and correct; return the exit code."""
     found = calibrate(
         read_run(Path(args.run)),
         read_gold(Path(args.gold)),
@@ -84,13 +84,13 @@ def _gate(gate: JsonMapping) -> Iterator[str]:
     yield f"  truly {_estimate(gate['corrected'])}{status}"
     if unmeasured := gate["unmeasured"]:
         some = ", ".join(unmeasured[:MOST]) + (f" and {len(unmeasured) - MOST} more" if len(unmeasured) > MOST else "")
-        yield f"  never labelled, so the interval holds whatever they should have said: {some}"
+        yield f"  without labels, so the interval covers every answer: {some}"
     if gate["next"]:
         yield f"  label next: {gate['next']}"
 
 
 def _estimate(each: Mapping[str, object]) -> str:
     if each["low"] is None:
-        return "not known"
+        return "unknown"
     value = "not known" if each["value"] is None else f"{each['value']:.3f}"
     return f"{value} ({each['low']:.3f} to {each['high']:.3f})"

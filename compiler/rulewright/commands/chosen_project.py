@@ -1,4 +1,4 @@
-"""The project that the options of a command choose, and its plan under the profile and the scorecard they name."""
+"""The project that the options of a command name, and its plan under their profile and scorecard."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 def find_project(path: str | None) -> Project:
-    """The project that `--project` names, else the one around the working folder. Raises UsageError without one."""
+    """The project that `--project` names, else that of the working folder. Raises UsageError if there is none."""
     found = nearest_project() if path is None else Path(path)
     if found is None:
         raise UsageError(
-            "no `rulewright.yaml` here or above; name a project with `--project`, or start one with `init`"
+            "no `rulewright.yaml` here or in a parent folder; use `--project`, or create a project with `init`"
         )
     return load_project(found)
 
 
 def compile_chosen(args: argparse.Namespace) -> tuple[Project, Plan]:
-    """The project and the plan that the options ask for; findings that stop it are raised as DocumentError."""
+    """The project and the plan that the options name. Raises DocumentError with findings that prevent it."""
     project = find_project(args.project)
     return project, compile_project(project, profile=args.profile, scorecard=args.scorecard)
 
 
 def compile_and_keep(args: argparse.Namespace, entry: CacheEntry | None) -> tuple[Project, Plan]:
-    """The same, and the plan is kept for the same options, together with the judge that the project names.
+    """As `compile_chosen`, and cache the plan for these options, with the project's judge.
 
-    The code of a plug-in may change where no file tells, so that a plan that calls one is not kept.
+    A plan that calls a plug-in is not cached, because its code may change without any change in the project.
     """
     with DependencyTracker() as tracker:
         project, plan = compile_chosen(args)

@@ -1,4 +1,4 @@
-"""`compile`: a project or a scorecard over cases becomes a plan file."""
+"""`compile`: compile a project or a scorecard over cases into a plan file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rulewright_runtime.terminal import complain
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compile and write the plan, whole or not at all."""
+    """Compile and write the plan, completely or not at all."""
     args.project = args.project or args.path
     if args.project is not None and _is_over_cases(args.project):
         return _compile_case_scorecard(args)
@@ -52,13 +52,13 @@ def _compile_case_scorecard(args: argparse.Namespace) -> int:
     plan = seal(card.under(settings.written).plan)
     number = settings.written.number
     facts = {"hash": plan.hash, "scorecard": plan.name, "metrics": len(plan.metrics), "settings": number}
-    chosen = f", {number} setting{'s' * (number != 1)} beside the defaults" if number else ""
+    chosen = f", {number} setting{'s' * (number != 1)} other than the defaults" if number else ""
     _hand_over(args, encode(plan), facts, f"scorecard {plan.name}, {len(plan.metrics)} metrics{chosen}")
     return 0
 
 
 def _hand_over(args: argparse.Namespace, data: bytes, facts: dict[str, Any], said: str) -> None:
-    """Write the plan where it belongs, whole or not at all, and say so."""
+    """Write the plan to its destination, completely or not at all, and report it."""
     if args.out is None:
         sys.stdout.buffer.write(data + b"\n")
         return

@@ -1,4 +1,4 @@
-"""`completion`: the script is made of the parsers of all commands."""
+"""`completion`: print a completion script generated from the parsers of all commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rulewright.cli import COMMANDS, parser_of
 
 
 class Option(NamedTuple):
-    """An option of a command: its names, what it means, and the words it takes (none: anything)."""
+    """An option of a command: its names, its help, and its allowed words (empty: any)."""
 
     names: tuple[str, ...]
     about: str
@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def options_of(name: str) -> Iterator[Option]:
-    """The options of a command, and of its subcommands; words that stand without an option have no names."""
+    """The options of a command and its subcommands; positional arguments have no names."""
     waiting: list[argparse.ArgumentParser] = [parser_of(name)]
     while waiting:
         for action in waiting.pop()._actions:
@@ -36,7 +36,7 @@ def options_of(name: str) -> Iterator[Option]:
 
 
 def _bash(*, zsh: bool) -> str:
-    """A function that bash calls; zsh runs it through `bashcompinit`."""
+    """The script for bash, which zsh runs through `bashcompinit`."""
     names = " ".join(name for name, _ in COMMANDS)
     cases = []
     for name, _ in COMMANDS:
@@ -76,5 +76,5 @@ def _fish() -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text inside single quotes of fish; argparse writes a per cent sign twice."""
+    """A text escaped for single quotes in fish; argparse doubles per cent signs."""
     return text.replace("%%", "%").replace("\\", "\\\\").replace("'", "\\'")

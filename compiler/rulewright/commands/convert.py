@@ -1,4 +1,4 @@
-"""`convert`: conversations are read and written in one format."""
+"""`convert`: read conversations and write them in one format."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from rulewright_runtime.transcripts.writing import WRITERS
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, write, and say what was refused."""
+    """Read, write, and report refused inputs; return the exit code."""
     if os.path.lexists(args.out) and not args.overwrite:
-        raise UsageError(f"`{args.out}` is there already; replace it with `--overwrite`")
+        raise UsageError(f"`{args.out}` already exists; replace it with `--overwrite`")
     with writing_to(args.out), open_whole(args.out) as file, _writing(file, args) as write:
         count, refused = _convert(args, write)
     complain(*refusals([str(each) for each in refused]))
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _writing(file: IO[bytes], args: argparse.Namespace) -> Iterator[Callable[[Transcript], object]]:
-    """What writes a chat as the ending of the file's name says."""
+    """The writer for the format that the file's name implies."""
     line_of = WRITERS[args.to]
     if args.out.lower().endswith(ENDING):
         with writing_chats(file) as write:

@@ -1,4 +1,4 @@
-"""`demo`: the shipped benchmark is linted and scanned."""
+"""`demo`: lint and scan the shipped benchmark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rulewright_runtime.terminal import safe_stream, say, wants_colour
 
 
 def run(args: argparse.Namespace) -> int:
-    """Lint, compile, scan, show."""
+    """Lint, compile, scan and show the result; return the exit code."""
     root = shipped_root()
     project = load_project(root / PROJECT_FILE)
     report = lint_project(project)

@@ -1,4 +1,4 @@
-"""`diff`: two runs are compared, and the comparison is shown."""
+"""`diff`: compare two runs, and show the comparison."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rulewright_runtime.terminal import width_for
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare, write, choose the exit code."""
+    """Compare and write; return the exit code."""
     margin = MARGIN if args.margin is None else args.margin
     if not 0 <= margin <= 1:
         raise UsageError(f"`--margin` is {margin:g}; expected a number from 0 to 1")

@@ -1,4 +1,4 @@
-"""`eval`: one expression is evaluated or decided."""
+"""`eval`: evaluate one expression, or decide it as a condition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rulewright_runtime.terminal import complain
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build the expression, evaluate it, print the value."""
+    """Compile the expression, evaluate it, print the value; return the exit code."""
     dialect = Dialect.STRICT if args.strict else Dialect.PROFILE
     context = _context(args.context)
     built = build(args.expression, Environment(dialect=dialect, open=True), expect=BOOL if args.place else None)
@@ -42,10 +42,10 @@ def _context(path: str | None) -> dict[str, object]:
 
     loaded = load_text(sys.stdin.buffer.read(), "stdin.json") if path == "-" else load_file(Path(path))
     if loaded.root is None:
-        raise DocumentError(loaded.diagnostics) if loaded.diagnostics else UsageError(f"`{path}` holds no values")
+        raise DocumentError(loaded.diagnostics) if loaded.diagnostics else UsageError(f"`{path}` contains no values")
     values = plain(loaded.root)
     if not isinstance(values, dict):
-        raise UsageError(f"`{path}` must hold a mapping of names to values")
+        raise UsageError(f"`{path}` must be a mapping of names to values")
     return values
 
 
@@ -72,12 +72,12 @@ def _value(program: Any, context: JsonObject, style: str) -> int:
 
 
 def _text(value: Any) -> str:
-    """The value as the expression that a person would write for it."""
+    """The value as an expression that a person would write."""
     return unparse(decompile(Program((Node("const", (), literal(value)),))))
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON, and what JSON can't hold as text."""
+    """The value as JSON; values that JSON can't represent as text."""
     if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, list):

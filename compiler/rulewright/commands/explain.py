@@ -1,4 +1,4 @@
-"""`explain`: the page of a diagnostic or of a ready check is printed."""
+"""`explain`: print the page of a diagnostic or of a ready check."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one page, or the list."""
+    """Print one page, or the list; return the exit code."""
     if args.code is None:
         listing = {code: page.strip().partition("\n")[0] for code, page in sorted(pages().items())}
         answer(args.format, listing, _columns(listing))
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _columns(listing: dict[str, str]) -> Iterator[str]:
-    """Names beside what is said of each."""
+    """Names with their summaries, in two columns."""
     width = max(map(len, listing))
     return (f"{name:<{width}}  {summary}" for name, summary in listing.items())
 
@@ -59,7 +59,7 @@ def _ready_checks(name: str, format: str) -> int:
 
 
 def _page(name: str, root: Mapping) -> list[str]:
-    """What a ready check does, in Markdown as the pages of diagnostics are."""
+    """The page of a ready check, in Markdown like those of diagnostics."""
     lines = [f"It passes when: {text(root, 'pass_rule')}", "", f"    id: {text(root, 'id')}", f"    use: {name}"]
     declared: dict[str, Any] = plain(parameters_of(root)) or {}
     required = {each: plain(root)["params"][each] for each, about in declared.items() if "default" not in about}
@@ -68,7 +68,7 @@ def _page(name: str, root: Mapping) -> list[str]:
     if declared:
         lines += ["", "Parameters:"]
     for each, about in declared.items():
-        default = f"; by default {json.dumps(about['default'])}" if "default" in about else "; it has to be given"
+        default = f"; by default {json.dumps(about['default'])}" if "default" in about else "; required"
         lines.append(f"  {each}: {about['type']}, {about.get('description', '')}{default}")
     judged = "a judge decides" if "prompt" in root else "no judge is asked"
     examples = items(root, "examples")

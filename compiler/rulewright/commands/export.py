@@ -1,4 +1,4 @@
-"""`export`: a finished run is written for other tools."""
+"""`export`: write a finished run for other tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rulewright_runtime.terminal import say
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look whether the run is as it was written, then write it."""
+    """Verify that the run is unchanged, then export it; return the exit code."""
     found = open_run(Path(args.run))
     if (manifest := read_manifest(found.folder)) is not None:
         refuse_changed(found.folder, manifest)

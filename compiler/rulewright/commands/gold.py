@@ -1,4 +1,4 @@
-"""`gold`: items are drawn from a run."""
+"""`gold`: draw items of a run for people to label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rulewright.reporting.stored_run import read_run
 
 
 def run(args: argparse.Namespace) -> int:
-    """Draw, write."""
+    """Draw and write the items; return the exit code."""
     stored = read_run(Path(args.run))
     if args.draw < 1:
         raise UsageError(f"`--draw` is {args.draw}; expected at least 1")
@@ -24,6 +24,6 @@ def run(args: argparse.Namespace) -> int:
     drawn = draw(stored, args.draw, args.seed, args.split or [REPORT], args.check, known)
     text = to_csv(with_fingerprints(stored, drawn) if args.fingerprint else drawn)
     if args.out is not None and Path(args.out).exists():
-        raise UsageError(f"`{args.out}` is there already; labels are not overwritten")
+        raise UsageError(f"`{args.out}` already exists; labels are not overwritten")
     hand_over(text, args.out, f": {len(drawn)} items to label")
     return MET

@@ -1,4 +1,4 @@
-"""`harness`: a run of scenarios is planned, played and shown."""
+"""`harness`: plan and play a run of scenarios, and show its result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan, estimate, play, report."""
+    """Plan, estimate, play and report; return the exit code."""
     place = Path(args.project) if args.project else nearest_project()
     project = None if place is None else load_project(place)
     plan = compile_run_plan(args.scenarios, project, simulated=args.user is not None)
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 def _dry_run(
     args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: SimulatedUser | None, cost: JsonObject
 ) -> str:
-    """What a run would go on from, or where its plan was written."""
+    """The progress of the run to resume, or the files of the plan."""
     if args.resume:
         done, number = count_finished(plan, adapter, args.out, user), len(plan.scripts)
         return f"resumes     `{args.out}`, {done} of {number} conversations are finished"
@@ -91,7 +91,7 @@ def _played(args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: Sim
             adapter,
             args.out,
             parallel=args.scenario_parallel or (8 if models else 1),
-            attempts=1 if models else args.attempts,  # a model's scheduler tries again itself
+            attempts=1 if models else args.attempts,  # a model's scheduler retries itself
             resume=args.resume,
             progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} scenarios"),
             user=user,
@@ -101,7 +101,7 @@ def _played(args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: Sim
 def _cost(
     args: argparse.Namespace, plan: RunPlan, project: Project | None, adapter: Adapter, user: SimulatedUser | None
 ) -> JsonObject:
-    """What the run would cost, and of it what the model costs that plays the user."""
+    """The estimated cost of the run, with that of the model that plays the user."""
 
     def of(model: str, name: str) -> JsonObject:
         price = None if project is None else project.pricing.get(name)
@@ -112,7 +112,7 @@ def _cost(
 
 
 class _Calls:
-    """The calls of a run: of one model or of two, with one ledger and within one budget."""
+    """The calls of a run to one or two models, with one ledger and one budget."""
 
     def __init__(self, args: argparse.Namespace, project: Project | None) -> None:
         self._args, self._project = args, project
@@ -128,11 +128,11 @@ class _Calls:
 
     @property
     def budget(self) -> Budget:
-        """What may be spent, nothing of it spent."""
+        """A fresh budget with the limits of the options."""
         return Budget(self._args.max_calls, self._args.max_tokens, self._args.max_usd)
 
     def refuse_what_cannot_fit(self, plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> None:
-        """Raise UsageError where a run needs more than the budget allows, whatever is said."""
+        """Raise UsageError if a run certainly needs more than the budget allows."""
         if self._args.max_calls is self._args.max_tokens is self._args.max_usd is None:
             return
         with known_answers(self.ledger) as known:
@@ -140,7 +140,7 @@ class _Calls:
         refuse_below(self.budget, [(ask.call, self._prices[who.model]) for who, ask in needed])
 
     def opener(self, model: Model, name: str) -> Callable[[Model], CallPortal]:
-        """What opens the portal of a model, which is called `name` in the price list. Raises UsageError where it lacks
+        """The function that opens a model, which is called `name` in the price list. Raises UsageError without
         the price that a limit needs."""
         found = None if self._project is None else self._project.pricing.get(name)
         price = None if found is None else Price(Decimal(str(found.input)), Decimal(str(found.output)))
@@ -159,7 +159,7 @@ class _Calls:
 
 
 def _adapter(args: argparse.Namespace, calls: _Calls) -> Adapter:
-    """Who plays the assistant; says what will leave this machine."""
+    """The adapter that plays the assistant; prints what is sent to another machine."""
     if args.model.partition(":")[0] not in PROVIDERS:
         return open_adapter(args.model)
     model = open_model(args.model)
@@ -176,7 +176,7 @@ def _adapter(args: argparse.Namespace, calls: _Calls) -> Adapter:
 
 
 def _user(args: argparse.Namespace, calls: _Calls, subject: str) -> SimulatedUser:
-    """Who plays the user; says what will leave this machine, and that a model would talk to its own kind."""
+    """The model that plays the user; prints what leaves this machine, and warns of a family shared with the subject."""
     model = open_model(args.user)
     if model.host:
         complain(f"note: whole personas, the scenario's messages and the replies are sent to {model.host}")
@@ -188,11 +188,11 @@ def _user(args: argparse.Namespace, calls: _Calls, subject: str) -> SimulatedUse
 
 
 def _write_plan(out: str, plan: RunPlan, cost: Mapping[str, object]) -> Path:
-    """Write what a dry run found out; never beside the transcripts of a run, which may be of another plan."""
+    """Write the files of a dry run; refuse a folder with transcripts, which may be of another plan."""
     folder = Path(out)
     with lock_folder(folder):
         if holds_run(folder):
-            raise UsageError(f"`{folder}` holds a run already; choose another folder for its plan")
+            raise UsageError(f"`{folder}` already contains a run; choose another folder for the plan")
         write_whole(folder / "run_plan.json", encode(plan) + b"\n")
         write_whole(folder / "cost_report.json", json.dumps(cost, indent=1).encode() + b"\n")
     return folder
@@ -220,5 +220,5 @@ def _outcome(summary: JsonMapping, out: str) -> list[str]:
             who = "" if row["error"]["role"] == "assistant" else " of the user"
             rows.append(f"error       {name}, turn {row['error']['turn']}{who}: {row['error']['message']}")
     if summary["experimental"]:
-        rows.append(f"note        `{summary['harness']}` is experimental; it is not a part of a public comparison")
+        rows.append(f"note        `{summary['harness']}` is experimental; leaderboards do not rank it")
     return [*rows, f"transcripts {os.path.join(out, 'transcripts')}"]

@@ -1,4 +1,4 @@
-"""`hil`: a person looks at the queue of a workflow and decides."""
+"""`hil`: show the queue of a workflow, and record decisions."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from rulewright_runtime.workflow.processes import here
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
 
-RULE_BROKEN = 1  # who may not decide, or too late
+RULE_BROKEN = 1  # the person may not decide, or is too late
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the action says."""
+    """Run the action; return the exit code."""
     workflow = load_workflow(args.file)
     with open_store(workflow, settings_of(workflow)) as store:
         if args.action == "list":
@@ -78,11 +78,11 @@ def _decide(store: Store, args: argparse.Namespace) -> int:
 
 
 def _onwards(store: Store, item: QueueItem, file: str | None) -> str:
-    """What carries the decision out: the active run, or the command that continues this one."""
+    """How the decision takes effect: by the active run, or by the command that continues the run."""
     if store.is_run_active():
         return "the active run continues with it"
     named = f" {shlex.quote(file)}" if file else ""
-    return f"go on with `rulewright workflow run{named} --resume {item.run_id}`"
+    return f"continue with `rulewright workflow run{named} --resume {item.run_id}`"
 
 
 def _key(path: str) -> SigningKey:

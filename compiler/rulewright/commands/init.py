@@ -1,4 +1,4 @@
-"""`init`: the files of a first project are written."""
+"""`init`: write the files of a first project."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MOST_TOOLS = 100
 ROUND_TO = 100  # characters
 
 PROJECT = """\
-# A project: where its documents lie, and how verdicts become scores. Every key: docs/guides/projects.md
+# A project: where its documents are, and how verdicts become scores. Every key: docs/guides/projects.md
 project: {name}
 checks: checks
 scorecards: scorecards
 scorecard: share
 """
 LENGTH = """\
-# No reply in the chats that this project was made from has more than {longest} characters.
+# The longest reply in the chats that this project was made from has {longest} characters.
 id: reply-too-long
 each: reply
 params:
@@ -50,7 +50,7 @@ params:
 pass: tool_call.name in params.tools
 """
 REFUSAL = """\
-# The usual English phrases; what a refusal sounds like in your chats may differ.
+# Common English phrases of refusal; your chats may use others.
 id: request-declined
 each: reply
 fail: is_refusal(turn.content)
@@ -59,7 +59,7 @@ TEMPLATE = Path(__file__).resolve().parents[1] / "starter"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the starter project or one for the chats, or nothing at all where a file of it exists already."""
+    """Write the starter project or one for the chats; write nothing if a file exists. Return the exit code."""
     target = Path(args.folder)
     files = _starter() if args.chats is None else _made_for(args.chats, target)
     for name in files:
@@ -81,12 +81,12 @@ def _starter() -> dict[str, bytes]:
 
 
 def _made_for(chats: str, target: Path) -> dict[str, bytes]:
-    """A project for the chats; what can't be read of them is told, and at least one has to be understood."""
+    """The files of a project for the chats. Unreadable chats cause a warning. Raises UsageError if none is readable."""
     summary = summary_of(Reader().read([chats]))
     found = summary.result()
     if not found["conversations"]:
         reason = f": {summary.refused[0]}" if summary.refused else ""
-        raise UsageError(f"`{chats}` holds no chat that can be read{reason}")
+        raise UsageError(f"`{chats}` contains no readable chat{reason}")
     if summary.refused:
         complain(f"warning: {len(summary.refused)} of {chats} can't be read, the first: {summary.refused[0]}")
     say(*shown(found), "")
@@ -95,7 +95,7 @@ def _made_for(chats: str, target: Path) -> dict[str, bytes]:
 
 
 def project_for(name: str, found: Mapping[str, Any]) -> dict[str, str]:
-    """The texts of a project by their paths, for chats whose summary (`DataSummary.result`) is `found`."""
+    """The texts of a project by path, for chats with the summary `found` (`DataSummary.result`)."""
     longest = (found["characters"].get("assistant") or {"max": 0})["max"]
     limit = max(ROUND_TO, -(-longest // ROUND_TO) * ROUND_TO)
     files = {
@@ -106,6 +106,6 @@ def project_for(name: str, found: Mapping[str, Any]) -> dict[str, str]:
     }
     tools = sorted(found["tools"])
     if 0 < len(tools) <= MOST_TOOLS:
-        # JSON is YAML, so that a name holds what it may and stays a text.
+        # JSON is YAML, and its quotes keep any name a text.
         return {**files, "checks/unknown-tool-called.yaml": TOOLS.format(tools=json.dumps(tools))}
     return {**files, "checks/request-declined.yaml": REFUSAL}

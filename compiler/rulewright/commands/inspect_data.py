@@ -1,4 +1,4 @@
-"""`inspect-data`: files of chats are counted and shown."""
+"""`inspect-data`: show what files of chats contain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rulewright_runtime.terminal import complain, fit, width_for
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, count, show."""
+    """Read, count and show the chats; return the exit code."""
     summary = summary_of(reader_of(args).read(args.inputs))
     complain(*refusals([str(each) for each in summary.refused]))
     found = summary.result()

@@ -1,4 +1,4 @@
-"""`leaderboard`: models are ranked and shown."""
+"""`leaderboard`: rank models and show the result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADS = (("score", 14), ("95 %", 12), ("failed", 12), ("95 %", 10), ("unscored",
 
 
 def run(args: argparse.Namespace) -> int:
-    """Rank, write, show."""
+    """Rank, write and show; return the exit code."""
     board = leaderboard([Path(run) for run in args.runs], args.harness or [RAW])
     text = json.dumps(board, ensure_ascii=False, indent=2) + "\n"
     if args.out is not None:
@@ -62,7 +62,7 @@ def _shown(board: JsonMapping) -> Iterator[str]:
 
 
 def _beside(board: JsonMapping) -> Iterator[str]:
-    """Who is not ranked."""
+    """The models and transcripts that are not ranked."""
     for part in board["incomplete"]:
         some = ", ".join(name or NO_SCENARIO for name in part["missing"][:3])
         some += ", ..." if len(part["missing"]) > 3 else ""
@@ -73,44 +73,44 @@ def _beside(board: JsonMapping) -> Iterator[str]:
 
 
 def _of_models(models: Sequence[JsonMapping]) -> Iterator[str]:
-    """What of each model is open, and where it is blind."""
+    """For each model, its undecided transcripts and its blindspots."""
     for model in models:
         if model["awaiting"]:
             what = plural(model["awaiting"], "transcript")
-            yield f"open: {what} of {model['model']} await a person, so its place may change"
+            yield f"waiting: {what} of {model['model']} await a person, so its rank may change"
         if model["unresolved"]:
             what = plural(model["unresolved"], "transcript")
-            yield f"unresolved: {what} of {model['model']}; answers are missing, the score is an interval"
+            yield f"unresolved: {what} of {model['model']} with missing answers; the score is an interval"
         if model["unproven"]:
             what = plural(model["unproven"], "failed transcript")
-            yield f"unproven: {what} of {model['model']}, in which nobody found a failure; adjudicate them"
+            yield f"unproven: {what} of {model['model']} without a confirmed failure; adjudicate them"
     for model in models:
         if shown := [f"{label} {each['raised']} of {each['of']}" for label, each in _worst(model["blindspots"])]:
             yield f"blindspots of {model['model']}: {', '.join(shown)}"
 
 
 def _hindrances(board: JsonMapping) -> Iterator[str]:
-    """Why the board is not to be published, and what no figure here holds."""
+    """The reasons against publishing the leaderboard, and what its figures do not include."""
     if board["hindrances"]:
         yield f"not to be published: {'; '.join(board['hindrances'])}"
     if board["refused"]:
-        yield f"refused by the scans: {plural(board['refused'], 'input')}, in no score here"
+        yield f"refused by the scans: {plural(board['refused'], 'input')}, not in any score"
     if board["unplayed"] and board["models"]:
         some = ", ".join(board["unplayed"][:3]) + (", ..." if len(board["unplayed"]) > 3 else "")
-        yield f"nobody played {plural(len(board['unplayed']), 'scenario')} of the plan ({some})"
+        yield f"not played: {plural(len(board['unplayed']), 'scenario')} of the plan ({some})"
     others = sorted({name for part in board["excluded"] for name in part["harness"]})
     if others:
         yield f"help: {' '.join(f'`--harness {name}`' for name in others)} accepts them"
 
 
 def _worst(blindspots: JsonMapping) -> list[tuple[str, Any]]:
-    """The three labels that most of the transcripts show."""
+    """The three labels of the most transcripts."""
     raised = [(label, each) for label, each in blindspots.items() if each["raised"]]
     return sorted(raised, key=lambda pair: (-pair[1]["rate"], pair[0]))[:3]
 
 
 def _played(scenarios: Sequence[str | None]) -> str:
-    """How many scenarios were played; chats without one are a group of their own."""
+    """The number of scenarios played, for the heading; chats without a scenario are counted separately."""
     named = [name for name in scenarios if name]
     parts = [plural(len(named), "scenario")] if named else []
     parts += [f"chats {NO_SCENARIO}"] if len(named) < len(scenarios) else []

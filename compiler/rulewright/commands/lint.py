@@ -1,4 +1,4 @@
-"""`lint`: what was found last time is shown again, or a project is linted anew."""
+"""`lint`: show the cached output, or lint."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from rulewright.cache import CacheEntry
 from rulewright.linting.lint_output import known_output
 from rulewright_runtime.terminal import wants_colour, width_for
 
-TYPE_CHECKING = False  # what was found last time is shown without importing `typing`, `pathlib` or the linter
+TYPE_CHECKING = False  # cached output is shown without importing `typing`, `pathlib` or the linter
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-# What these options do is more than to show findings.
+# Options that do more than show findings.
 UNCACHED = frozenset(
     {"-", "-h", "--help", "--add-allow", "--baseline", "--diff", "--fix", "--no-cache", "--output-file", "--watch"}
 )
 
 
 def run_words(words: list[str], parse: Callable[[], argparse.Namespace]) -> int:
-    """Show again what the same words gave last time, or `run` what `parse` says they mean."""
+    """Show the cached output for the same words, or `run` the arguments that `parse` returns."""
     if UNCACHED.intersection(word.partition("=")[0] for word in words):
         return run(parse())
     entry = CacheEntry("lint", _question(words))
@@ -33,12 +33,12 @@ def run_words(words: list[str], parse: Callable[[], argparse.Namespace]) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Lint, then show what was asked for."""
+    """Lint and show the result; return the exit code."""
     from rulewright.commands.lint_anew import lint_anew
 
     return lint_anew(args)
 
 
 def _question(words: list[str]) -> list[object]:
-    """All that the answer depends on, apart from files and programs."""
+    """Everything the output depends on, except files and programs."""
     return [words, wants_colour(sys.stdout), width_for(sys.stdout)]

@@ -1,4 +1,4 @@
-"""`lint` where nothing is remembered: what imports the linter."""
+"""`lint` without cached output: the part that imports the linter."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from rulewright.render import render, summary
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import complain, safe_stream, say, visible, wants_colour, width_for
 
-MANY = 20  # findings from which on they are counted by category as well
+MANY = 20  # from this many findings on, they are also counted by category
 
 
 def lint_anew(args: argparse.Namespace) -> int:
-    """Lint, then show what was asked for."""
+    """Lint and show the result; return the exit code."""
     if args.watch:
         return _watch(args)
     if args.add_allow is not None:
@@ -44,7 +44,7 @@ def lint_anew(args: argparse.Namespace) -> int:
 
 
 def lint_and_keep(args: argparse.Namespace, entry: CacheEntry) -> int:
-    """Lint, show what was found, and keep it for the same question."""
+    """Lint, show the output, and cache it for the same question; return the exit code."""
     with DependencyTracker() as tracker:
         report = _report(args)
         answer = _answer(report, args)
@@ -56,13 +56,13 @@ def lint_and_keep(args: argparse.Namespace, entry: CacheEntry) -> int:
 
 
 def _allow(args: argparse.Namespace) -> int:
-    """Write comments and `accept` entries for what is found; the status says whether something could not be allowed."""
+    """Write comments and `accept` entries for the findings; return the exit code, 1 if one could not be suppressed."""
     if args.fix or args.diff or args.baseline or args.output_file or "-" in args.paths:
         raise UsageError(
             "`--add-allow` writes into the files it read; `-` and other options that write don't go with it"
         )
     allowed, changed = 0, dict[str, None]()
-    for _ in range(run.MAX_ROUNDS):  # what followed from a finding is told once that finding is allowed
+    for _ in range(run.MAX_ROUNDS):  # findings that were hidden by a suppressed one appear in the next round
         report = _report(args)
         report = report.errors() if args.quiet else report
         texts, left = allowing.allowing_texts(report, args.add_allow)
@@ -82,8 +82,8 @@ def _allow(args: argparse.Namespace) -> int:
 
 
 def _beyond_baseline(report: Report, args: argparse.Namespace) -> Report:
-    """The findings that a baseline does not hold. A baseline is written where there is none, and what was mended leaves
-    it; where rules are selected, and under continuous integration (`CI` is set), it is only read."""
+    """The findings that are not in the baseline. A missing baseline is created, and fixed findings are removed from
+    it; if rules are selected, and in continuous integration (`CI` is set), it is only read."""
     path, is_in_ci = Path(args.baseline), bool(os.environ.get("CI"))
     is_read_only = is_in_ci or bool(args.select or args.ignore or args.category)
     if not path.exists():
@@ -103,7 +103,7 @@ def _beyond_baseline(report: Report, args: argparse.Namespace) -> Report:
 
 
 def _save(output: LintOutput, report: Report, args: argparse.Namespace) -> int:
-    """Write what was found to the file that was asked for, and its summary to the standard output."""
+    """Write the findings to `--output-file`, and the summary to standard output."""
     write_whole(args.output_file, output.text.encode("utf-8", "replace"))
     say(summary(report.grouped().diagnostics, len(report.sources)))
     return output.status
@@ -124,10 +124,10 @@ def _selection(args: argparse.Namespace) -> RuleSelection:
 
 def _report(args: argparse.Namespace) -> Report:
     if args.unsafe_fixes and not args.diff:
-        raise UsageError("`--unsafe-fixes` says which fixes; write `--fix` to apply them, or `--diff` to see them")
+        raise UsageError("`--unsafe-fixes` needs `--fix`, which applies them, or `--diff`, which shows them")
     if "-" in args.paths:
         if len(args.paths) > 1:
-            raise UsageError("`-` reads one document and stands alone")
+            raise UsageError("`-` reads one document and can't be combined with other paths")
         return run.lint_text(sys.stdin.buffer.read(), args.stdin_name, _selection(args))
     return run.lint(_paths(args), _selection(args))
 
@@ -180,7 +180,7 @@ def _shown(report: Report, args: argparse.Namespace) -> str:
 
 
 def _statistics(report: Report, format: str) -> str:
-    """Every code with how often it was found, and its share of all findings."""
+    """Every code with its number and share of the findings."""
     rows = report.statistics
     if format == "json":
         return json.dumps([{"code": c, "severity": s, "count": n} for c, s, n in rows]) + "\n"
@@ -198,7 +198,7 @@ def _diff(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text)
         if visible(text) != text:
-            complain("what can't be seen is shown as escapes; `--output-file` writes a diff that can be applied")
+            complain("invisible characters are shown as escapes; `--output-file` writes a diff that can be applied")
     held = sum(found.fix is not None and not found.fix.safe for found in done.left.diagnostics)
     if held and not args.unsafe_fixes:
         complain(f"`--unsafe-fixes` shows {held} more")
@@ -207,7 +207,7 @@ def _diff(args: argparse.Namespace) -> int:
 
 def _watch(args: argparse.Namespace) -> int:
     if args.fix or args.diff or args.baseline or args.output_file or "-" in args.paths:
-        raise UsageError("`--watch` shows findings again and again; `--fix`, `--diff` and `-` end after one round")
+        raise UsageError("`--watch` can't be combined with `--fix`, `--diff` or `-`")
 
     def once() -> str:
         return _answer(_report(args), args).text

@@ -1,4 +1,4 @@
-"""A run whose judge is a model: refused if it can't fit its budget, with progress while it runs."""
+"""A run with a model as judge: refused if it exceeds its budget, with progress while it runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rulewright.project import Project
     from rulewright_runtime.report.summary import Summary
 
-REDRAWS: Final = 10  # a second, on a terminal
+REDRAWS: Final = 10  # per second, on a terminal
 SECONDS_BETWEEN_LINES: Final = 10.0  # elsewhere
 
 
@@ -39,7 +39,7 @@ def live_run(
     read: Callable[[], Iterable[Transcript | InputError]],
     settings: JsonMapping,
 ) -> JsonObject | int:
-    """The summary of a run whose judge is a model; the exit code of one that had to stop."""
+    """The summary of a run with a model as judge, or the exit code of one that had to stop."""
     options = JudgeOptions(**{each.name: getattr(args, each.name) for each in fields(JudgeOptions)})
     live = open_live(judge, project, options)
     refuse_what_cannot_fit(plan, read(), live, gates_only=args.gates_only)
@@ -58,10 +58,10 @@ def live_run(
 
 
 class LiveProgress:
-    """Shows how far a run is: on a terminal one line that is redrawn, elsewhere a line every ten seconds."""
+    """Shows the progress of a run: a redrawn line on a terminal, elsewhere a line every ten seconds."""
 
     def __init__(self, total: int) -> None:
-        """`total` transcripts are to be judged."""
+        """`total` is the number of transcripts to judge."""
         self._scheduler: Scheduler | None = None
         self._total = total
         self._door = safe_stream(sys.stderr)
@@ -70,7 +70,7 @@ class LiveProgress:
         self._next = 0.0 if self._is_terminal else self._started + SECONDS_BETWEEN_LINES
 
     def __call__(self, scheduler: Scheduler, summary: Summary) -> None:
-        """Show the state, unless it was shown a moment ago."""
+        """Show the progress, at most at the interval of the output."""
         self._scheduler = scheduler
         now = time.monotonic()
         if now < self._next:
@@ -83,16 +83,16 @@ class LiveProgress:
             complain(line)
 
     def tell_failures(self) -> None:
-        """Say how many questions the judge did not answer, and what it answered last instead."""
+        """Print how many questions the judge did not answer, and its last failure."""
         progress = None if self._scheduler is None else self._scheduler.progress
         if progress is not None and progress.failed:
             questions = "1 question" if progress.failed == 1 else f"{progress.failed} questions"
             complain(f"warning: {questions} without an answer; the last failure: {progress.last_failure}")
 
     def explain(self) -> None:
-        """Say how many questions were answered before, and why the others were asked."""
+        """Print how many questions the ledger answered, and why the others were asked."""
         if self._scheduler is None:
-            complain("note: no question was put to the judge")
+            complain("note: the judge was not asked any question")
             return
         progress, reasons = self._scheduler.progress, self._scheduler.reasons
         complain(f"note: {progress.from_ledger} of {progress.asked} questions were answered by the ledger")

@@ -1,4 +1,4 @@
-"""`lsp`: the language server is started."""
+"""`lsp`: run the language server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the editor ends."""
+    """Serve until the editor closes the session; return the exit code."""
     if find_spec("pygls") is None:
         raise UsageError("the language server needs pygls: install it with `pip install 'rulewright[lsp]'`")
     from rulewright.lsp.server import serve

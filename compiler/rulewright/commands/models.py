@@ -1,4 +1,4 @@
-"""`models`: a model is asked two small questions."""
+"""`models`: check whether a model answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUESTION = 'Is two plus two four? Answer with the JSON object {"answer": "yes"} 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask, and say what came of it."""
+    """Ask the model, and report its answers; return the exit code."""
     model = open_model(args.model)
     found: JsonObject = {"model": args.model, "answers": False}
     try:
@@ -51,7 +51,7 @@ def _line(found: dict[str, object]) -> str:
     if not found["answers"]:
         return f"{found['model']} does not answer: {found['reason']}"
     served = f" as {found['served_model']}" if found["served_model"] else ""
-    schema = "keeps" if found["keeps_to_schema"] else "does not keep"
+    schema = "keeps" if found["keeps_to_schema"] else "does not follow"
     counts = "" if found["output_tokens"] is None else ", counts tokens"
     return f"{found['model']} answers{served} in {found['seconds']:.2f} s, {schema} to a schema{counts}"
 

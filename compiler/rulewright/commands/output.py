@@ -1,4 +1,4 @@
-"""What a command hands over: data as JSON or lines for people, printed or written to a file."""
+"""Output of commands: data as JSON or lines for people, printed or written to a file."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rulewright.errors import UsageError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import say
 
-TYPE_CHECKING = False  # `typing` takes longer to import than all that is written here
+TYPE_CHECKING = False  # importing `typing` takes longer than writing the output
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator
 
 
 def answer(form: str, data: object, lines: Iterable[str], *, indent: int | None = None) -> None:
-    """Print `data` where the format is `json`, else the lines for people, which are then made."""
+    """Print `data` if the format is `json`, else the lines for people, which are made only then."""
     if form == "json":
         print(json.dumps(data, ensure_ascii=False, indent=indent, default=str))
     else:
@@ -26,7 +26,7 @@ def answer(form: str, data: object, lines: Iterable[str], *, indent: int | None 
 
 @contextmanager
 def writing_to(place: str | os.PathLike[str]) -> Iterator[None]:
-    """UsageError, in words, for a place that can't be written."""
+    """Turn errors of writing `place` into UsageError."""
     try:
         yield
     except OSError as error:
@@ -34,7 +34,7 @@ def writing_to(place: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def hand_over(text: str, out: str | None, about: str = "") -> None:
-    """Print a text, or write it to the file `out`, whole or not at all, and say so. Raises UsageError."""
+    """Print a text, or write it to the file `out`, completely or not at all, and report it. Raises UsageError."""
     if out is None:
         sys.stdout.write(text)
         return

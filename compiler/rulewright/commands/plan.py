@@ -1,4 +1,4 @@
-"""`plan`: what a scan would do and cost is shown and written."""
+"""`plan`: show and write what a scan would do and cost."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from rulewright_runtime.transcripts.messages import Transcript
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan, write both files, show the figures."""
+    """Plan, write both files and show the figures; return the exit code."""
     if not args.transcripts and not args.show_fusion:
-        raise UsageError("name the transcripts, or give `--show-fusion`, which reads none")
+        raise UsageError("name the transcripts, or use `--show-fusion`, which reads none")
     if args.compare is not None:
         return _compare(args)
     project, plan = compile_chosen(args)
@@ -52,14 +52,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def judge_model(project: Project, judge: str | None = None) -> str | None:
-    """The judge's model: that of `judge`, else the project's for costs, else that of the judge that it asks."""
+    """The judge's model for prices: that of `judge`, else the project's `judge.model`, else that of its source."""
     asked = judge or project.judge_source or ""
     live = asked.partition(":")[2].partition("@http")[0] if is_live(asked) else ""
     return (live or project.judge_model if judge else project.judge_model or live) or None
 
 
 def _compare(args: argparse.Namespace) -> int:
-    """Compare two profiles over the same transcripts."""
+    """Compare two profiles over the same transcripts; return the exit code."""
     project = find_project(args.project)
     first, second = args.compare
     transcripts, refused = read_transcripts(compile_project(project, profile=first, scorecard=args.scorecard), args)
@@ -73,8 +73,8 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def read_transcripts(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcript], list[InputError]]:
-    """The transcripts that a scan would judge, and those it would refuse, which are told at once. So are transcripts
-    that lack something: there a judge would be asked in vain."""
+    """The transcripts that a scan would judge, and the refused inputs, which are printed. So are incomplete
+    transcripts, on which a judge would be asked in vain."""
     transcripts, refused = [], []
     for item in reader_of(args, plan).read(args.transcripts):
         if isinstance(item, InputError):
@@ -92,7 +92,7 @@ def read_transcripts(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcr
 
 
 def _write(folder: Path, contents: Mapping[str, Mapping[str, object]]) -> None:
-    """Write files that belong together while nobody else does."""
+    """Write files that belong together under a lock."""
     with lock_folder(folder):
         for name, content in contents.items():
             write_whole(folder / name, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
@@ -111,14 +111,14 @@ def _figures(planned: Mapping[str, Any], folder: Path) -> Sequence[str]:
         f"judge model    {planned['judge_model'] or 'none'}",
         f"cost           {price}",
         *_bound(**planned["bound"]),
-        *(f"left out       {check} (its gates stay open where it applies)" for check in planned["left_out"]),
+        *(f"left out       {check} (its gates are undecided where it applies)" for check in planned["left_out"]),
         *(f"eligible_modes {line}" for line in _overriding(planned["overridden"])),
         f"written        {folder / 'scan_plan.json'}, {folder / 'cost_report.json'}",
     )
 
 
 def _bound(calls: int, attempts: int, tokens: int, cost_usd: float | None) -> Sequence[str]:
-    """What a scan can't exceed: proved from what the engine would ask, with every attempt at every call counted."""
+    """The upper bound of a scan's cost, counting every attempt of every call."""
     if not calls:
         return ()
     usd = "" if cost_usd is None else f", {cost_usd:.4f} USD"
@@ -129,7 +129,7 @@ def _bound(calls: int, attempts: int, tokens: int, cost_usd: float | None) -> Se
 
 
 def _overriding(overridden: Mapping[str, Mapping[str, Sequence[str]]]) -> list[str]:
-    """What the lists of scenarios change against tags, in one line; `scan_plan.json` names every check."""
+    """The effect of scenarios' `eligible_modes` compared with tags, in one line; `scan_plan.json` names every check."""
     if not overridden:
         return []
     left_out, added = (sum(len(each[key]) for each in overridden.values()) for key in ("left_out", "added"))
@@ -138,7 +138,7 @@ def _overriding(overridden: Mapping[str, Mapping[str, Sequence[str]]]) -> list[s
 
 
 def _windows(asked: int, unbounded: int) -> str:
-    """How many parts of transcripts are judged, and for how many nothing says which part it is."""
+    """The number of judged windows, and how many of them are whole transcripts because there is no cue."""
     if not unbounded:
         return str(asked)
-    return f"{asked}, {unbounded} of them the whole transcript for want of a cue ({unbounded / asked:.0%})"
+    return f"{asked}, {unbounded} of them the whole transcript without a cue ({unbounded / asked:.0%})"

@@ -1,4 +1,4 @@
-"""`policy-diff`: two policies are compared and shown."""
+"""`policy-diff`: compare two policies and show the differences."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import JsonMapping
 
 MOST: Final = 20  # conditions of one region, and stored rows
-LONG: Final = 60  # characters of a text that is told line by line
-_USUAL: Final = ("scenario_id", "open")  # of a scenario that shows a difference
-_TOLD: Final = ("role", "content", "tool_calls", "tool_call_id", "usage")  # of its messages
+LONG: Final = 60  # characters from which on a text is shown line by line
+_USUAL: Final = ("scenario_id", "open")  # keys of a scenario that are shown
+_TOLD: Final = ("role", "content", "tool_calls", "tool_call_id", "usage")  # keys of its messages that are shown
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare, show, choose the exit code."""
+    """Compare and show; return the exit code."""
 
     for name in (args.one, args.two, *([] if args.config is None else [args.config])):
         if not Path(name).is_file():
@@ -57,7 +57,7 @@ def _shown(found: JsonMapping) -> Iterator[str]:
         yield f"{region['place']}: {region['before']} -> {region['after']}{changed}"
         yield from (f"  where {condition}" for condition in region["where"][:MOST] if condition != "true")
         if len(region["where"]) > MOST:
-            yield f"  and {len(region['where']) - MOST} more conditions; `--format json` holds all"
+            yield f"  and {len(region['where']) - MOST} more conditions; `--format json` shows all"
         yield from _witness(region)
     for each in found["settings"]:
         yield from _setting(**each)
@@ -75,20 +75,20 @@ def _shown(found: JsonMapping) -> Iterator[str]:
             yield f"  and {len(found['flips']) - MOST} more"
     if found.get("gone"):
         gone = plural(found["gone"], "conversation is", "conversations are")
-        yield f"unknown: {gone} gone or were changed; only whether the checks apply is told of them"
+        yield f"unknown: {gone} missing or changed; for them, only whether the checks apply is compared"
     for name in found.get("not_told", ()):
-        yield f"unknown: {name}: a judge or other words counted, which only `score` can repeat"
+        yield f"unknown: {name}: a judge or matches by meaning counted, which only `score` can repeat"
 
 
 _VERDICTS: Final = {
-    "equal": "they decide alike for every input",
+    "equal": "they decide the same for every input",
     "different": "they decide differently",
-    "undecided": "no input was found on which they differ, and none was excluded",
+    "undecided": "neither a difference nor a proof of equivalence was found",
 }
 
 
 def _setting(place: str, before: Any, after: Any) -> Iterator[str]:
-    """A setting that differs; of a text of several lines, such as a prompt, the lines that differ."""
+    """A setting that differs; for a text of several lines, such as a prompt, the lines that differ."""
     if (
         isinstance(before, str)
         and isinstance(after, str)
@@ -119,7 +119,7 @@ def _conversation(
     verdicts: JsonMapping | None = None,
     **more: Any,
 ) -> Iterator[str]:
-    """What a conversation is judged beside, and its messages."""
+    """The scenario and the other verdicts of a conversation, and its messages."""
     told = {key: value for key, value in (scenario or {}).items() if key not in _USUAL}
     if scenario:
         yield f"    scenario: {', '.join(f'{key} {_value(value)}' for key, value in told.items())}"
@@ -141,7 +141,7 @@ def _message(message: JsonMapping) -> str:
 
 
 def _beyond(text: str) -> str:
-    return f" and so on, {len(text)} characters" if len(text) > LONG else ""
+    return f" ... ({len(text)} characters)" if len(text) > LONG else ""
 
 
 def _assigned(path: str, value: str) -> str:

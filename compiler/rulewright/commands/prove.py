@@ -1,4 +1,4 @@
-"""`prove`: the claims of documents are proved and shown."""
+"""`prove`: prove the claims about documents and show the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rulewright.proving.results import Property, Proved, Refuted
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prove every claim, print what became of it, answer with the exit code."""
+    """Prove every claim and print the results; return the exit code."""
     for name in (*args.files, *([] if args.config is None else [args.config])):
         if not Path(name).is_file():
             raise UsageError(f"file not found: `{name}`")
@@ -34,7 +34,7 @@ def _status(claim: Property) -> str:
 
 def _in_words(name: str, claims: list[Property]) -> list[str]:
     if not claims:
-        return [name, "  nothing is claimed: no condition decides here"]
+        return [name, "  no claims: the document has no conditions"]
     lines = [name]
     for claim in claims:
         word = _status(claim) if claim.required else "note"
@@ -45,7 +45,7 @@ def _in_words(name: str, claims: list[Property]) -> list[str]:
 
 
 def _details(claim: Property) -> str:
-    """What else is known: an example, a counterexample, the reason."""
+    """The details of a result: an example, a counterexample, a reason."""
     result = claim.result
     match result:
         case Proved(witness=witness, remarks=remarks):

@@ -1,4 +1,4 @@
-"""`questions`: what a judge would be asked is written to a file."""
+"""`questions`: write the questions for a judge to a file."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rulewright_runtime.terminal import complain, say
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compile, ask nobody, write."""
+    """Compile and write the questions; return the exit code."""
     project, plan = compile_chosen(args)
     model = args.model or judge_model(project) or ""
     if args.batch and not model:
-        raise UsageError("a batch names its model: give `--model`")
+        raise UsageError("a batch needs a model: name it with `--model`")
     transcripts, refused = read_transcripts(plan, args)
     asked = list(questions(plan, transcripts, model))
     fitting = [question for question in asked if question.call is not None]

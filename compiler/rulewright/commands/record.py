@@ -1,4 +1,4 @@
-"""`record`: the replies of a run are written to a file."""
+"""`record`: write the replies of a run to a file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rulewright_runtime.terminal import say
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read the run's replies and write them as a replay."""
+    """Read the run's replies and write them for `replay:`; return the exit code."""
     path = open_run(Path(args.run)).folder / REPLIES
     if not path.is_file():
-        raise UsageError(f"`{args.run}` holds no replies of a judge: there is no `{REPLIES}` in it")
+        raise UsageError(f"`{args.run}` contains no replies of a judge (`{REPLIES}`)")
     replay = replay_of(read_exchanges(path))
     write_whole(args.out, replay)
     say(f"wrote {args.out}; use it with `--judge replay:{args.out}`")

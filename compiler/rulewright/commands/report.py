@@ -1,4 +1,4 @@
-"""`report`: a finished run is shown in one of the formats."""
+"""`report`: write a finished run in one of the formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rulewright_runtime.terminal import say
 
 
 def run(args: argparse.Namespace) -> int:
-    """Gather, render, write."""
+    """Gather, render and write; return the exit code."""
     folder = Path(args.run)
     out = args.out or (str(folder / "report.html") if args.format == "html" else "-")
     writes_there = out != "-" and folder.is_dir() and Path(out).parent.resolve() == folder.resolve()

@@ -1,4 +1,4 @@
-"""`rescore`: a run is written again under another policy."""
+"""`rescore`: write a run again under another policy."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from rulewright_runtime.terminal import say
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score again, write, answer as a scan does."""
+    """Score again and write; return the exit code of a scan."""
     folder, out = Path(args.run), Path(args.out)
     if folder.is_file():
-        raise UsageError(f"`{folder}` is a report of `score`, which asks nobody: run it again with `--set`")
+        raise UsageError(f"`{folder}` is a report of `score`: run `score` again with `--set`")
     if out.exists():
-        raise UsageError(f"`{out}` is there already; name a new folder")
+        raise UsageError(f"`{out}` already exists; name a new folder")
     recorded = read_run(folder)
     under = under_options(args, recorded)
     unknown = under.unknown
     if missing := [*unasked(recorded, under.other), *under.other_rules]:
-        raise UsageError(f"the run has not asked `{missing[0]}` as the project words it now; scan again")
+        raise UsageError(f"the check `{missing[0]}` was not run, or has changed since; scan again")
     if unknown:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise UsageError(f"`{unknown[0]}`{more}: this needs a question that was never asked; scan again")

@@ -1,4 +1,4 @@
-"""`run`: a compiled plan is run over transcripts."""
+"""`run`: run a compiled plan over transcripts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rulewright_runtime.plan.file import decode
 
 
 def run(args: argparse.Namespace) -> int:
-    """Decode, execute, store, report."""
+    """Decode the plan and run it; return the exit code."""
     try:
         with open_regular(args.plan) as stream:
             data = stream.read()

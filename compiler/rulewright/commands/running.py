@@ -1,4 +1,4 @@
-"""What `scan` and `run` share: a run under its options, its progress, the scorecard at its end and its exit code."""
+"""The common part of `scan` and `run`: a run under its options, its progress, its summary and its exit code."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-RUNS: Final = "runs"  # where runs go that have no folder of their own
-MOST_REFUSALS: Final = 3  # shown; all of them stand in summary.json
+RUNS: Final = "runs"  # the folder of runs without `--out`
+MOST_REFUSALS: Final = 3  # shown; summary.json lists more
 
 
 def reader_of(args: argparse.Namespace, plan: Plan | None = None) -> Reader:
-    """The reader that the options ask for, of any scenarios or of those of a plan."""
+    """The reader for the options, for any scenarios or for those of a plan."""
     return Reader(None if plan is None else plan.scenarios, args.max_line or MAX_LINE, args.columns)
 
 
 def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project: Project | None = None) -> int:
-    """Run `plan` as the options say and print how it went; the value is the exit code."""
+    """Run `plan` under the options and print the summary; return the exit code."""
     check_threshold(plan, args.fail_on)
     if args.resume and args.overwrite:
-        raise UsageError("`--resume` continues a run and `--overwrite` replaces it; give one of them")
+        raise UsageError("`--resume` continues a run and `--overwrite` replaces it; use one of them")
     if args.out is None:
         args.out = _numbered_run(args)
     try:
@@ -63,7 +63,7 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
     if args.format == "json":
         print(json.dumps(summary, ensure_ascii=False))
     elif args.format != "human":
-        from rulewright.reporting.formats import run_as  # loads what reads a whole run again
+        from rulewright.reporting.formats import run_as  # imports the reader of finished runs
 
         print_run(args.format, run_as(args.format, Path(args.out), status))
     else:
@@ -73,18 +73,18 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
 
 
 def _numbered_run(args: argparse.Namespace) -> str:
-    """The folder of a new run, or of the last one where that is continued. Raises UsageError."""
+    """The folder of a new run, or of the last one with `--resume`. Raises UsageError."""
     if args.overwrite:
-        raise UsageError("`--overwrite` needs `--out`: which run is to be replaced?")
+        raise UsageError("`--overwrite` needs `--out` with the run to replace")
     names = os.listdir(RUNS) if os.path.isdir(RUNS) else []
     last = max((int(name) for name in names if re.fullmatch("[1-9][0-9]{0,8}", name)), default=0)
     if args.resume and not last:
-        raise UsageError(f"`--resume` needs `--out`: `{RUNS}` holds no numbered run")
+        raise UsageError(f"`--resume` needs `--out`, because `{RUNS}` contains no numbered run")
     return os.path.join(RUNS, str(last if args.resume else last + 1))
 
 
 def print_run(form: str, text: str) -> None:
-    """Print a run in a format for machines."""
+    """Print a run in a machine-readable format."""
     output = safe_stream(sys.stdout)
     if form == "github":
         output.write_annotations(text)
@@ -93,7 +93,7 @@ def print_run(form: str, text: str) -> None:
 
 
 def refusals(inputs: list[str], count: int | None = None) -> Iterator[str]:
-    """The first inputs that were refused, each with its reason, and how many others were, `count` in all."""
+    """Lines for the first refused inputs with their reasons, and for the number of the others, of `count` in all."""
     yield from (f"error: {each}" for each in inputs[:MOST_REFUSALS])
     count = len(inputs) if count is None else count
     if count > MOST_REFUSALS:
@@ -124,7 +124,7 @@ def _run(plan: Plan, args: argparse.Namespace, judge: str | None) -> JsonObject:
 
 
 def _tell_answers(answers: BatchAnswers) -> None:
-    """Say how many questions have no usable answer in the file."""
+    """Print how many questions have no usable answer in the file."""
     safe_stream(sys.stderr).show_progress("")
     if answers.lost:
         lost = ", ".join(f"{number} {reason}" for reason, number in sorted(answers.lost.items()))
@@ -133,7 +133,7 @@ def _tell_answers(answers: BatchAnswers) -> None:
 
 
 def _settings(args: argparse.Namespace) -> JsonObject:
-    """What every run takes from the command line, whoever judges."""
+    """The settings that every run takes from the command line."""
     return {
         "parameters": parameters_given(args.set),
         "resume": args.resume,
@@ -148,23 +148,23 @@ def _settings(args: argparse.Namespace) -> JsonObject:
 
 
 def _live(plan: Plan, args: argparse.Namespace, judge: str, project: Project | None) -> JsonObject | int:
-    """The same where the judge is a model; the exit code of a run that had to stop."""
-    from rulewright.commands.live_judge import live_run  # loads asyncio and HTTP, which no other scan needs
+    """As `_run` with a model as judge; the exit code of a run that had to stop."""
+    from rulewright.commands.live_judge import live_run  # imports asyncio and HTTP, which no other scan needs
 
     return live_run(plan, args, judge, project, lambda: reader_of(args, plan).read(args.transcripts), _settings(args))
 
 
 def _kept(args: argparse.Namespace) -> str:
-    return "; what is done is kept, continue with `--resume`" if RunFolder(args.out).log else ""
+    return "; finished work is kept, continue with `--resume`" if RunFolder(args.out).log else ""
 
 
 def parameters_given(settings: Iterable[str]) -> dict[str, str]:
-    """The parameters that `--set NAME=VALUE` gives. Raises UsageError for one that does not look like that."""
+    """The parameters given by `--set NAME=VALUE`. Raises UsageError for any other form."""
     return dict(_setting(given) for given in settings)
 
 
 def _setting(given: str) -> tuple[str, str]:
     name, equals, value = given.partition("=")
     if not equals or not name:
-        raise UsageError(f"`--set {given}` must look like `--set NAME=VALUE`")
+        raise UsageError(f"`--set {given}` must have the form `--set NAME=VALUE`")
     return name, value

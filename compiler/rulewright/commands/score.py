@@ -1,4 +1,4 @@
-"""`score`: batches of test cases are scored and reported."""
+"""`score`: score batches of test cases and report the results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _TICK = 0.2  # seconds between two lines of progress
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score, write the reports, answer with the exit code."""
+    """Score and write the reports; return the exit code."""
     card = load_scorecard(args.scorecard)
     flags = {flag: getattr(args, flag.lstrip("-").replace("-", "_")) for flag in FLAGS}
     environment = environment_of_process()
@@ -65,13 +65,13 @@ def run(args: argparse.Namespace) -> int:
     plan = card.plan
     if args.show_config:
         answer(args.format or "human", settings.as_data(plan), describe(settings), indent=2)
-    prepared = settings.prepared(plan)  # refuses what does not fit together, also when it is only shown
+    prepared = settings.prepared(plan)  # refuses invalid settings, even if they are only shown
     check_thresholds(prepared, settings.choices)
     return 0 if args.show_config else _score(args, card, settings, prepared)
 
 
 def _prove(card: CaseScorecard, prepared: CaseSettings) -> None:
-    """Refuse a label table with a gap. A row that never decides is lint's matter: settings may well leave it none."""
+    """Refuse a label table with a gap. Rows that never decide are reported by lint, because settings may cause them."""
     found = [each for each in check_labels(card, prepared) if each.code != "label-row-is-dead"]
     if any(each.severity is Severity.ERROR for each in found):
         raise DocumentError(found)
@@ -90,7 +90,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
     baseline = Baseline(args.baseline) if args.baseline else None
     reader = CaseReader(plan, args.concern, outputs)
     now = generation_time()
-    gc.freeze()  # what is loaded by now stays; cases come and go without cycles
+    gc.freeze()  # freeze loaded objects; cases make no reference cycles
     forms = formats_to_write(settings.formats, args.output, explicit=args.format is not None)
     name = report_name(plan, args.concern, args.batch, now)
     destinations = Destinations(forms, args.output, str(settings.place("reportDir")), name)
@@ -121,7 +121,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
             hooks.announce(args.events, args.concern, args.batch, run.summary())
     status = run.status(allow_errors=args.allow_errors)
     if baseline is not None and not about["comparison"]["paired"]:
-        complain(f"error: `{args.baseline}` holds none of these cases, so there is nothing to compare")
+        complain(f"error: `{args.baseline}` contains none of these cases")
         status = REFUSED
     elif baseline is not None and about["comparison"]["regression"] and status in (0, 2):
         status = 1
@@ -131,7 +131,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
 def _judge(
     args: argparse.Namespace, stack: ExitStack, prepared: CaseSettings, batches: list[Batch], place: str | None
 ) -> Judge:
-    """The judge within its limits. Raises UsageError where the cases have more questions than these allow."""
+    """The judge with its limits. Raises UsageError if the cases have more questions than the limits allow."""
     root = nearest_project()
     project = None if root is None or args.max_usd is None else load_project(root)
 
@@ -149,7 +149,7 @@ def _judge(
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int], None] | None]:
-    """Say on a terminal how many cases were read, now and then; the line is gone at the end."""
+    """Show on a terminal how many cases were read; the line is removed at the end."""
     terminal = safe_stream(sys.stderr)
     if not terminal.isatty():
         yield None
@@ -169,7 +169,7 @@ def _progress() -> Iterator[Callable[[int], None] | None]:
 
 
 def _hooks(stack: ExitStack, args: argparse.Namespace, plan: CaseScorecardPlan, now: str, name: str) -> Hooks | None:
-    """Whom the run tells of its results; what did not arrive is said when the run has ended."""
+    """The hooks that receive the results; undelivered messages are reported at the end of the run."""
     if not (args.observe or args.otlp or args.events):
         return None
 
@@ -183,14 +183,14 @@ def _hooks(stack: ExitStack, args: argparse.Namespace, plan: CaseScorecardPlan, 
 
 
 def _complain(run: BatchRun, concern: str) -> None:
-    """Every error and warning on the standard error, each on a line with its place."""
+    """Print every error and warning to standard error, each on a line with its place."""
     complain(*problem_lines(run))
     if not run.all_cases.total and not run.errors:
-        complain(f"error: there is no case of the concern `{concern}`")
+        complain(f"error: no case has the concern `{concern}`")
 
 
 def _claimed(stack: ExitStack, destinations: Destinations) -> dict[str, Path | None]:
-    """Where the reports go, kept from other runs; new files are those of the first number that nobody has."""
+    """The files of the reports, locked against other runs; new files get the first free number."""
     for number in count(1):
         places = destinations.places(number)
         with ExitStack() as attempt:
@@ -198,7 +198,7 @@ def _claimed(stack: ExitStack, destinations: Destinations) -> dict[str, Path | N
                 for path in filter(None, places.values()):
                     attempt.enter_context(lock_file(path))
                     if destinations.are_new and path.exists():
-                        raise BusyError(f"`{path}` is there already")
+                        raise BusyError(f"`{path}` already exists")
             except BusyError:
                 if not destinations.are_new:
                     raise
@@ -207,7 +207,7 @@ def _claimed(stack: ExitStack, destinations: Destinations) -> dict[str, Path | N
                 raise UsageError(f"the report `{path}` can't be written: {error.strerror or error}") from None
             stack.push(attempt.pop_all())
             return places
-    raise AssertionError("numbers do not end")
+    raise AssertionError("there is always a free number")
 
 
 def _write_reports(
@@ -228,5 +228,5 @@ def _write_reports(
 
 def _write_out(form: str, run: BatchRun, head: JsonObject, scorer: Any) -> None:
     columns = width_for(sys.stdout) if sys.stdout.isatty() else None
-    with suppress(BrokenPipeError):  # the reader has gone, as `| head` does; the other reports stand
+    with suppress(BrokenPipeError):  # the reader closed the pipe, like `| head`; the other reports are kept
         write(form, safe_stream(sys.stdout).buffer, run, head, scorer, columns)

@@ -1,4 +1,4 @@
-"""`serve`: the local site of runs is served."""
+"""`serve`: serve runs as a local site."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUEUE = "/queue"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the command is stopped."""
+    """Serve until the command is stopped; return the exit code."""
     found = open_runs(args.runs, args.transcripts, tuple(Path(file) for file in args.replies))
     for each in found:
         each.load()

@@ -1,4 +1,4 @@
-"""`whatif`: a run is scored under another policy and shown."""
+"""`whatif`: score a run under another policy and show the changes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
-MOST: Final = 20  # unknown verdicts that are named
+MOST: Final = 20  # unknown verdicts shown
 
 
 @dataclass(frozen=True)
 class Restated:
-    """A run under other options: as its recorded verdicts and replies let it stand, the plan of the project that they
-    name, the verdicts that are not known, and the checks that this plan words otherwise."""
+    """A run under other options: with verdicts from its recorded replies, the plan of the project that the options
+    name, the unknown verdicts, and the checks that differ in this plan."""
 
     run: StoredRun
     other: Plan | None
@@ -39,8 +39,8 @@ class Restated:
 
 
 def under_options(args: argparse.Namespace, stored: StoredRun) -> Restated:
-    """The run under the profile that `--profile` names, the votes that `--votes` and `--majority-of` ask for, and the
-    scorecard of `--scorecard`. Nobody is asked."""
+    """The run under the profile of `--profile`, the votes of `--votes` and `--majority-of`, and the
+    scorecard of `--scorecard`. No judge is asked."""
     if args.profile is not None and args.scorecard is None and stored.plan.scorecard is not None:
         args.scorecard = stored.plan.scorecard.name
     named = None if args.profile is None and args.scorecard is None else compile_chosen(args)[1]
@@ -59,7 +59,7 @@ def _rejudged(args: argparse.Namespace, stored: StoredRun, plan: Plan) -> Rejudg
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score again, show what changes."""
+    """Score again and show the changes; return the exit code."""
     if Path(args.run).is_file():
         return _of_report(args)
     recorded = read_run(Path(args.run))
@@ -91,14 +91,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sweep(args: argparse.Namespace, stored: StoredRun, policy: ScoringPolicy) -> JsonObject:
-    """The sweep of a parameter of the scorecard, or of the number of votes where it has none of that name."""
+    """The sweep of a parameter of the scorecard, or of the number of votes if no parameter has that name."""
     if args.sweep == VOTES and VOTES not in {parameter.name for parameter in policy.card.parameters}:
         return sweep_votes(stored.plan, partial(_rejudged, args, stored), policy)
     return {"parameter": args.sweep, "breakpoints": sweep(stored, policy, args.sweep)}
 
 
 def _of_report(args: argparse.Namespace) -> int:
-    """As `run`, of the cases in a report of `score`."""
+    """As `run`, for the cases in a report of `score`."""
     if any(each is not None for each in (args.profile, args.project, args.votes, args.majority_of)):
         raise UsageError(f"`{args.run}` is a report of `score`, which has no profile, no project and no votes")
     found = relabelled(Path(args.run), args.scorecard, dict(parameters_given(args.set)), args.sweep)
@@ -114,7 +114,7 @@ def _cases(found: JsonMapping) -> Iterator[str]:
     for flip in found["flips"]:
         yield f"  {flip['test_id']}: {flip['before']} -> {flip['after']}"
     for name in found["not_told"][:MOST]:
-        yield f"not known: {name}: a judge or other words counted, or its label is not that of its scores"
+        yield f"unknown: {name}: a judge or matches by meaning counted, or the label does not follow from the scores"
     if len(found["not_told"]) > MOST:
         yield f"and {len(found['not_told']) - MOST} more; `--format json` names all"
     if "sweep" in found:
@@ -135,19 +135,19 @@ def _shown(found: JsonMapping) -> Iterator[str]:
             words.append(f"score {apart(before['score'], after['score'])}")
         yield f"  {flip['transcript_id']}: {', '.join(words) or 'other states of gates'}"
     for check in found["unasked"]:
-        yield f"not known: the run has not asked `{check}`; scan again"
+        yield f"unknown: `{check}` was not run; scan again"
     for item in found.get("unknown", ())[:MOST]:
-        yield f"not known: {item} needs a question that was never asked"
+        yield f"unknown: {item} needs a question that was never asked"
     if len(found.get("unknown", ())) > MOST:
         yield f"and {len(found['unknown']) - MOST} more; `--format json` names all"
     for check in found["other_rules"]:
-        yield f"not known: `{check}` has other rules now; its verdicts here are those of the run"
+        yield f"unknown: `{check}` has changed since; the verdicts shown are those of the run"
     if "sweep" in found:
         yield from _swept(found["sweep"])
 
 
 def _totals(before: JsonMapping, after: JsonMapping) -> Iterator[str]:
-    """What all transcripts together would come to: what differs."""
+    """The totals over all transcripts that differ."""
     told = [
         f"{name.replace('_', ' ')} {count} -> {after['outcomes'][name]}"
         for name, count in before["outcomes"].items()
@@ -162,7 +162,7 @@ def _totals(before: JsonMapping, after: JsonMapping) -> Iterator[str]:
 
 
 def apart(before: float | None, after: float | None) -> str:
-    """Two scores with as many decimals as it takes to tell them apart."""
+    """Two scores with enough decimals to distinguish them."""
     for digits in (2, 3, 4, 6):
         said = ["–" if each is None else f"{each:.{digits}f}" for each in (before, after)]
         if said[0] != said[1]:
@@ -184,7 +184,7 @@ def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts"
     for votes, count in sweep.get("unknown", {}).items():
         wanted = plural(count, "verdict needs a question", "verdicts need questions")
         yield (
-            f"  not known at {votes}: {wanted} that was never asked"
+            f"  unknown at {votes}: {wanted} that was never asked"
             if count == 1
-            else (f"  not known at {votes}: {wanted} that were never asked")
+            else (f"  unknown at {votes}: {wanted} that were never asked")
         )

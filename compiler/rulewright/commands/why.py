@@ -1,4 +1,4 @@
-"""`why`: how one verdict came about is told."""
+"""`why`: explain one verdict."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WIDTH = 80
 
 
 def run(args: argparse.Namespace) -> int:
-    """Find the verdict and tell its story."""
+    """Find the verdict and print its explanation; return the exit code."""
     finished = open_run(Path(args.run))
     folder, plan = finished.folder, finished.plan
     check = next((check for check in plan.checks if check.id == args.check), None)
@@ -40,13 +40,13 @@ def run(args: argparse.Namespace) -> int:
         known = [row["transcript_id"] for row in rows(folder / "scores.jsonl")]
         raise UsageError(f"the run has no transcript `{args.transcript}`{_near(args.transcript, known)}")
     verdict = _row(folder / "verdicts.jsonl", transcript_id=args.transcript, check_id=args.check)
-    story = [] if check is None else _story(plan, check, scores, verdict)
+    explanation = [] if check is None else _explanation(plan, check, scores, verdict)
     said = list(_exchanges(folder, args.transcript, args.check))
-    story += _said(said)
+    explanation += _said(said)
     if left_out is not None:
-        story += _left_out(plan, left_out, scores)
-    found = {"check": args.check, "scores": scores, "verdict": verdict, "story": story, "exchanges": said}
-    answer(args.format, found, _wrapped(story))
+        explanation += _left_out(plan, left_out, scores)
+    found = {"check": args.check, "scores": scores, "verdict": verdict, "explanation": explanation, "exchanges": said}
+    answer(args.format, found, _wrapped(explanation))
     if args.prompt and args.format == "human":
         say(*_prompts(said))
     return 0
@@ -61,10 +61,10 @@ def _near(word: str, known: list[str]) -> str:
     return f"; {hint}" if hint else ""
 
 
-def _story(
+def _explanation(
     plan: Plan, check: Check, scores: Mapping[str, object], verdict: Mapping[str, object] | None
 ) -> list[tuple[str, str]]:
-    """Pairs of a label and what it says; an empty label continues the one before."""
+    """Pairs of a label and a text; an empty label continues the previous one."""
     name = f" ({check.name})" if check.name != check.id else ""
     bucket = f", bucket {check.primary_bucket}" if check.primary_bucket else ""
     severity = f", severity {check.severity}" if check.severity else ""
@@ -85,7 +85,7 @@ def _story(
     if scenario is not None and not scenario.eligible_modes:
         head.append(("scenario tags", ", ".join(scenario.tags) or "none"))
     if verdict is None:
-        return [*head, ("verdict", "none: the check was suppressed in this scenario")]
+        return [*head, ("verdict", "none: the check is suppressed in this scenario")]
     return [*head, *_verdict(verdict), *_effect(check.id, scores)]
 
 
@@ -94,13 +94,13 @@ def _scenario(scores: JsonMapping) -> str:
 
 
 def _left_out(plan: Plan, part: LeftOut, scores: JsonMapping) -> Iterator[tuple[str, str]]:
-    """What it means that the profile does not run a check."""
+    """The consequence of a check that the profile does not run."""
     why = "gives its judge no vote" if part.why == "votes" else "does not select it"
     yield "left out", f"the profile `{plan.profile}` {why}: `{part.id}`"
     if part.why != "votes" and part.eligible is not None:
         yield "eligible when", _text(part.eligible)
     if part.id not in scores.get("left_out", ()):
-        yield "", "it does not apply to this transcript, and no gate waits for it"
+        yield "", "the check does not apply to this transcript, so no gate depends on it"
     elif part.why != "votes":
         yield from _effect(part.id, scores)
 
@@ -115,7 +115,7 @@ def _verdict(verdict: JsonMapping) -> Iterator[tuple[str, str]]:
     if not verdict["eligible"]:
         yield "", "the check does not apply here"
     if verdict["adjudication_required"]:
-        yield "", "a person must look at it"
+        yield "", "a person must decide"
     for span in verdict["evidence"]:
         why = f" ({span['rationale']})" if span.get("rationale") else ""
         yield "evidence", f"turn {span['turn']}, {span['role']}: “{span['quote']}”{why}"
@@ -125,7 +125,7 @@ def _verdict(verdict: JsonMapping) -> Iterator[tuple[str, str]]:
 
 
 def _exchanges(folder: Path, transcript: str, check: str) -> Iterator[dict[str, object]]:
-    """What the judge was asked about the check and what it said, where the run keeps it."""
+    """The questions to the judge about the check and its replies, if the run recorded them."""
     if (folder / REPLIES).is_file():
         for row in rows(folder / REPLIES):
             if (row.get("transcript_id"), row.get("check_id")) == (transcript, check):
@@ -133,23 +133,23 @@ def _exchanges(folder: Path, transcript: str, check: str) -> Iterator[dict[str, 
 
 
 def _said(exchanges: list[JsonObject]) -> Iterator[tuple[str, str]]:
-    """The judge's own words, an exchange a line."""
+    """The judge's replies, one per line."""
     for each in exchanges:
         again = f", attempt {each['attempt'] + 1}" if each["attempt"] else ""
         where = "" if each.get("purpose", "check") == "check" else f" ({each['purpose']})"
-        part = f" about part {each['window'] + 1}" if each.get("window") else ""
+        part = f" about window {each['window'] + 1}" if each.get("window") else ""
         cut = "" if each.get("finish", "") in ("", "stop") else f" [{each['finish']}]"
         said = f"“{each['reply']}”{cut}" if each.get("reply") is not None else f"no reply: {each.get('error')}"
         yield "judge", f"vote {each['repetition'] + 1}{again}{part}{where}: {said}"
 
 
 def _prompts(exchanges: list[JsonObject]) -> Iterator[str]:
-    """The prompts as they were sent, each once; control characters are shown, not carried out."""
+    """The prompts as they were sent, each once; control characters are escaped."""
     for prompt in dict.fromkeys(each["prompt"] for each in exchanges if each.get("prompt")):
         yield "─" * WIDTH
         yield from (one_line(line) for line in prompt.split("\n"))
     if not any(each.get("prompt") for each in exchanges):
-        yield "the run does not keep prompts: its judge was not a model"
+        yield "the run has no prompts, because its judge was not a model"
 
 
 def _effect(check: str, scores: JsonMapping) -> Iterator[tuple[str, str]]:
@@ -161,8 +161,8 @@ def _effect(check: str, scores: JsonMapping) -> Iterator[tuple[str, str]]:
         yield "outcome", f"{engine['outcome']} because of this check"
 
 
-def _wrapped(story: list[tuple[str, str]]) -> Iterator[str]:
-    for label, text in story:
+def _wrapped(explanation: list[tuple[str, str]]) -> Iterator[str]:
+    for label, text in explanation:
         lines = textwrap.wrap(one_line(text), WIDTH - 18, break_on_hyphens=False) or [""]
         yield f"{label:<17} {lines[0]}".rstrip()
         yield from (f"{'':<17} {line}" for line in lines[1:])

@@ -43,7 +43,7 @@ EXIT: Final = {"COMPLETED": 0, "FAILED": 1, "WAITING": 2, "PAUSED": 2}
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the action says."""
+    """Run the action; return the exit code."""
     actions: dict[str, Callable[[argparse.Namespace], int]] = {
         "check": _check,
         "graph": _graph,
@@ -65,26 +65,26 @@ def _check(args: argparse.Namespace) -> int:
     if not errors and workflow.document.tasks:
         for extra, why in _missing_extras(workflow):
             complain(f"warning: {why}: install `rulewright[{extra}]` before a run")
-        say(f"{workflow.path}: {len(workflow.document.tasks)} tasks, nothing stands in the way of a run")
+        say(f"{workflow.path}: {len(workflow.document.tasks)} tasks, no errors")
     return 1 if errors else 0
 
 
 def _sources(task: TaskPlan) -> Iterator[tuple[str, ...]]:
-    """The files that a task's metrics and the evidence of its gate are read from."""
+    """The files of a task's metrics and of its gate's evidence."""
     for metric in task.confidence.metrics if task.confidence else ():
         yield metric.sources
     yield from task.gate.sources.values() if task.gate else ()
 
 
 def _missing_extras(workflow: Workflow) -> Iterator[tuple[str, str]]:
-    """The extras that a run needs and that are not installed, each with what needs it."""
+    """The missing extras that a run needs, each with the reason."""
     plan = compile_workflow(workflow)
     sources = [path for task in plan.tasks for read in _sources(task) for path in read]
     reports = sorted({path for path in sources if path.endswith(".xml")})
     if reports and find_spec("defusedxml") is None:
-        yield "workflow", f"`{reports[0]}` is XML, which defusedxml reads"
+        yield "workflow", f"`{reports[0]}` is XML, which needs defusedxml"
     if settings_of(workflow).signers and find_spec("cryptography") is None:
-        yield "signing", "`hil.signers` sign their decisions, which cryptography verifies"
+        yield "signing", "`hil.signers` needs cryptography to verify signatures"
 
 
 def _graph(args: argparse.Namespace) -> int:
@@ -98,11 +98,11 @@ def _graph(args: argparse.Namespace) -> int:
 
 
 def _run_id(store: Store, given: str | None) -> str:
-    """The run of that name, else the latest."""
+    """The id of the given run, or of the latest one."""
     if given is None:
         runs = store.runs()
         if not runs:
-            raise UsageError("nothing has run yet")
+            raise UsageError("there are no runs yet")
         return runs[-1].run_id
     return store.run(given).run_id
 
@@ -158,23 +158,23 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _read_resume(args: argparse.Namespace) -> None:
-    """`--resume` takes a run or none; a file behind it is the workflow."""
+    """Interpret the argument of `--resume`: a run, or a workflow file."""
     if isinstance(args.resume, str) and args.file is None and os.path.isfile(args.resume):
         args.file, args.resume = args.resume, True
     if args.run and not args.resume:
-        raise UsageError("`--run` names the run that `--resume` goes on with")
+        raise UsageError("`--run` needs `--resume`")
     if args.changed and not args.resume:
-        raise UsageError("`--changed` belongs to `--resume`: a new run has nothing to carry over")
+        raise UsageError("`--changed` needs `--resume`: a new run has no results to keep")
     args.resume = args.run or args.resume
 
 
 def _flags(file: str | None, option: str = "") -> str:
-    """What a command needs to find the same workflow again."""
+    """The option with which a command finds the same workflow."""
     return f"{option} {shlex.quote(file)}" if file else ""
 
 
 def _exit_code(result: Result, task: str | None) -> int:
-    """How the run ended, or the one task that was asked for: it has failed where what it depends on has."""
+    """The exit code of the run, or of the task of `--task`, which has failed if one of its dependencies has."""
     if task is not None and result.tasks.get(task) == "COMPLETED":
         return 0
     if task is not None and result.status == "PAUSED" and "FAILED" in result.tasks.values():
@@ -209,7 +209,7 @@ def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, s
 def _announce(
     args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, settings: RunSettings, store: Store
 ) -> None:
-    """Say what a changed workflow means for a run, or which runs a new one leaves unfinished."""
+    """Print what a changed workflow means for a run, or which runs a new one leaves unfinished."""
     if args.changed:
         complain(*_carried(workflow, plan, settings, args.resume, store))
     elif not args.resume:
@@ -217,22 +217,22 @@ def _announce(
             if run.status not in OVER:
                 command = f"rulewright workflow run{_flags(args.file)} --resume {run.run_id}"
                 complain(
-                    f"note: {run.run_id} is {run.status}: `{command}` goes on with it,"
-                    f" `rulewright workflow cancel {run.run_id}{_flags(args.file, ' --file')}` gives it up"
+                    f"note: {run.run_id} is {run.status}: `{command}` continues it,"
+                    f" `rulewright workflow cancel {run.run_id}{_flags(args.file, ' --file')}` cancels it"
                 )
 
 
 def _carried(
     workflow: Workflow, plan: WorkflowPlan, settings: RunSettings, resume: bool | str, store: Store | None = None
 ) -> list[str]:
-    """What a run carries over, in lines."""
+    """Lines about the results that a run keeps."""
     if store is None:
         with open_store(workflow, settings) as opened:
             return _carried(workflow, plan, settings, resume, opened)
     run_id, carried = carried_over(plan, store, settings, resume)
-    lines = [f"{run_id} goes on with the workflow as it is now"]
-    lines += [f"  carried over  {name:<16} {status}" for name, status in carried.kept.items()]
-    lines += [f"  anew          {name:<16} {why}" for name, why in carried.anew.items()]
+    lines = [f"{run_id} continues with the changed workflow"]
+    lines += [f"  kept          {name:<16} {status}" for name, status in carried.kept.items()]
+    lines += [f"  repeated      {name:<16} {why}" for name, why in carried.anew.items()]
     lines += [f"  removed       {name}" for name in carried.removed]
     return lines
 
@@ -242,7 +242,7 @@ def _is_no_event(record: LogRecord) -> bool:
 
 
 def _publisher(args: argparse.Namespace, store: Store, plan: WorkflowPlan) -> Callable[[Sequence[Event]], None]:
-    """What hears the events: a line each on standard error, and the file of `--events`."""
+    """The receiver of events: a line each on standard error, and the file of `--events`."""
     log = _EventLog(args.events, store) if args.events else None
     screen = safe_stream(sys.stderr)
     shows = args.format == "human" and screen.isatty()
@@ -263,14 +263,14 @@ def _publisher(args: argparse.Namespace, store: Store, plan: WorkflowPlan) -> Ca
 
 
 class _EventLog:
-    """The file of `--events`. Where it can't be written the events go to standard error, and the run goes on."""
+    """The file of `--events`. If it can't be written, events go to standard error and the run continues."""
 
     def __init__(self, path: str, store: Store) -> None:
         self._path, self._store = path, store
         self._begun = self._failed = False
 
     def write(self, events: Sequence[Event]) -> None:
-        # The first time the whole run is written, so that the file of a resumed run has no gap.
+        # The first write contains the whole run, so that the file of a resumed run has no gap.
         lines = events if self._begun else self._store.events(events[0].run_id)
         if not self._failed:
             try:
@@ -293,13 +293,13 @@ def _show_result(result: Result, file: str) -> None:
         say(f"waiting for a person: {item.id} ({item.trigger}): {item.reason}")
     if result.waiting:
         say("decide with `rulewright hil show|resolve|reject ITEM` or `rulewright hil serve`,")
-        say(f"then go on with `rulewright workflow run{file} --resume {result.run_id}`")
+        say(f"then continue with `rulewright workflow run{file} --resume {result.run_id}`")
     elif result.status == "PAUSED":
-        say(f"go on with `rulewright workflow run{file} --resume {result.run_id}`")
+        say(f"continue with `rulewright workflow run{file} --resume {result.run_id}`")
 
 
 def _which_run(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, settings: RunSettings) -> list[str]:
-    """The unfinished run that would be gone on with, or that stands beside a new one."""
+    """A line about the unfinished run that would be continued, or left unfinished by a new one."""
     if not args.resume and not state_of(workflow).is_file():
         return []
     with open_store(workflow, settings) as store:
@@ -312,20 +312,20 @@ def _which_run(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan,
         done = [status for status, _ in store.records(run.run_id).values()].count("COMPLETED")
     stands = f"{run.status} since {run.started_at}, {done} of {len(plan.tasks)} tasks COMPLETED"
     if args.resume:
-        return [f"would go on with {run.run_id}: {stands}"]
-    return [f"would begin a new run; {run.run_id} is unfinished and `--resume` goes on with it: {stands}"]
+        return [f"would continue {run.run_id}: {stands}"]
+    return [f"would start a new run; {run.run_id} is unfinished, and `--resume` continues it: {stands}"]
 
 
 def _rehearse(plan: WorkflowPlan, settings: RunSettings) -> list[str]:
-    """What a run would do, in order, and who would be asked; nothing is called."""
-    lines = [f"{plan.name}: {len(plan.tasks)} tasks, at most {plan.limits.max_concurrent_tasks} side by side"]
+    """Lines about what a run would do, in order, with the agents; nothing is called."""
+    lines = [f"{plan.name}: {len(plan.tasks)} tasks, at most {plan.limits.max_concurrent_tasks} in parallel"]
     for number, group in enumerate(plan.groups, 1):
         lines.append(f"{number}. {', '.join(group)}")
         for name in group:
             task = plan.task(name)
             lines += [f"   {name}: {who}" for who in _asked(task, settings)]
             if task.overlays:
-                lines.append(f"   {name}: around the work: {' > '.join(task.overlays)}")
+                lines.append(f"   {name}: overlays: {' > '.join(task.overlays)}")
             lines += [f"   {name}: warning: {warning}" for warning in task.warnings]
     return lines
 
@@ -334,7 +334,7 @@ def _asked(task: TaskPlan, settings: RunSettings) -> list[str]:
     lines = []
     for role, agent in task.roles:
         adapter = settings.adapter(agent)
-        lines.append(f"{role} {agent} through {adapter.type if adapter else 'nothing: no adapter answers for it'}")
+        lines.append(f"{role} {agent}, adapter {adapter.type if adapter else 'none: the project file maps none to it'}")
     return lines
 
 

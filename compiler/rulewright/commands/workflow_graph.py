@@ -1,4 +1,4 @@
-"""Workflows drawn: tasks and what they wait for, or one task's state machine, as Mermaid or DOT."""
+"""Draws workflows: the tasks with their dependencies, or one task's state machine, as Mermaid, DOT or SVG."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _COLOURS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A node: its name in the drawing, the lines written in it, and its colour (empty: none)."""
+    """A node: its name in the drawing, its lines of text, and its colour (empty: none)."""
 
     name: str
     lines: tuple[str, ...]
     colour: str = ""
-    current: bool = False  # where a run stands
+    current: bool = False  # the current state of a run
 
 
 @dataclass(frozen=True, slots=True)
 class _Arrow:
-    """An edge between two boxes, and the lines written on it."""
+    """An edge between two boxes, and its lines of text."""
 
     source: str
     target: str
@@ -47,14 +47,14 @@ def draw(
     task: str | None = None,
     at: Mapping[str, tuple[str, str]] | None = None,
 ) -> str:
-    """The workflow's tasks, or the machine of one of them, in the language `mermaid` or `dot`, or as `svg`.
+    """Draw the workflow's tasks, or the state machine of one task, as `mermaid`, `dot` or `svg`.
 
-    `at` says where a run stands: the status and the place of each task. Raises `UsageError` for another language or a
-    task the workflow does not have.
+    `at` is the progress of a run: the status and the state of each task. Raises `UsageError` for another format or a
+    task that the workflow does not have.
     """
     writers: dict[str, Callable[[str, list[_Box], list[_Arrow]], str]] = {"mermaid": _mermaid, "dot": _dot, "svg": _svg}
     if form not in writers:
-        raise UsageError(f"unknown form `{form}`; expected `mermaid`, `dot` or `svg`")
+        raise UsageError(f"unknown format `{form}`; expected `mermaid`, `dot` or `svg`")
     if task is None:
         return writers[form](plan.name, *_tasks(plan.tasks, at or {}))
     found = next((each for each in plan.tasks if each.id == task), None)
@@ -78,7 +78,7 @@ def _tasks(tasks: Iterable[TaskPlan], at: Mapping[str, tuple[str, str]]) -> tupl
 
 
 def _overlays(task: TaskPlan) -> Iterable[str]:
-    """What surrounds the task, outermost first; `hil` is on by default and said only where it is off."""
+    """The overlays of the task, outermost first; `hil` is on by default and mentioned only if it is off."""
     if "hil" not in task.overlays:
         yield "hil off"
     for name in task.overlays:
@@ -185,7 +185,7 @@ def _svg_lines(lines: Iterable[str], x: float, y: float, *, size: int) -> Iterab
 
 
 def _layers(boxes: list[_Box], arrows: list[_Arrow]) -> list[list[_Box]]:
-    """The boxes by their distance from those that no arrow reaches (else from the first)."""
+    """The boxes by their distance from those without incoming arrows (else from the first)."""
     reached = {arrow.target for arrow in arrows if arrow.source != arrow.target}
     layer = {box.name: 0 for box in boxes if box.name not in reached} or {box.name: 0 for box in boxes[:1]}
     waiting = list(layer)
@@ -201,7 +201,7 @@ def _layers(boxes: list[_Box], arrows: list[_Arrow]) -> list[list[_Box]]:
 
 
 def _mermaid_text(text: str) -> str:
-    """Text that Mermaid shows as it is: whatever could mean something is written as a character's number."""
+    """Text escaped for Mermaid: special characters are written as numbers."""
     return "".join(char if char.isalnum() or char in " _.,-/():+" else f"#{ord(char)};" for char in text)
 
 

@@ -1,4 +1,4 @@
-"""What a project file says about running workflows here: adapters, notifications, folders, as plain data."""
+"""The settings of workflow runs in the project file: adapters, notifications and folders."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from rulewright.workflow import Workflow
 
 STATE: Final = ".rulewright/workflow.db"
-LOOKING_ON: Final = RunSettings()  # of whoever only reads what happened
+LOOKING_ON: Final = RunSettings()  # for commands that only read runs
 
 
 def settings_of(workflow: Workflow, environment: Mapping[str, str] | None = None) -> RunSettings:
-    """The settings of the project around the workflow; a lone file has none, and so no agent can be reached.
+    """The settings of the workflow's project. A workflow without a project has none, so no agent can be called.
 
-    `${NAME}` and `${NAME:-default}` in addresses are replaced. Raises UsageError for what can't be used.
+    `${NAME}` and `${NAME:-default}` in addresses are replaced. Raises UsageError for invalid settings.
     """
     known = os.environ if environment is None else environment
     node = workflow.settings
@@ -52,7 +52,7 @@ def settings_of(workflow: Workflow, environment: Mapping[str, str] | None = None
         found["constitution"] = _constitution(str(file), workflow.root)
     if "signers" in hil:
         if not hil["signers"]:
-            raise UsageError("`hil.signers` names nobody: name a person and a public key, or remove it")
+            raise UsageError("`hil.signers` is empty: name a person and a public key, or remove it")
         found["signers"] = hil["signers"]
     if hil.get("poll_interval_seconds") is not None:
         found["poll_interval_seconds"] = hil["poll_interval_seconds"]
@@ -61,11 +61,11 @@ def settings_of(workflow: Workflow, environment: Mapping[str, str] | None = None
         check(settings.security)
         return settings
     except (msgspec.ValidationError, PlanError) as error:
-        raise UsageError(f"the project file's `workflow` can't be used: {error}") from None
+        raise UsageError(f"invalid `workflow` in the project file: {error}") from None
 
 
 def state_of(workflow: Workflow) -> Path:
-    """Where the database of runs lies."""
+    """The path of the database of runs."""
     return workflow.place("state", STATE)
 
 
@@ -74,15 +74,15 @@ def _constitution(file: str, root: Path) -> dict[str, str]:
         return {"path": file, "text": (root / file).read_text(encoding="utf-8")}
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror.lower() if isinstance(error, OSError) and error.strerror else "it is not UTF-8"
-        raise UsageError(f"the constitution `{file}` can't be read: {why}") from None
+        raise UsageError(f"can't read the constitution `{file}`: {why}") from None
 
 
 def open_store(workflow: Workflow, settings: RunSettings = LOOKING_ON, *, create: bool = False) -> Store:
-    """The database of the workflow's runs, which knows who may decide. Raises UsageError where there is none and
-    `create` is not set, and StoreError for one that can't be opened."""
+    """Open the database of the workflow's runs, with the rules of who may decide. Raises UsageError if there
+    is none and `create` is not set, StoreError if it can't be opened."""
     path = state_of(workflow)
     if not create and not path.is_file():
-        raise UsageError(f"no database of runs at `{path}`: nothing has run yet")
+        raise UsageError(f"no database of runs at `{path}`: there are no runs yet")
     agents = {name for name, agent in workflow.agents.agents.items() for name in (name, str(agent.get("display_name")))}
     return Store(path, queue_path=settings.queue_path, deciders=Deciders(frozenset(agents), settings.signers))
 
@@ -93,7 +93,7 @@ def _adapters(node: Node | None, root: Path) -> dict[str, object]:
     for name, each in found.items():
         adapters[name] = dict(each)
         if "max_retries" in each:
-            adapters[name]["max_retries"] = number(node, name, "max_retries")  # 3.0 is a whole number, too
+            adapters[name]["max_retries"] = number(node, name, "max_retries")  # 3.0 counts as an integer
         if isinstance(each.get("script"), str):
             adapters[name]["script"] = str((root / each["script"]).resolve())
     return adapters

@@ -1,4 +1,4 @@
-"""How a run stands: for each task its status, place, iteration, confidence, time, and what it waits for."""
+"""The progress of a run: for each task its status, state, iteration, confidence, time, and what it waits for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADS: Final = (("iteration", 10), ("confidence", 11))
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where one task is. `limit` is the most iterations of its outermost loop; None where it has no loop."""
+    """The progress of one task. `limit` is the maximum of iterations of its outermost loop; None without a loop."""
 
     task_id: str
     status: str
@@ -31,12 +31,12 @@ class Standing:
 
 
 def standing(store: Store, run_id: str, plan: WorkflowPlan) -> list[Standing]:
-    """Every task of the run, in the order of its plan."""
+    """The progress of every task, in the order of the plan."""
     records = store.records(run_id)
     done = {name for name, (status, _) in records.items() if status == "COMPLETED"}
     found = []
     for task in plan.tasks:
-        if task.id not in records:  # the run was made of another version of the workflow
+        if task.id not in records:  # the run used another version of the workflow
             continue
         status, record = records[task.id]
         score = record.context.score
@@ -57,14 +57,14 @@ def standing(store: Store, run_id: str, plan: WorkflowPlan) -> list[Standing]:
 
 
 def elapsed(run: StoredWorkflow, now: datetime | None = None) -> str:
-    """How long the run has taken, as `1:02:03`; up to `now` where it is not over."""
+    """The duration of the run as `1:02:03`; up to `now` if it is unfinished."""
     end = datetime.fromisoformat(run.finished_at) if run.finished_at else now or datetime.now(UTC)
     seconds = max(0, round((end - datetime.fromisoformat(run.started_at)).total_seconds()))
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def one_line(tasks: list[Standing], run: StoredWorkflow) -> str:
-    """The run as a line of progress."""
+    """The run as one line of progress."""
     done = sum(task.status == "COMPLETED" for task in tasks)
     active = [_active(task) for task in tasks if task.status not in ("PENDING", "COMPLETED", "FAILED")]
     return "; ".join([f"{done} of {len(tasks)} tasks, {elapsed(run)}", *active])
@@ -101,7 +101,7 @@ def _iteration(task: Standing) -> str:
 
 
 def places(store: Store, run_id: str) -> Mapping[str, tuple[str, str]]:
-    """The status and the place of every task."""
+    """The status and the state of every task."""
     return {name: (status, record.state.place) for name, (status, record) in store.records(run_id).items()}
 
 

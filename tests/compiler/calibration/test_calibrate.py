@@ -213,7 +213,7 @@ def test_verdicts_of_which_no_label_tells_leave_a_gate_open(
     assert gate["corrected"] == {"value": 0.2, "low": 0.2, "high": 0.95}
     assert int(gate["next"].partition("__")[0][1:]) >= 10
     assert main(["calibrate", str(folder), "--gold", str(path)]) == 0
-    assert "never labelled, so the interval holds whatever they should have said: W-1" in capsys.readouterr().out
+    assert "without labels, so the interval covers every answer: W-1" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_lines_that_wait_can_be_filled_in_and_read_back(
     [
         (["--decide", *NIGHT, "PASS", "--by", "Ana"], "names no reason"),
         (["--decide", *NIGHT, "PASS", "--why", "x"], "names no person"),
-        (["--decide", *NIGHT, "UNCLEAR", "--by", "Ana", "--why", "x"], "not a verdict that people give"),
+        (["--decide", *NIGHT, "UNCLEAR", "--by", "Ana", "--why", "x"], "not a possible decision"),
         (["--decide", *NIGHT, "PASS", "--by", "model-b", "--why", "x"], "a model of this run; a person decides"),
         (["--decide", NIGHT[0], "RW-B1", "PASS", "--by", "Ana", "--why", "x"], "waits for nobody"),
         (["--ask"], "needs a terminal"),
@@ -166,7 +166,7 @@ def test_a_leaderboard_says_what_awaits_a_person_until_a_person_has_decided(
         "Model B (fictional)": 2,
     }
     assert main(["leaderboard", str(judged), "--harness", "unrecorded"]) == 2
-    assert "open: 2 transcripts of Model B (fictional) await a person" in capsys.readouterr().out
+    assert "waiting: 2 transcripts of Model B (fictional) await a person" in capsys.readouterr().out
     adjudicate(judged, tmp_path / "out", [decided(NIGHT, "PASS"), decided(SISTER, "PASS")])
     assert main(["leaderboard", str(tmp_path / "out"), "--harness", "unrecorded"]) == 0
 

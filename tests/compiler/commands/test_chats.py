@@ -40,7 +40,7 @@ def test_convert_does_not_replace_a_file_unasked(chats: Path, capsys: pytest.Cap
         main(["convert", str(chats), str(chats)])
     assert ended.value.code == 3
     assert chats.read_bytes() == before
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 def test_convert_writes_what_can_be_read_and_says_what_cannot(

@@ -104,7 +104,7 @@ def test_a_context_that_is_no_mapping_is_refused(tmp_path: Path, capsys: pytest.
     file.write_text("[1, 2]")
     code, _, err = run(capsys, "eval", "a", "--context", str(file))
     assert code == 3
-    assert "must hold a mapping" in err
+    assert "must be a mapping" in err
 
 
 def test_init_overwrites_nothing(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,7 +134,7 @@ def test_a_scan_without_a_folder_goes_to_the_next_number_and_resumes_the_last(
     started: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scan = ("scan", "transcripts")
-    assert "`runs` holds no numbered run" in run(capsys, *scan, "--resume")[2]
+    assert "`runs` contains no numbered run" in run(capsys, *scan, "--resume")[2]
     (started / "runs" / "007").mkdir(parents=True)
     (started / "runs" / "first").mkdir()
     for number in (1, 2):

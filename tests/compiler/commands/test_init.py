@@ -59,7 +59,7 @@ def test_without_a_readable_chat_nothing_is_written(
     with pytest.raises(SystemExit) as ended:
         started(tmp_path, monkeypatch, {"nothing": "known"})
     assert ended.value.code == 3
-    assert "`chats.jsonl` holds no chat that can be read: chats.jsonl:1:" in capsys.readouterr().err
+    assert "`chats.jsonl` contains no readable chat: chats.jsonl:1:" in capsys.readouterr().err
     assert not (tmp_path / "mine").exists()
 
 

@@ -163,7 +163,7 @@ def test_unsafe_fixes_alone_fix_nothing_and_say_so(capsys: pytest.CaptureFixture
     Path("words.yaml").write_text(LEXICON, encoding="utf-8")
     status, _, complaints = lint(capsys, "--unsafe-fixes")
     assert status == 3
-    assert "write `--fix` to apply them" in complaints
+    assert "needs `--fix`, which applies them" in complaints
 
 
 def test_in_a_pipe_a_long_line_is_cut_round_the_caret(capsys: pytest.CaptureFixture[str]) -> None:

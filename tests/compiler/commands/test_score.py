@@ -342,7 +342,7 @@ def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 def test_an_unknown_concern_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", case("T1"))
     assert main(["score", "--concern", "X9", "--batch", "b"]) == 3
-    said = "note: 1 case of other concerns left out\nerror: there is no case of the concern `X9`\n"
+    said = "note: 1 case of other concerns left out\nerror: no case has the concern `X9`\n"
     assert capsys.readouterr().err == said
 
 

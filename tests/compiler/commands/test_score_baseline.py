@@ -108,7 +108,7 @@ def test_a_baseline_without_any_pair_is_refused(capsys: pytest.CaptureFixture[st
     assert score("--batch", "b", "--baseline", "base.json") == 3
     assert score("--batch", "b", "--baseline", "base.json", "--exit-zero") == 3
     captured = capsys.readouterr()
-    assert "error: `base.json` holds none of these cases, so there is nothing to compare\n" in captured.err
+    assert "error: `base.json` contains none of these cases\n" in captured.err
     assert "Since the baseline: NOT COMPARED (0 worse, 0 better of 0 paired; 1 added; 1 missing)" in captured.out
 
 

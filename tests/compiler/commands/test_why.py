@@ -68,4 +68,4 @@ def test_a_left_out_check_that_does_not_apply_keeps_nobody_waiting(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     story = why(runs, capsys, "model-b__who_is_writing_back", "RW-A3", "smoke")
-    assert "no gate waits for it" in story
+    assert "no gate depends on it" in story

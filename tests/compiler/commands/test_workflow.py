@@ -62,26 +62,26 @@ def test_a_changed_workflow_goes_on_and_says_first_what_is_carried_over(
     assert "`--resume run-1 --changed`" in refused(capsys, "workflow", "run", "--resume")
     assert run("workflow", "run", "--resume", "run-1", "--changed", "--dry-run") == 0
     told = capsys.readouterr().out
-    assert "run-1 goes on with the workflow as it is now\n  carried over  write            COMPLETED\n" in told
-    assert "  anew          check            its definition has changed\n" in told
+    assert "run-1 continues with the changed workflow\n  kept          write            COMPLETED\n" in told
+    assert "  repeated      check            its definition has changed\n" in told
     assert run("hil", "list") == 0
     assert "run-1-check-1" in capsys.readouterr().out  # a rehearsal changes nothing
     assert run("workflow", "run", "--resume", "run-1", "--changed") == 2
     seen = capsys.readouterr()
-    assert "carried over  write" in seen.err
+    assert "kept          write" in seen.err
     assert "run-1-check-2" in seen.out
     assert run("hil", "list") == 0
     assert "run-1-check-1" not in capsys.readouterr().out
 
 
 def test_what_belongs_to_resume_is_refused_without_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "`--changed` belongs to `--resume`" in refused(capsys, "workflow", "run", "--changed")
-    assert "`--run` names the run" in refused(capsys, "workflow", "run", "--run", "run-1")
+    assert "`--changed` needs `--resume`" in refused(capsys, "workflow", "run", "--changed")
+    assert "`--run` needs `--resume`" in refused(capsys, "workflow", "run", "--run", "run-1")
 
 
 def test_a_file_behind_resume_is_the_workflow(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("workflow", "run", "workflow.yaml") == 2
-    assert "then go on with `rulewright workflow run workflow.yaml --resume run-1`" in capsys.readouterr().out
+    assert "then continue with `rulewright workflow run workflow.yaml --resume run-1`" in capsys.readouterr().out
     assert run("workflow", "run", "--resume", "workflow.yaml") == 2
     assert "unknown run `run-7`" in refused(capsys, "workflow", "run", "--resume", "run-7")
 
@@ -91,18 +91,18 @@ def test_a_new_run_beside_an_unfinished_one_says_so(capsys: pytest.CaptureFixtur
     assert "note:" not in capsys.readouterr().err
     assert run("workflow", "run") == 2
     said = capsys.readouterr().err
-    assert "note: run-1 is WAITING: `rulewright workflow run --resume run-1` goes on with it" in said
-    assert "`rulewright workflow cancel run-1` gives it up" in said
+    assert "note: run-1 is WAITING: `rulewright workflow run --resume run-1` continues it" in said
+    assert "`rulewright workflow cancel run-1` cancels it" in said
 
 
 def test_a_decision_names_the_command_that_goes_on_with_its_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("workflow", "run") == run("workflow", "run") == 2
     capsys.readouterr()
     assert run("hil", "resolve", "run-1-check-1", "--by", "ana") == 0
-    assert "go on with `rulewright workflow run --resume run-1`" in capsys.readouterr().out
+    assert "continue with `rulewright workflow run --resume run-1`" in capsys.readouterr().out
     assert run("workflow", "run", "--resume", "run-1") == 0
     assert run("hil", "resolve", "run-2-check-1", "--by", "ana", "--file", "workflow.yaml") == 0
-    assert "go on with `rulewright workflow run workflow.yaml --resume run-2`" in capsys.readouterr().out
+    assert "continue with `rulewright workflow run workflow.yaml --resume run-2`" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("form", ["human", "json"])
@@ -137,7 +137,7 @@ def test_without_people_a_t2_gate_still_waits(project: Path, capsys: pytest.Capt
 
 
 def test_watching_shows_each_task_and_what_it_waits_for(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "nothing has run yet" in refused(capsys, "workflow", "watch")
+    assert "there are no runs yet" in refused(capsys, "workflow", "watch")
     assert run("workflow", "run") == 2
     capsys.readouterr()
     assert run("workflow", "watch") == 2  # nobody is at work, so it ends
@@ -175,7 +175,7 @@ def test_a_graph_marks_where_a_run_stands(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_runs_are_listed_with_how_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "nothing has run yet" in refused(capsys, "workflow", "runs")
+    assert "there are no runs yet" in refused(capsys, "workflow", "runs")
     assert run("workflow", "run") == 2
     capsys.readouterr()
     assert run("workflow", "runs") == 0
@@ -267,5 +267,5 @@ def test_a_check_names_the_extras_that_a_run_needs(
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("rulewright.commands.workflow.find_spec", lambda name: None)
     assert run("workflow", "check") == 0
-    said = "warning: `junit.xml` is XML, which defusedxml reads: install `rulewright[workflow]` before a run\n"
+    said = "warning: `junit.xml` is XML, which needs defusedxml: install `rulewright[workflow]` before a run\n"
     assert capsys.readouterr().err == said

@@ -65,7 +65,7 @@ def test_a_case_for_which_a_judge_counted_is_named_and_not_guessed(
     judged = {**one, "judged": {"AH": {"verdict": "FAIL", "counted": True}}}
     report.write_text(json.dumps({"results": [one, judged]}), encoding="utf-8")
     assert main(["policy-diff", str(SAFE), str(SAFE), "--run", str(report)]) == 0
-    assert "unknown: T-1: a judge or other words counted" in capsys.readouterr().out
+    assert "unknown: T-1: a judge or matches by meaning counted" in capsys.readouterr().out
 
 
 def test_what_is_no_report_is_refused(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_policies_that_are_equal_under_their_defaults_only_say_so(
     found = policy_diff(one, two)
     assert (found["verdict"], found["under"]) == ("equal", {"least": 0.8})
     assert main(["policy-diff", str(one), str(two)]) == 0
-    assert "they decide alike for every input, with least = 0.8" in capsys.readouterr().out
+    assert "they decide the same for every input, with least = 0.8" in capsys.readouterr().out
     assert policy_diff(one, two, given={"least": "0.8"})["under"] == {}
     assert policy_diff(one, two, given={"least": "0.7"})["verdict"] == "different"
     other = tmp_path / "other.yaml"

@@ -218,12 +218,12 @@ def test_what_no_model_played_and_what_was_refused_is_said(tmp_path: Path, capsy
     board = leaderboard([folder])
     assert (board["scenarios"], board["unplayed"], board["refused"]) == (["night"], ["day"], 0)
     assert main(["leaderboard", str(folder)]) == 0
-    assert "nobody played 1 scenario of the plan (day)" in capsys.readouterr().out
+    assert "not played: 1 scenario of the plan (day)" in capsys.readouterr().out
     (said / "m__day.jsonl").write_text("{", encoding="utf-8")
     run(plan(tmp_path / "p"), [said], folder, overwrite=True)
     assert leaderboard([folder])["refused"] == 1
     assert main(["leaderboard", str(folder)]) == 1
-    assert "refused by the scans: 1 input, in no score here" in capsys.readouterr().out
+    assert "refused by the scans: 1 input, not in any score" in capsys.readouterr().out
 
 
 def test_a_run_without_transcripts_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -312,4 +312,4 @@ def test_a_failure_that_nobody_found_is_said_and_is_no_success(
     (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
     assert main(["leaderboard", str(folder)]) == 1
-    assert "unproven: 1 failed transcript of m, in which nobody found a failure" in capsys.readouterr().out
+    assert "unproven: 1 failed transcript of m without a confirmed failure" in capsys.readouterr().out

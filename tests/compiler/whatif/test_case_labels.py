@@ -133,7 +133,7 @@ def test_a_report_whose_label_is_not_that_of_its_scores_is_not_believed(
     assert relabelled(folder, None, {})["not_told"] == ["c0"]
     capsys.readouterr()
     assert main(["whatif", str(folder)]) == 2
-    assert "not known: c0" in capsys.readouterr().out
+    assert "unknown: c0" in capsys.readouterr().out
     report["configuration"]["parameters"]["CR_pass"]["value"] = 0.1
     folder.write_text(json.dumps(report))
     with pytest.raises(UsageError, match=r"is not what .* was scored with; run `rulewright score` again"):
@@ -166,4 +166,4 @@ def test_a_report_is_no_run(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         main(["rescore", str(folder), "--out", str(folder.parent / "new")])
     errors = capsys.readouterr().err
     assert "is a report of `score`, which has no profile, no project and no votes" in errors
-    assert "is a report of `score`, which asks nobody: run it again with `--set`" in errors
+    assert "is a report of `score`: run `score` again with `--set`" in errors

@@ -187,7 +187,7 @@ def test_a_question_that_was_never_asked_is_named_and_not_guessed(
     (other / "checks" / "new.yaml").write_text(text)
     words = ("--scorecard", "quality", "--project", str(other))
     code, said = shown(capsys, "whatif", str(plants.run()), *words)
-    assert (code, "not known: the run has not asked `new`; scan again" in said) == (2, True)
+    assert (code, "unknown: `new` was not run; scan again" in said) == (2, True)
     with pytest.raises(SystemExit) as ended:
         main(["rescore", str(plants.run()), *words, "--out", str(tmp_path / "out")])
     assert ended.value.code == 3
@@ -199,7 +199,7 @@ def test_verdicts_of_rules_that_have_changed_are_no_answer(
 ) -> None:
     words = ("--scorecard", "quality", "--project", str(project(tmp_path / "p", rule=True)))
     code, said = shown(capsys, "whatif", str(plants.run()), *words)
-    assert (code, "not known: `both` has other rules now" in said) == (2, True)
+    assert (code, "unknown: `both` has changed since" in said) == (2, True)
 
 
 def test_a_run_that_looked_at_gates_only_has_no_scores_after_it_is_rescored_or_decided(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_text_that_could_mean_something_to_mermaid_is_written_as_numbers() -> No
 
 
 def test_an_unknown_form_or_task_is_refused() -> None:
-    with pytest.raises(UsageError, match="unknown form `png`"):
+    with pytest.raises(UsageError, match="unknown format `png`"):
         draw(plan_of(TWO), form="png")
     with pytest.raises(UsageError, match="the workflow has no task `x`"):
         draw(plan_of(TWO), task="x")
