@@ -8,7 +8,6 @@ and nothing of an earlier run stands beside a new one.
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -51,12 +50,6 @@ class Paid:
         verdict = "FAIL" if "hello c" in request.prompt else "PASS"
         quote = {"role": "user", "turn": 1, "quote": "hello c"}
         return json.dumps({"verdict": verdict, "evidence": [quote], "rationale_code": "é"})
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disk of this machine is not what is tested."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture

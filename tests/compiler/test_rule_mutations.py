@@ -378,7 +378,7 @@ SHOWN: Final = sorted(
 def test_edits_that_mean_nothing_change_no_finding(path: Path, tmp_path: Path) -> None:
     rule = path.parent.name
     text = path.read_text(encoding="utf-8")
-    before = found_in(path.name, text, rule, tmp_path / "before")
+    before = found_in(path.name, text, rule, tmp_path / "before") if path.name.startswith("bad") else 0
     chance = random.Random(path.name)
     for number in range(NEUTRAL):
         if path.suffix == ".txtar":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from email.utils import parsedate_to_datetime
+from functools import cache
 from time import time
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -17,6 +18,7 @@ from rulewright_runtime.models.capabilities import capabilities_of
 from rulewright_runtime.models.wire import WIRES, decode_body, response_failure
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
 
     from rulewright_runtime.models.call import ModelAnswer, ModelCall
@@ -32,6 +34,12 @@ MAX_BODY: Final = 2**24  # bytes of a response, after decompression
 TIMEOUT: Final = httpx2.Timeout(None, connect=10.0)  # seconds; the caller limits the whole call
 GZIP: Final = 16 + zlib.MAX_WBITS  # the window bits by which zlib expects the gzip format
 LOCAL: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The certificates that are trusted here: reading them takes longer than a call."""
+    return httpx2.create_ssl_context()
 
 
 class HttpModel:
@@ -53,6 +61,7 @@ class HttpModel:
             timeout=TIMEOUT,
             limits=limits,
             follow_redirects=False,
+            verify=_certificates(),
         )
 
     async def answer(self, call: ModelCall) -> ModelAnswer:

@@ -58,7 +58,7 @@ class _Endpoint(http.server.BaseHTTPRequestHandler):
 def endpoint() -> Iterator[str]:
     _Endpoint.received, _Endpoint.refusals = [], 0
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Endpoint)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}/"
     server.shutdown()
     server.server_close()

@@ -26,7 +26,7 @@ from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.run import lint_text
 from rulewright_runtime.terminal import visible
 
-ROUNDS: Final = 60 if os.environ.get("RULEWRIGHT_TORTURE") else 6
+ROUNDS: Final = 60 if os.environ.get("RULEWRIGHT_TORTURE") else 4
 SHIPPED: Final = sorted(
     [
         *(ROOT / "checks").glob("*.yaml"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,7 +22,7 @@ from rulewright.linting.report import Report
 from rulewright.linting.run import lint, lint_text
 from rulewright.load import load_text, plain
 
-MUTANTS = 3  # of each good file
+MUTANTS = 10 if os.environ.get("RULEWRIGHT_TORTURE") else 2  # of each good file
 
 
 def changes(before: Any, after: Any) -> int:

@@ -17,15 +17,6 @@ EXAMPLES = 20_000 if os.environ.get("RULEWRIGHT_TORTURE") else 200
 LONGEST = 20_000  # characters of a report
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_file_ends_in_a_diagnostic(name: str) -> None:
-    make, path, code = HOSTILE[name]
-    text = make()
-    loaded = load_text(text, path)
-    assert loaded.root is None
-    assert loaded.diagnostics[-1].code == code
-
-
 def test_a_flood_of_mistakes_is_cut_off() -> None:
     loaded = load_text("a: 1\n" * 10_000, "f.yaml")
     assert loaded.root is None
@@ -45,10 +36,9 @@ def test_any_bytes_give_a_root_or_a_diagnostic(content: bytes | str, as_json: bo
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_linting_a_hostile_file_gives_a_short_report(name: str) -> None:
+def test_a_hostile_file_is_not_read_and_gives_a_short_report(name: str) -> None:
     make, path, code = HOSTILE[name]
-    text = make()
-    report = lint_text(text, path)
-    rendered = render("human", report.diagnostics, report.sources)
-    assert code in {found.code for found in report.diagnostics}
-    assert len(rendered) < LONGEST
+    report = lint_text(make(), path)
+    assert {found.code for found in report.diagnostics} - {"duplicate-key"} == {code}  # nothing about what it says
+    assert report.diagnostics[-1].code == code
+    assert len(render("human", report.diagnostics, report.sources)) < LONGEST

@@ -30,7 +30,7 @@ from rulewright_runtime.judging.judge import JudgeRecord
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 
-CARDS: Final = 500 if os.environ.get("RULEWRIGHT_TORTURE") else 30
+CARDS: Final = 500 if os.environ.get("RULEWRIGHT_TORTURE") else 15
 USES: Final = (
     "rates.answers < least ? 'low' : 'high'",
     "dimensions.one.orValue(score(0)) >= least ? 'good' : 'bad'",

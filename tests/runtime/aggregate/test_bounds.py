@@ -19,7 +19,7 @@ from rulewright.lower.scorecard import lower_scorecard
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.bounds import ANSWERS, MAX_EXACT
 
-CARDS: Final = 2_000 if os.environ.get("RULEWRIGHT_TORTURE") else 300
+CARDS: Final = 2_000 if os.environ.get("RULEWRIGHT_TORTURE") else 120
 WORDS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
 SCORES: Final = (
     "wmean_present(dimensions, weights)",

@@ -231,7 +231,7 @@ def product() -> Iterator[tuple[str, list[dict[str, object]]]]:
             return
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/turns", received
     server.shutdown()

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 from tests.model_server import chat, model_server
 from tests.runtime.plans import asked, plan, talk
-from tests.runtime.runs.test_live import judge
+from tests.runtime.runs.watched_run import judge
 from tests.shared_data import ROOT
 
 from rulewright.check.project_check import compile_project

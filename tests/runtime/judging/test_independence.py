@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.model_server import chat, model_server
 from tests.runtime.plans import asked, plan
-from tests.runtime.runs.test_live import judge, transcripts, verdicts
+from tests.runtime.runs.test_live import verdicts
+from tests.runtime.runs.watched_run import judge, transcripts
 
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
 from rulewright_runtime.plan.question import TextSegment

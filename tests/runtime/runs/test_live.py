@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import os
 import random
@@ -20,7 +19,7 @@ from typing import Any
 
 import pytest
 from tests.model_server import Response, Server, chat, model_server
-from tests.runtime.plans import asked, plan
+from tests.runtime.runs.watched_run import PLAN, SECONDS, at_home, judge, opinion, transcripts
 
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.calls.ledger import Ledger
@@ -29,47 +28,9 @@ from rulewright_runtime.errors import OutageError
 from rulewright_runtime.files import BUFFER
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.models.capabilities import Capabilities
-from rulewright_runtime.models.http import HttpModel
-from rulewright_runtime.plan.question import EachReplyWindow, TextSegment
-from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
 from rulewright_runtime.runs.store import run
 
-KILLS = 100 if os.environ.get("RULEWRIGHT_TORTURE") else 5  # of each kind
-SECONDS = CallLimits(concurrency=8, seconds=20.0)
-PLAN = plan(
-    asked(name="X1", repetitions=3, prompt=(TextSegment("One?"),)),
-    asked(name="X2", repetitions=2, prompt=(TextSegment("Two?"),), window=EachReplyWindow()),
-    asked(name="X3", repetitions=5, prompt=(TextSegment("Three?"),), adaptive_stop=True),
-)
-
-
-def transcripts(folder: Path, number: int = 6) -> Path:
-    """Some conversations, each of its own."""
-    folder.mkdir(exist_ok=True)
-    for each in range(number):
-        said = [f"question {each}", f"I always answer number {each}.", "and now?", f"I promise to stay {each}."]
-        turns = [
-            {"turn": index // 2 + 1, "role": ("user", "assistant")[index % 2], "content": text}
-            for index, text in enumerate(said)
-        ]
-        (folder / f"m{each}__s.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns), encoding="utf-8")
-    return folder
-
-
-def opinion(asked: dict[str, Any]) -> Response:
-    """A verdict that depends on the question alone, now and then a reply that can't be read."""
-    text = json.dumps(asked["messages"])
-    number = int(hashlib.sha256(text.encode()).hexdigest(), 16) + (asked.get("temperature") or 0) * 10
-    verdict = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")[int(number) % 4]
-    evidence = [{"role": "assistant", "turn": 1, "quote": "I always answer number"}]
-    reply = json.dumps({"rationale": "so", "verdict": verdict, "evidence": evidence, "rationale_code": "c"})
-    return chat("no object" if int(number) % 11 == 0 else reply, model=f"served-{int(number) % 2}")
-
-
-def judge(server: Server, ledger: Path, capabilities: Capabilities | None = None, **settings: Any) -> LiveJudge:
-    limits = settings.pop("limits", SECONDS)
-    model = HttpModel("openai", "some-model", server.base, None, capabilities)
-    return LiveJudge(model, JudgeSettings(str(ledger), limits, **settings))
+KILLS = 100 if os.environ.get("RULEWRIGHT_TORTURE") else 3  # of each kind
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -84,17 +45,8 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("expected")
     with model_server(lambda asked, _: opinion(asked)) as server:
         made = judge(server, folder / "ledger.sqlite3", limits=CallLimits(concurrency=1))
-        run(PLAN, [transcripts(folder / "t")], folder / "run", judge=_at_home(made))
+        run(PLAN, [transcripts(folder / "t")], folder / "run", judge=at_home(made))
     return contents(folder / "run")
-
-
-def _at_home(made: LiveJudge) -> LiveJudge:
-    """The judge as if its server listened at one place: ports differ from run to run."""
-    from msgspec.structs import replace
-
-    assert isinstance(made.model, HttpModel)
-    made.model.identity = replace(made.model.identity, endpoint="http://127.0.0.1/v1")
-    return made
 
 
 def test_results_are_the_same_at_any_concurrency(expected: dict[str, bytes], tmp_path: Path) -> None:
@@ -107,7 +59,7 @@ def test_results_are_the_same_at_any_concurrency(expected: dict[str, bytes], tmp
 
     with model_server(slow) as server:
         made = judge(server, tmp_path / "ledger.sqlite3", limits=CallLimits(concurrency=64))
-        run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=_at_home(made))
+        run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=at_home(made))
         assert server.in_flight_at_most > 4
     assert contents(tmp_path / "run") == expected
 
@@ -115,7 +67,7 @@ def test_results_are_the_same_at_any_concurrency(expected: dict[str, bytes], tmp
 def test_a_run_from_the_ledger_asks_nobody(expected: dict[str, bytes], tmp_path: Path) -> None:
     with model_server(lambda asked, _: opinion(asked)) as server:
         for name in ("one", "two"):
-            made = _at_home(judge(server, tmp_path / "ledger.sqlite3"))
+            made = at_home(judge(server, tmp_path / "ledger.sqlite3"))
             run(PLAN, [transcripts(tmp_path / "t")], tmp_path / name, judge=made)
             before = len(server.requests)
         assert len(server.requests) == before
@@ -206,11 +158,11 @@ def test_an_endpoint_that_says_that_it_is_too_long_is_believed(tmp_path: Path) -
 
 def test_a_budget_ends_the_run_and_a_larger_one_ends_it_alike(expected: dict[str, bytes], tmp_path: Path) -> None:
     with model_server(lambda asked, _: opinion(asked)) as server:
-        made = _at_home(judge(server, tmp_path / "ledger.sqlite3", calls=20))
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3", calls=20))
         with pytest.raises(BudgetError):
             run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made)
         assert len(server.requests) == 20
-        made = _at_home(judge(server, tmp_path / "ledger.sqlite3"))
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3"))
         run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made, resume=True)
     assert contents(tmp_path / "run") == expected
 
@@ -220,12 +172,12 @@ def test_an_outage_ends_the_run_and_is_no_verdict(expected: dict[str, bytes], tm
         return opinion(asked) if number < 25 else Response(401, b"{}")
 
     with model_server(handler) as server:
-        made = _at_home(judge(server, tmp_path / "ledger.sqlite3"))
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3"))
         with pytest.raises(OutageError, match="401"):
             run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made)
     assert not (tmp_path / "run" / "summary.json").exists()
     with model_server(lambda asked, _: opinion(asked)) as server:
-        made = _at_home(judge(server, tmp_path / "ledger.sqlite3"))
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3"))
         run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made, resume=True)
     assert contents(tmp_path / "run") == expected
 
@@ -233,12 +185,12 @@ def test_an_outage_ends_the_run_and_is_no_verdict(expected: dict[str, bytes], tm
 CHILD = """
 import sys
 from pathlib import Path
-from tests.runtime.runs import test_live
+from tests.runtime.runs import watched_run
 from tests.model_server import Server
 from rulewright_runtime.runs.store import run
 base, folder = sys.argv[1], Path(sys.argv[2])
-made = test_live._at_home(test_live.judge(Server(base, [], []), folder / "ledger.sqlite3"))
-run(test_live.PLAN, [folder / "t"], folder / sys.argv[3], judge=made, resume=True)
+made = watched_run.at_home(watched_run.judge(Server(base, [], []), folder / "ledger.sqlite3"))
+run(watched_run.PLAN, [folder / "t"], folder / sys.argv[3], judge=made, resume=True)
 """
 ROOT = Path(__file__).resolve().parents[3]
 

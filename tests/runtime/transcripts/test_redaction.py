@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.compiler.commands.test_live_judge import CHECK
 from tests.model_server import Response, chat, model_server
 from tests.runtime.plans import asked, plan
-from tests.runtime.runs.test_live import judge
+from tests.runtime.runs.watched_run import judge
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main

@@ -19,7 +19,7 @@ from tests.runtime.workflow.running import EVIDENCE, plan_of
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.workflow.run_database import Store
 
-KILLS = 100 if os.environ.get("RULEWRIGHT_TORTURE") else 10
+KILLS = 100 if os.environ.get("RULEWRIGHT_TORTURE") else 6
 ROOT = Path(__file__).resolve().parents[3]
 WORKFLOW = """
 tasks:
