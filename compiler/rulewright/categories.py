@@ -43,17 +43,16 @@ ROWS: Final[dict[str, str]] = {
         even-repetitions event-window-unbounded exit-below-threshold gate-ignores-unrun-checks gate-judged-once
         gate-severity-outside-gate-bucket hard-fail-contradicts-severity human-gate-bypassed index-past-the-end
         input-not-awaited integer-division judge-answers-as-the-author judge-reads-missing-file label-row-is-dead
-        label-table-not-proved lexicon-hits-good-example lexicon-misses-own-example listed-check-is-silenced
-        loop-nothing-ends misspelt-path misspelt-rule-key misspelt-tool output-written-twice pattern-lost-in-folding
-        pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn prompt-names-another-check
+        label-table-not-proved level-skipped lexicon-hits-good-example lexicon-misses-own-example
+        listed-check-is-silenced loop-nothing-ends misspelt-input-path misspelt-path misspelt-rule-key misspelt-tool
+        output-written-twice parameter-of-another-metric pattern-lost-in-folding pattern-shared-by-gates
+        probe-expects-an-untold-name probe-names-another-turn probe-reads-a-later-session prompt-names-another-check
         prompt-with-single-braces prompt-without-judge prompt-without-pass-or-fail question-of-common-words
-        regex-between-slashes regex-taken-for-text review-above-pass rubric-dimension-unknown
-        script-for-no-agent short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check
-        threshold-of-zero
-        transcript-outside-fence transition-never-made trigger-without-condition turn-numbers-out-of-order
-        unclear-policy-without-its-path unit-of-analysis-unfit unreadable-elapsed-time unusable-reply
-        update-of-unstated-fact
-        weight-of-zero weights-far-apart words-differ-in-case yaml-trap
+        regex-between-slashes regex-taken-for-text review-above-pass rubric-dimension-unknown script-for-no-agent
+        session-number-skipped short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check
+        threshold-of-zero transcript-outside-fence transition-never-made trigger-without-condition
+        turn-numbers-out-of-order unclear-policy-without-its-path unit-of-analysis-unfit unreadable-elapsed-time
+        unusable-reply update-of-unstated-fact weight-of-zero weights-far-apart words-differ-in-case yaml-trap
     """,
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks

@@ -24,6 +24,7 @@ from rulewright.rules.index_past_the_end import index_past_the_end
 from rulewright.rules.integer_division import integer_division
 from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
 from rulewright.rules.unread_parameter import unread_parameter
+from rulewright.rules.weights_for_other_values import weights_for_other_values
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -43,6 +44,7 @@ EXPRESSIONS: Final = (
     empty_list_searched,
     index_past_the_end,
     backspace_in_expression,
+    weights_for_other_values,
 )
 
 CHECK: Final[tuple[Rule[CheckDocument], ...]] = (

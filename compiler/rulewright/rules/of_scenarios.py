@@ -17,12 +17,15 @@ from rulewright.rules.duplicate_branch_id import duplicate_branch_id
 from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
 from rulewright.rules.duplicate_session_number import duplicate_session_number
 from rulewright.rules.invalid_regex import invalid_regex
+from rulewright.rules.level_skipped import level_skipped
 from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.probe_expects_an_untold_name import probe_expects_an_untold_name
 from rulewright.rules.probe_names_another_turn import probe_names_another_turn
+from rulewright.rules.probe_reads_a_later_session import probe_reads_a_later_session
 from rulewright.rules.probe_without_verifier import probe_without_verifier
 from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
 from rulewright.rules.rubric_dimension_unknown import rubric_dimension_unknown
+from rulewright.rules.session_number_skipped import session_number_skipped
 from rulewright.rules.short_word_hits_inside_others import short_word_hits_inside_others
 from rulewright.rules.subsumed_pattern import subsumed_pattern
 from rulewright.rules.turn_numbers_disagree import turn_numbers_disagree
@@ -45,6 +48,9 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     duplicate_branch_id,
     branch_without_triggers,
     duplicate_session_number,
+    session_number_skipped,
+    level_skipped,
+    probe_reads_a_later_session,
     unreadable_elapsed_time,
     rubric_dimension_unknown,
     retired_rubric_dialect,

@@ -11,9 +11,12 @@ from rulewright.rules.all_weights_zero import all_weights_zero
 from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
 from rulewright.rules.failure_counts_as_success import failure_counts_as_success
 from rulewright.rules.gate_ignores_unrun_checks import gate_ignores_unrun_checks
+from rulewright.rules.misspelt_input_path import misspelt_input_path
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
+from rulewright.rules.parameter_of_another_metric import parameter_of_another_metric
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.review_above_pass import review_above_pass
+from rulewright.rules.setting_of_two_parameters import setting_of_two_parameters
 from rulewright.rules.threshold_of_zero import threshold_of_zero
 from rulewright.rules.unused_definition import unused_definition
 from rulewright.rules.weights_far_apart import weights_far_apart
@@ -38,6 +41,9 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     review_above_pass,
     defaults_break_a_requirement,
     all_weights_zero,
+    setting_of_two_parameters,
+    parameter_of_another_metric,
+    misspelt_input_path,
 )
 
 KINDS: Final = {

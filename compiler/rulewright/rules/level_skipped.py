@@ -1,0 +1,30 @@
+"""Rule: levels of a criterion whose numbers leave one out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Diagnostic, warning
+
+if TYPE_CHECKING:
+    from rulewright.documents.scenario import ScenarioDocument
+
+
+def level_skipped(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+    """The numbered levels of an ordinal criterion skip a number.
+
+    Why it matters: points are counted by position, so the highest level is worth less than its number says.
+    Instead: number the levels in order.
+    """
+    for turn in scenario.turns:
+        for criterion in turn.rubric:
+            names = [name for name, _ in criterion.levels]
+            numbers = sorted(int(name) for name in names if name.isdecimal())
+            if len(numbers) < max(3, len(names)) or len(set(numbers)) < len(numbers):
+                continue
+            for at, number in enumerate(numbers, numbers[0]):
+                if number != at:
+                    place = criterion.key_place("levels", str(number))
+                    yield warning(place, f"level {number} follows level {at - 1}, and there is no level {at}")
+                    break

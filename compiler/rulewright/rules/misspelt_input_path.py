@@ -1,0 +1,35 @@
+"""Rule: an input that is read from a path which no other path of the scorecard begins like."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.load import Scalar, walk
+from rulewright.spelling import Guess, is_spelt_like
+
+if TYPE_CHECKING:
+    from rulewright.documents.case_scorecard import CaseScorecardDocument
+
+
+def misspelt_input_path(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+    """A step of an input's `from`, or of a path in `metadata`, is spelt otherwise than in several other paths.
+
+    Why it matters: records have no such key, so every one of them is refused.
+    Instead: spell it as the others do.
+    """
+    nodes = [each for key in ("inputs", "metadata") for each in walk(scorecard.get(key))]
+    paths = [each for each in nodes if type(each) is Scalar and "." in str(each.value)]
+    inner = [step for each in paths for step in str(each.value).split(".")[:-1]]  # the last ones are names of their own
+    counts = Counter(inner)
+    for each in paths:
+        steps = str(each.value).split(".")
+        for at, step in enumerate(steps[:-1]):
+            near = next((name for name in counts if counts[name] > 1 and is_spelt_like(step, name)), None)
+            if near is not None and counts[step] == 1:
+                right = ".".join([*steps[:at], near, *steps[at + 1 :]])
+                message = f"only this path has the step `{step}`, and {counts[near]} have `{near}`"
+                yield warning(each, message, help=Guess(right))
+                break

@@ -1,0 +1,31 @@
+"""Rule: a probe for facts that are not told before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Diagnostic, warning
+
+if TYPE_CHECKING:
+    from rulewright.documents.scenario import ScenarioDocument
+
+
+def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+    """The `from_sessions` of a probe names a session that does not come before the probed turn.
+
+    Why it matters: the probe asks for something that nobody has said yet.
+    Instead: name the session in which it was told.
+    """
+    numbers = [session.number for session in scenario.sessions]
+    starts = {session.number: [turn.number for turn in session.turns][:1] for session in scenario.sessions}
+    held = {turn.number: session.number for session in scenario.sessions for turn in session.turns}
+    for probe in scenario.probes:
+        own = held.get(probe.turn)
+        if own is None or None in numbers:
+            continue
+        for at, named in enumerate(probe.from_sessions):
+            is_first = named == own and starts[own] == [probe.turn]
+            if named in numbers and (named > own or is_first):
+                message = f"turn {probe.turn} is in session {own}, before anything of session {named} is said"
+                yield warning(probe.place("from_sessions", at), message)
