@@ -123,8 +123,16 @@ def _conversation(
     told = {key: value for key, value in (scenario or {}).items() if key not in _USUAL}
     if scenario:
         yield f"    scenario: {', '.join(f'{key} {_value(value)}' for key, value in told.items())}"
-    yield from (f"    {name}: {said}" for name, said in (*(verdicts or {}).items(), *more.items()))
+    yield from (f"    {name}: {_record(said)}" for name, said in (verdicts or {}).items())
+    yield from (f"    {name}: {said}" for name, said in more.items())
     yield from map(_message, messages)
+
+
+def _record(said: Any) -> str:
+    """What another check says of a conversation."""
+    if isinstance(said, dict):
+        return f"{said['verdict']}, confidence {said['confidence']:g}, rationale_code {_value(said['rationale_code'])}"
+    return "no record" if said is None else str(said)
 
 
 def _message(message: JsonMapping) -> str:

@@ -6,14 +6,12 @@ from typing import Final
 
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.compose import all_of, any_of
-from rulewright.expression.types import Type
 from rulewright.lower.environments import scenario_environment
-from rulewright.lower.expression_checks import environment_of
 from rulewright.lower.lowering import LoweringContext
 from rulewright.policies.decisions import Policy, PolicyDecision, PolicyOutcome, PolicyStep, guarding, permitting
 from rulewright.policies.settings import flat
 from rulewright.proving.domains import Domains
-from rulewright.proving.verdicts import CallVariable, domains_of, verdict_conditions
+from rulewright.proving.verdicts import CallVariable, domains_of, domains_of_check, verdict_conditions
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 
@@ -38,13 +36,14 @@ def policy_of_check(
     applies = node.eligible or all_of(())
     eligibility = PolicyDecision("eligibility", (permitting(silenced, _NO_RECORD), guarding(applies, _APPLIES)), _IDLE)
     decisions = {"eligibility": eligibility}
-    types: dict[str, Type] = dict(scenario_environment(check.vocabulary).variables)
+    domains = Domains(scenario_environment(check.vocabulary).variables)
     if isinstance(node.verifier, ExpressionVerifier):
         decisions["verdict"] = _verdict(check, calls)
-        types |= environment_of(check).variables
+        found = domains_of_check(check)
+        domains = Domains({**domains.types, **found.types}, found.known)
     settings = flat("check", node, _TOLD) | flat("state machine", around.machines) | flat("corpus", around.corpora)
     settings = {place: value for place, value in settings.items() if not place.endswith(".prompt_hash")}
-    return Policy(decisions, settings, domains_of(calls, Domains(types)))
+    return Policy(decisions, settings, domains_of(calls, domains))
 
 
 def _verdict(check: CheckDocument, calls: dict[str, CallVariable]) -> PolicyDecision:

@@ -23,7 +23,7 @@ from rulewright.lower.semantics import policies
 from rulewright.policies.case_rows import case_flips
 from rulewright.policies.checks import UNDECIDED_VERDICT, policy_of_check
 from rulewright.policies.conversations import conversations_apart
-from rulewright.policies.decisions import Policy
+from rulewright.policies.decisions import ENDED, Policy
 from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.regions import Comparison, Region, compare
 from rulewright.policies.rows import Step, rows_apart, shown_by, verdicts_of
@@ -268,7 +268,11 @@ def _rows(
         return {}, {}
     outputs = dict.fromkeys(part.name for plan in plans for part in plan.output)
     steps = {_step(each) for each in found["regions"] if each["place"].startswith("output.")}
-    words = {step for step in steps if all(said.startswith("'") or said in ("true", "false") for said in step[1:])}
+    words = {
+        step
+        for step in steps
+        if all(said.startswith("'") or said in ("true", "false", ENDED.said) for said in step[1:])
+    }
     return rows_apart(plans, given, vocabulary, list(outputs), words)
 
 

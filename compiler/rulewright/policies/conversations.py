@@ -7,9 +7,9 @@ judged beside. Nothing is claimed that was not carried out.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from msgspec.structs import replace
 
@@ -17,23 +17,25 @@ from rulewright.documents.scenario import read_scenario
 from rulewright.documents.validation import validate
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import UsageError
-from rulewright.load.nodes import Mapping
+from rulewright.load.nodes import Mapping as MappingNode
 from rulewright.load.reader import load_text
 from rulewright.lower.scan_plan import facts
-from rulewright.policies.candidates import Setting, Written, records, settings, written_in
+from rulewright.policies.candidates import Said, Setting, Written, records, settings, written_in
 from rulewright_runtime.errors import InputError, RuntimeFailure
-from rulewright_runtime.execution import Engine, results
-from rulewright_runtime.ir import Node, Program, literal
-from rulewright_runtime.plan.part import VERDICTS, programs_of
+from rulewright_runtime.execution import CheckAsking, Engine, results
+from rulewright_runtime.plan.part import Verdict, programs_of
 from rulewright_runtime.plan.scan import Check, Plan, Scenario
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcripts.transcript_reader import from_record
+from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, not_eligible
+from rulewright_runtime.verify.decisions import Eligibility
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
-MOST: Final = 4_000  # inputs that are tried
+MOST: Final = 6_000  # inputs that are tried
+AT_ONCE: Final = 4  # conversations that are tried in one setting before the next
 MOST_RECORDS: Final = 2_000  # conversations among them
 Verdicts: TypeAlias = tuple[str, str]
-_ALWAYS, _NEVER = (Program((Node("const", (), literal(value)),)) for value in (True, False))
 
 
 def conversations_apart(
@@ -59,7 +61,7 @@ def conversations_apart(
             if not left:
                 break
     except (RuntimeFailure, UsageError):  # of a plug-in that is not installed here
-        return {}
+        pass
     return found
 
 
@@ -82,18 +84,30 @@ def _tried(
             for engine, check in zip(pair, checks, strict=True)
         )
         if first is not None and second is not None:
-            yield (first, second), _witness(record, around[at])
+            yield (first, second), _witness(record, around[at], written)
 
 
 def _diagonally(rows: int, columns: int) -> Iterator[tuple[int, int]]:
-    """Every place of a table, those next to its first corner before others; rows are begun in their order."""
-    for total in range(rows + columns - 1):
-        yield from ((row, total - row) for row in range(min(total + 1, rows)) if total - row < columns)
+    """Every place of a table, those next to its first row or column before others; rows are begun in their order."""
+    for number in range(1, rows * (columns // AT_ONCE + 1) + 1):
+        for row in range(min(number, rows)):
+            start = AT_ONCE * (number // (row + 1) - 1)
+            if number % (row + 1) == 0 and start < columns:
+                yield from ((row, column) for column in range(start, min(start + AT_ONCE, columns)))
 
 
-def _witness(record: JsonObject, setting: Setting) -> JsonObject:
-    beside = {"scenario": setting.scenario, "verdicts": dict(setting.verdicts)}
+def _witness(record: JsonObject, setting: Setting, written: Written) -> JsonObject:
+    read = {path[1] for path in written.paths if path[0] == "v" and path[2:] in (("confidence",), ("rationale_code",))}
+    verdicts = {name: _as_json(said) if name in read else said.verdict for name, said in setting.verdicts.items()}
+    beside = {"scenario": setting.scenario, "verdicts": verdicts}
     return {**{key: value for key, value in beside.items() if value}, **record}
+
+
+def _as_json(said: Said) -> object:
+    """What a record says; None for none."""
+    if said.verdict is None:
+        return None
+    return {"verdict": said.verdict, "confidence": said.confidence, "rationale_code": said.code}
 
 
 def _engines(
@@ -107,28 +121,45 @@ def _engines(
         if scenario is None:
             return None
         scenarios[str(setting.scenario["scenario_id"])] = scenario
-    made = []
+    made: list[Engine] = []
     for check in checks:
-        given = [_given(check, *said) for said in setting.verdicts.items()]
+        beside = {name: said for name, said in setting.verdicts.items() if said.verdict is not None}
+        given = [
+            replace(check, id=name, verifier=ExpressionVerifier(), suppressed=None, eligible=None) for name in beside
+        ]
         anywhere = (*given, replace(check, eligible=None, suppressed=None))
         plugins, severities = dict(vocabulary.functions), vocabulary.severities
-        made.append(Engine(Plan("", "", "", {}, scenarios, anywhere, plugins=plugins, severities=severities), {}))
+        plan = Plan("", "", "", {}, scenarios, anywhere, plugins=plugins, severities=severities)
+        made.append(_Beside(plan, beside))
     return made
 
 
 def _scenario(scenario: JsonMapping, written: Written, vocabulary: Vocabulary) -> Scenario | None:
     root = load_text(json.dumps(scenario), "example.json").root
-    if not isinstance(root, Mapping) or validate("scenario", root, vocabulary):
+    if not isinstance(root, MappingNode) or validate("scenario", root, vocabulary):
         return None
     return facts(read_scenario(root), written.paths)
 
 
-def _given(check: Check, name: str, verdict: str) -> Check:
-    """A check that says this of every conversation."""
-    holds = {word: _ALWAYS if word == verdict else _NEVER for word in VERDICTS}
-    route = ExpressionVerifier(fails=holds["FAIL"], unclear=holds["UNCLEAR"])
-    applies = None if verdict != "NOT_APPLICABLE" else _NEVER
-    return replace(check, id=name, verifier=route, suppressed=None, eligible=applies)
+class _Beside(Engine):
+    """An engine in which some checks say what they are stated to say."""
+
+    def __init__(self, plan: Plan, said: Mapping[str, Said]) -> None:
+        """`said` are records by check."""
+        super().__init__(plan)
+        self.said = said
+
+    def _verdict(
+        self, check: Check, eligibility: Eligibility, context: EvaluationContext
+    ) -> VerdictResult | CheckAsking:
+        said = self.said.get(check.id)
+        return super()._verdict(check, eligibility, context) if said is None else conclude(check, _finding(said))
+
+
+def _finding(said: Said) -> Finding:
+    if said.verdict == "NOT_APPLICABLE":
+        return replace(not_eligible(said.code), confidence=said.confidence)
+    return Finding(cast("Verdict", said.verdict), said.confidence, said.code)
 
 
 def _verdict(engine: Engine, check: Check, record: JsonObject, undecided: str) -> str | None:

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import islice, product
+from math import prod
 from typing import Final, NamedTuple
 
 from rulewright.policies.decisions import PolicyDecision, PolicyOutcome, PolicyStep, are_equal
+from rulewright.policies.guesses import choices, guesses, varied
 from rulewright.policies.wording import condition_of, merged
-from rulewright.proving.atoms import ERROR, FALSE, TRUE
-from rulewright.proving.domains import Domains
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, paths_of
+from rulewright.proving.domains import Domains, Path
 from rulewright.proving.intervals import MAX_BOXES, Box, Goal, Space
 from rulewright.proving.results import Counterexample, Unknown
 from rulewright.proving.search import TOO_DEEP, TOO_MANY, Search
+from rulewright_runtime.values import Value
 
 MOST_PAIRS: Final = 2_000  # of outputs that are computed, each in its own way
+MOST_GUESSES: Final = 2_000  # inputs that are tried for one box
+MOST_GUESSED_BOXES: Final = 8  # of a region
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +87,15 @@ class _RegionSearch:
     domains: Domains
     search: Search = field(init=False)
     pairs: dict[tuple[object, object], int] = field(init=False, default_factory=dict)
+    guesses: dict[Path, list[Value]] | None = field(init=False, default=None)
     solved: dict[tuple[int, object, int, object], Counterexample | Unknown | None] = field(
         init=False, default_factory=dict
     )
+
+    @property
+    def names(self) -> set[str]:
+        """The variables of which something is known."""
+        return self.domains.types.keys() | {path[0] for path in self.domains.known}
 
     def __post_init__(self) -> None:
         programs = [step.condition for step in (*self.one.steps, *self.two.steps)]
@@ -94,7 +105,7 @@ class _RegionSearch:
             if not (left.settled and right.settled) and len(self.pairs) < MOST_PAIRS:
                 self.pairs[left.key, right.key] = len(programs)
                 programs.append(are_equal(left.program, right.program))
-        self.search = Search(programs, self.domains)
+        self.search = Search(programs, self.domains, by_terms=True)
 
     def compared(self) -> Comparison:
         space = self.search.space
@@ -157,6 +168,8 @@ class _RegionSearch:
                 )
             else:
                 found = self.solve(way, str(space.opaque_reason(box)))
+                if isinstance(found, Unknown) and witness is None and len(kept) < MOST_GUESSED_BOXES:
+                    found = self.guessed(space, way, box, found)
             if found is None:
                 continue
             kept.append(box)
@@ -174,6 +187,33 @@ class _RegionSearch:
         if key not in self.solved:
             self.solved[key] = self.search.solved(self.goal(way), why)
         return self.solved[key]
+
+    def guessed(self, space: Space, way: _Way, box: Box, why: Unknown) -> Counterexample | Unknown | None:
+        """An input in the box on which both end as they do, made of what the conditions compare with; None where all
+        were tried that there are."""
+        if self.guesses is None:
+            self.guesses = guesses(self.search.programs)
+        free = [path for path in space.opaque_paths(box) if path[0] in self.names]
+        exact = {path: space.exact(path, box) for path in free}
+        among = {
+            path: values or choices(self.domains.find(path), self.guesses.get(path, ()), path)
+            for path, values in exact.items()
+        }
+        if any(not values for values in among.values()):
+            return why
+        base = {**space.chosen(box), **{path: values[0] for path, values in among.items()}}
+        others = {path: values[1:] for path, values in among.items()}
+        goal, rest = self.goal(way), {**self.usual(), **space.anything()}
+        assignments = islice(varied(others), MOST_GUESSES)
+        found = next(filter(None, (self.search.replayed(goal, base | each, rest) for each in assignments)), None)
+        is_all = all(exact.values()) and prod(map(len, among.values())) <= MOST_GUESSES
+        return found or (None if is_all and free == space.opaque_paths(box) else why)
+
+    def usual(self) -> dict[Path, Value]:
+        """A value for every variable that the conditions read."""
+        read = {path for program in self.search.programs for path in paths_of(program) or () if path[0] in self.names}
+        longest = [path for path in sorted(read) if not any(path == other[: len(path)] for other in read - {path})]
+        return {path: choices(self.domains.find(path), (), path)[0] for path in longest}
 
     def goal(self, way: _Way) -> Goal:
         """What every step has to be for both to end as they do."""

@@ -12,20 +12,24 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from rulewright.documents.vocabulary import Vocabulary
+from rulewright.policies.decisions import ENDED
+from rulewright.policies.guesses import choices, guesses, varied
+from rulewright.proving.domains import boolean, score, text
 from rulewright.proving.witness import in_words
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.export import export
 from rulewright_runtime.aggregate.outcome import ENGINE, NO_RECORD
 from rulewright_runtime.ir import literal_value
 from rulewright_runtime.plan.part import VERDICTS, programs_of
-from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
-from rulewright_runtime.score import Score, exact_pair
+from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.score import Score, exact_pair, leave
 from rulewright_runtime.values import Value
 
 Step: TypeAlias = tuple[str, str, str]  # an output, and what it is under the one and the other, as a document writes it
 MOST_ROWS: Final = 12_000
 MOST_KINDS: Final = 3  # of verdicts in one row
 MOST_OF_TWO: Final = 10  # verdicts of two kinds in one row
+MOST_FURTHER: Final = 16  # records of one verdict
 MOST_OF_A_SHARE: Final = 40  # verdicts of a row in which one kind has a certain share
 _RECORD: Final[Mapping[str, object]] = {
     "eligible": True, "confidence": 1.0, "evidence": [], "scorer_version": "", "prompt_hash": None,
@@ -33,6 +37,8 @@ _RECORD: Final[Mapping[str, object]] = {
     "severity": "", "primary_bucket": "", "verdict": "PASS",
 }  # fmt: skip
 _STATED: Final = "a check"
+_FREE: Final = {"confidence": score(), "rationale_code": text(), "scorer_version": text(), "prompt_hash": text(),
+                "adjudication_required": boolean()}  # fmt: skip
 
 
 def shown_by(
@@ -65,7 +71,7 @@ def rows_apart(
             if name not in found and _value(rows[0], name) != _value(rows[1], name):
                 found[name] = _shown(verdicts, rows)
         for name in names:
-            step = name, in_words(rows[0].get(name)), in_words(rows[1].get(name))
+            step = name, _told(rows[0], name), _told(rows[1], name)
             if step in steps and step not in made:
                 made[step] = _shown(verdicts, rows)
         if len(found) == len(wanted) + 1 and len(made) == len(steps):
@@ -75,9 +81,21 @@ def rows_apart(
 
 def verdicts_of(row: Mapping[str, Value]) -> str:
     """The verdicts of a row in words: equal ones once, with their number."""
-    counts = Counter(f"{each['check_id']} {each['verdict']}" for each in row["verdicts"])
+    counts = Counter(" ".join([each["check_id"], each["verdict"], *_beside(each)]) for each in row["verdicts"])
     told = [said if count == 1 else f"{said} ({count} times)" for said, count in counts.items()]
     return ", ".join(told) or "no verdicts"
+
+
+def _beside(verdict: Mapping[str, Value]) -> Iterator[str]:
+    more = (f"{name} {in_words(said)}" for name, said in verdict.items() if name in _FREE)
+    if told := ", ".join(more):
+        yield f"({told})"
+
+
+def _told(row: Mapping[str, Value], name: str) -> str:
+    """What an output is, as regions tell it."""
+    is_open = any(each["place"] == f"output.{name}" for each in row.get("undecided", ()))
+    return ENDED.said if is_open else in_words(row.get(name))
 
 
 def _value(row: Mapping[str, Value], name: str) -> Value:
@@ -110,20 +128,31 @@ def _pool(cards: Sequence[Scorecard]) -> list[object]:
     """A verdict for each thing that a verdict can do to both scorecards."""
     shared = {name: facts for name, facts in cards[0].plan.checks.items() if name in cards[1].plan.checks}
     found: dict[object, object] = {}
+    further = _further(cards)
     for name, facts in shared.items():
         about: dict[str, object] = {
             key: facts[key] for key in ("primary_bucket", "severity", "secondary_tags") if key in facts
         }
-        for verdict, confidence in product((*VERDICTS, NO_RECORD), _confidences(cards)):
-            said: dict[str, Value] = {"check_id": name, "verdict": verdict, "confidence": confidence}
-            record = _record({**about, **said})
+        for verdict, more in product((*VERDICTS, NO_RECORD), further):
+            record = _record({**about, **more, "check_id": name, "verdict": verdict})
             found.setdefault(tuple([_does(card, record) for card in cards]), record)
     return list(found.values())
 
 
-def _confidences(cards: Sequence[Scorecard]) -> tuple[float, ...]:
-    read = any("confidence" in mentioned([gate.stops for gate in card.plan.gates]) for card in cards)
-    return (1.0, 0.5, 0.0) if read else (1.0,)
+def _further(cards: Sequence[Scorecard]) -> list[dict[str, Value]]:
+    """What verdicts may hold beside their words where conditions of the scorecards turn."""
+    asked: dict[str, list[Value]] = {}
+    for path, values in guesses(program for card in cards for program in programs_of(card.plan)).items():
+        if path[0] == "v" and len(path) == 2:
+            asked.setdefault(path[1], []).extend(values)
+        for each in (each for value in values if path == ("verdicts",) for each in value if isinstance(each, dict)):
+            for name, said in each.items():
+                asked.setdefault(name, []).append(said)
+    among = {name: choices(domain, asked[name], (name,)) for name, domain in _FREE.items() if name in asked}
+    return [
+        {name: leave(said) if isinstance(said, Score) else said for name, said in more.items()}
+        for more in islice(varied(among), MOST_FURTHER)
+    ]
 
 
 def _does(card: Scorecard, record: Value) -> str:
@@ -175,7 +204,9 @@ def _rows(pool: Sequence[Value], shares: Sequence[Fraction]) -> Iterator[list[Va
 def _shown(verdicts: Sequence[Value], rows: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
     return {
         "verdicts": [
-            {"check_id": each.check_id, "eligible": each.eligible, "verdict": each.verdict} for each in verdicts
+            {"check_id": each.check_id, "eligible": each.eligible, "verdict": each.verdict}
+            | {name: said for name in _FREE if (said := getattr(each, name)) != _RECORD[name]}
+            for each in verdicts
         ],
         "rows": [dict(row) for row in rows],
     }

@@ -56,7 +56,8 @@ class _Samples:
             return part
         if repeat[2] is not None:
             return [each * int(repeat[2][:3]) for each in part] if int(repeat[2]) else ["", *part]
-        return part if repeat[1] == "+" else [*part, ""]
+        several = [*part, *(2 * each for each in part[:1])]
+        return several if repeat[1] == "+" else [*part, ""] if repeat[1] == "?" else [*several, ""]
 
     def atom(self) -> list[str]:
         here, self.rest = self.rest[0], self.rest[1:]

@@ -8,13 +8,15 @@ that this proof doesn't support, is opaque: it may have any value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.expression.decompile import decompile
+from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, Type
 from rulewright.expression.unparse import unparse
 from rulewright.proving.domains import MAX_TEXTS, Domain, Domains, Path, wholes_at
+from rulewright.proving.static_types import typed
 from rulewright.proving.sums import NumberRange, Sum, Terms, bounds_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import Evaluator, prepare
@@ -26,6 +28,11 @@ COMPARISONS: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"))
 _EQUALITY: Final = frozenset(("_==_", "_!=_"))
 _STRICT: Final = frozenset(("_+_", "_-_", "_*_", "_/_", "-_", "score"))
 _MOST_FORMS: Final = 64
+_TERM_DOMAINS: Final[Mapping[Type | None, Domain]] = {
+    INT: Domain("int"),
+    DOUBLE: Domain("double"),
+    STRING: Domain("string"),
+}
 _MOST_CHOICES: Final = 200
 
 # A formula: ("atom", number), ("const", bits), ("and" | "or", parts), ("not", part), ("cond", parts), ("same", parts)
@@ -76,6 +83,17 @@ class Atom:
     opaque: str | None
     order: Order | None = None
     compared: Compared | None = None
+    total: bool = False  # whether it has a value for every input
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A part of conditions that has a variable in its place, because only what it computes can be divided into cells:
+    `reason` says why no input can be made from one."""
+
+    program: Program
+    domain: Domain
+    reason: str
 
 
 @dataclass(slots=True)
@@ -83,10 +101,12 @@ class Atoms:
     """The distinct atoms of several conditions over the same variables, with the cuts of every variable."""
 
     domains: Domains
+    by_terms: bool = False  # whether what a part computes may be divided into cells
     atoms: list[Atom] = field(default_factory=list)
     cuts: dict[Path, set[Value]] = field(default_factory=dict)
     found: dict[Path, Domain] = field(default_factory=dict)
     summed: dict[Path, Domain] = field(default_factory=dict)  # the variables of sums
+    terms: dict[Path, Term] = field(default_factory=dict)  # by the variables in their places
     _numbers_by_shape: dict[Value, int] = field(default_factory=dict)
     _choices: int = 0  # inside comparisons of the current condition
 
@@ -136,7 +156,8 @@ class Atoms:
         key = shape(part)
         if key not in self._numbers_by_shape:
             self._numbers_by_shape[key] = len(self.atoms)
-            self.atoms.append(self._analyse(part))
+            atom = self._analyse(part)
+            self.atoms.append(self._by_term(part, atom) if self.by_terms and atom.opaque and not atom.order else atom)
         return self._numbers_by_shape[key]
 
     def _analyse(self, program: Program) -> Atom:
@@ -169,7 +190,33 @@ class Atoms:
         return Atom(program, tuple(reads), None)
 
     def _opaque(self, program: Program, reason: str, order: Order | None = None) -> Atom:
-        return Atom(program, (), f"`{written(program)}` is beyond exact splitting{reason}", order)
+        total = typed(program, self.domains)[-1] == (BOOL, True)
+        return Atom(program, (), f"`{written(program)}` is beyond exact splitting{reason}", order, total=total)
+
+    def _by_term(self, program: Program, opaque: Atom) -> Atom:
+        """The opaque atom as one of a variable, where it only compares what a part computes with constants."""
+        node = program.nodes[-1]
+        if node.op != "call" or node.value not in (*COMPARISONS, "@in"):
+            return opaque
+        open_sides = [arg for arg in node.args if paths_of(extract(program, arg)) != []]
+        if len(open_sides) != 1 or (node.value == "@in" and open_sides != [node.args[0]]):
+            return opaque
+        (at,) = open_sides
+        part, (type_, total) = extract(program, at), typed(program, self.domains)[at]
+        domain = _TERM_DOMAINS.get(type_)
+        if domain is None or path_at(program, at) is not None:
+            return opaque
+        variable = (unabridged(part),)
+        known = Domains({}, {variable: domain if total else replace(domain, absent=frozenset({0}))})
+        nodes = list(program.nodes)
+        nodes[at] = Node("name", (), [[variable[0], []]], node.at)
+        renamed = Program(tuple(nodes), program.source, program.strict)
+        atoms = Atoms(known, cuts=self.cuts, found=self.found)
+        atom = atoms._analyse(extract(renamed, len(nodes) - 1))
+        if atom.opaque is not None:
+            return opaque
+        self.terms[variable] = Term(part, known.known[variable], str(opaque.opaque))
+        return atom
 
 
 def _order(program: Program, reads: Mapping[Path, Domain]) -> Order | None:

@@ -7,6 +7,7 @@ has several results is split at a relevant atom; single cells have one result, s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,14 +28,17 @@ from rulewright.proving.atoms import (
     Atoms,
     Compared,
     Formula,
+    Term,
     bits_of,
+    paths_of,
 )
-from rulewright.proving.domains import Domain, Domains, Path
+from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.sums import NumberRange, Octagon, Terms, bounds_of, cell_of, cells_with_ints, divide, total
 from rulewright.proving.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score, exact_pair
+from rulewright_runtime.values import Optional, Value
 
 Box: TypeAlias = tuple[int, ...]
 # Conditions by number, each with the results it may have (TRUE, FALSE and ERROR as bits).
@@ -120,9 +124,10 @@ def _with(box: Box, at: int, cells: int) -> Box:
 class Space:
     """Conditions over the same variables, with their possible results on boxes."""
 
-    def __init__(self, programs: Sequence[Program], domains: Domains) -> None:
-        """Find the atoms of all conditions, divide every variable into cells, and evaluate every atom on every cell."""
-        atoms = Atoms(domains)
+    def __init__(self, programs: Sequence[Program], domains: Domains, by_terms: bool = False) -> None:
+        """Find the atoms of all conditions, divide every variable into cells, and evaluate every atom on every cell;
+        `by_terms` also divides what parts compute that are compared with constants only."""
+        atoms = Atoms(domains, by_terms)
         self.formulas: list[Formula] = [atoms.formula(program) for program in programs]
         self.atoms = atoms.atoms
         self.paths: list[Path] = sorted(atoms.found)
@@ -131,14 +136,44 @@ class Space:
         self.cells: list[list[object]] = [kind.cells(cuts) for kind, cuts in zip(self.kinds, self.cuts, strict=True)]
         self.opaque: dict[int, Atom] = {}  # by the index in a box of the variable that replaces the atom
         self._orders: dict[tuple[Path, Path], int] = {}  # the index of the relation of two numbers
+        self.terms = atoms.terms
         self.sums: dict[Terms, int] = {}  # the index of every compared sum
         self.spans: dict[Terms, list[NumberRange]] = {}  # the cells of every compared sum
+        self._missing = self._shared_absences()
         self._summed = {path: bounds for path, each in atoms.summed.items() if (bounds := bounds_of(each))}
         self._whole = frozenset(path for path, each in atoms.summed.items() if each.kind == "int")
         self._summed_indices = [at for at, path in enumerate(self.paths) if path in self._summed]
         self._possible: dict[Box, bool] = {}
         self._facts: list[_Facts | _Joint] = [self._study(atom) for atom in self.atoms]
         self.everything: Box = tuple((1 << len(cells)) - 1 for cells in self.cells)
+
+    def _shared_absences(self) -> list[list[tuple[int, int]]]:
+        """For each part that several paths lack together, their indices in a box and the cells of the lack."""
+        shared: dict[Path, list[tuple[int, int]]] = {}
+        for at, path in enumerate(self.paths):
+            for part in sorted(self.kinds[at].absent):
+                lacking = sum(1 << n for n, c in enumerate(self.cells[at]) if isinstance(c, Absent) and c.part <= part)
+                shared.setdefault(path[: part + 1], []).append((at, lacking))
+        return [places for places in shared.values() if len(places) > 1]
+
+    def exact(self, path: Path, box: Box) -> list[Value] | None:
+        """All values that a variable may have in a box; None where that can't be told."""
+        if path not in self.paths:
+            return None
+        at = self.paths.index(path)
+        cells = [cell for number, cell in enumerate(self.cells[at]) if box[at] >> number & 1]
+        return cells if all(self._is_single(at, cell) for cell in cells) else None
+
+    def _is_single(self, at: int, cell: Value) -> bool:
+        """Whether a cell is a single value."""
+        value = cell.value if isinstance(cell, Optional) and cell.present else cell
+        if isinstance(value, str):
+            return self.kinds[at].finite or value in self.cuts[at]
+        if isinstance(value, int | float | Score) and not self.kinds[at].finite:
+            return (isinstance(value, float) and not math.isfinite(value)) or Fraction(*exact_pair(value)) in self.cuts[
+                at
+            ]
+        return True
 
     def _study(self, atom: Atom) -> _Facts | _Joint:
         if atom.compared is not None:
@@ -151,9 +186,9 @@ class Space:
                 self.cells.append([bit for bit in (LESS, EQUAL, GREATER, UNORDERED) if bit & possible])
             return _Facts(self._orders[pair], holds, possible & ~holds, 0)
         if atom.opaque is not None:
-            self.cells.append([TRUE, FALSE, ERROR])
+            self.cells.append([TRUE, FALSE] if atom.total else [TRUE, FALSE, ERROR])
             self.opaque[len(self.cells) - 1] = atom
-            return _Facts(len(self.cells) - 1, 1, 2, 4)
+            return _Facts(len(self.cells) - 1, 1, 2, 0 if atom.total else 4)
         evaluate = prepare(atom.program)
         indices = tuple([self.paths.index(path) for path in atom.reads])
         if len(indices) == 1:
@@ -196,6 +231,9 @@ class Space:
 
     def possible(self, box: Box) -> bool:
         """Whether the sums and variables of a box may be consistent; False is exact."""
+        for shared in self._missing:
+            if any(box[at] & ~cells == 0 for at, cells in shared) and any(box[at] & cells == 0 for at, cells in shared):
+                return False
         if not self.sums:
             return True
         key = tuple([box[at] for at in (*self.sums.values(), *self._summed_indices)])
@@ -322,14 +360,25 @@ class Space:
         for at, atom in self.opaque.items():
             if box[at] != self.everything[at]:
                 return atom.opaque
-        return None
+        return next((term.reason for term in self._terms_in(box)), None)
+
+    def _terms_in(self, box: Box) -> list[Term]:
+        """The terms that the box depends on."""
+        return [self.terms[path] for at, path in enumerate(self.paths)
+                if path in self.terms and box[at] != self.everything[at]]  # fmt: skip
+
+    def opaque_paths(self, box: Box) -> list[Path]:
+        """What the opaque atoms and terms read that the box depends on."""
+        programs = [atom.program for at, atom in self.opaque.items() if box[at] != self.everything[at]]
+        programs += [term.program for term in self._terms_in(box)]
+        return sorted({path for program in programs for path in paths_of(program) or ()})
 
     def chosen(self, box: Box) -> dict[Path, Any]:
         """A value in the box for every variable that the box constrains."""
         values = {
             path: self.cells[at][_lowest(box[at])]
             for at, path in enumerate(self.paths)
-            if box[at] != self.everything[at]
+            if box[at] != self.everything[at] and path not in self.terms
         }
         if any(box[at] != self.everything[at] for at in self.sums.values()):
             summed = self._octagon(box).values(self._whole) or {}
@@ -339,7 +388,7 @@ class Space:
     def anything(self) -> dict[Path, object]:
         """An arbitrary value for every variable."""
         values = {path: self._number(path, bounds.low) for path, bounds in self._summed.items()}
-        return values | {path: self.cells[at][0] for at, path in enumerate(self.paths)}
+        return values | {path: self.cells[at][0] for at, path in enumerate(self.paths) if path not in self.terms}
 
     def _number(self, path: Path, value: Fraction) -> Score | int:
         return int(value) if path in self._whole else Score(value.numerator, value.denominator)

@@ -26,13 +26,14 @@ class Search:
     programs: Sequence[Program]
     domains: Domains
     solver: bool = True  # whether to use the solver if splitting can't decide a goal
+    by_terms: bool = False  # whether to divide what parts compute into cells
     space: Space | None = field(init=False, default=None)
     evaluators: dict[int, Evaluator] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare the conditions once for all goals."""
         with suppress(RecursionError):
-            self.space = Space(self.programs, self.domains)
+            self.space = Space(self.programs, self.domains, self.by_terms)
 
     def find(self, goal: Goal) -> Counterexample | Unknown | None:
         """An input that meets the goal; None if there is none; Unknown if it can't be decided."""
@@ -59,7 +60,7 @@ class Search:
         reason = self.space.opaque_reason(box)
         if reason is not None:
             return reason
-        witness = self._replayed(goal, self.space.chosen(box), self.space.anything())
+        witness = self.replayed(goal, self.space.chosen(box), self.space.anything())
         return "no input could be made that shows it" if witness is None else witness
 
     def solved(self, goal: Goal, why: str) -> Counterexample | Unknown | None:
@@ -72,9 +73,10 @@ class Search:
             return Unknown(f"{why}; {solved.reason}" if solved.reason else why)
         if solved is None:
             return None
-        return self._replayed(goal, solved, {}) or Unknown(why)
+        return self.replayed(goal, solved, {}) or Unknown(why)
 
-    def _replayed(self, goal: Goal, shown: Mapping[Path, Any], others: Mapping[Path, Any]) -> Counterexample | None:
+    def replayed(self, goal: Goal, shown: Mapping[Path, Any], others: Mapping[Path, Any]) -> Counterexample | None:
+        """The input with the values `shown`, completed by `others`, if it meets the goal."""
         for number, _ in goal:
             if number not in self.evaluators:
                 self.evaluators[number] = prepare(self.programs[number])

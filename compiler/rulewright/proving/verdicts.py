@@ -15,9 +15,10 @@ from rulewright.expression.types import BOOL
 from rulewright.expression.unparse import unparse
 from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE, extract, paths_of
-from rulewright.proving.domains import Domain, Domains, Path, boolean, number, whole
+from rulewright.proving.domains import Domain, Domains, Path, boolean, number, text, whole
 from rulewright.proving.results import Proved, Refuted, Result, Unknown
 from rulewright.proving.search import Search, refuting
+from rulewright.proving.static_types import typed
 from rulewright.proving.substitution import with_values
 from rulewright_runtime.ir import Node, Program, free_locals
 
@@ -47,7 +48,7 @@ def never_given(check: CheckDocument, verdict: str, *, solver: bool = True) -> R
         conditions = verdict_conditions(check, calls)
     except ExpressionError:
         return None
-    domains = domains_of(calls, Domains(environment_of(check).variables))
+    domains = domains_of(calls, domains_of_check(check))
     search = Search(list(conditions.values()), domains, solver)
     return in_calls(refuting(search, [_goal(list(conditions), verdict)]), calls) or Proved()
 
@@ -65,13 +66,19 @@ def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> 
         for verdict, scalar in scalars.items()
         if scalar is not None
     }
-    return {verdict: with_values(abstracted(program, calls), values) for verdict, program in built.items()}
+    domains = domains_of_check(check)
+    return {verdict: with_values(abstracted(program, calls, domains), values) for verdict, program in built.items()}
+
+
+def domains_of_check(check: CheckDocument) -> Domains:
+    """The variables of a check's conditions; a conversation without a reply has no `answer`."""
+    return Domains(environment_of(check).variables, {("answer",): text(absent=True)})
 
 
 def without_calls(program: Program, domains: Domains) -> tuple[Program, Domains]:
     """A condition with a variable in place of each call on texts or lists, and the domains with these variables."""
     calls: dict[str, CallVariable] = {}
-    condition = abstracted(program, calls)
+    condition = abstracted(program, calls, domains)
     return condition, domains_of(calls, domains)
 
 
@@ -102,16 +109,18 @@ def in_calls(found: Refuted | Unknown | None, calls: dict[str, CallVariable]) ->
     return replace(found, witness=replace(found.witness, values=values))
 
 
-def abstracted(program: Program, calls: dict[str, CallVariable]) -> Program:
+def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domains) -> Program:
     """The program with a variable in place of each call that reads the conversation, for any result of the call.
 
     Equal calls become one variable, which is absent if the call fails; they are added to `calls` by their source text.
     """
     nodes = list(program.nodes)
+    types = typed(program, domains)
     for at, node in enumerate(program.nodes):
         domain = _RESULTS.get(str(node.value)) if node.op == "call" else _OF_LISTS.get(node.op)
         part = extract(program, at)
         if domain is not None and paths_of(part) != [] and not free_locals(part)[-1]:
+            domain = replace(domain, absent=frozenset()) if types[at].total else domain
             call = calls.setdefault(unparse(decompile(part)), CallVariable(f"__call_{len(calls) + 1}", domain))
             nodes[at] = Node("name", (), [[call.variable, []]], node.at)
     return extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)

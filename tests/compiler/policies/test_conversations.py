@@ -13,6 +13,7 @@ from rulewright.cli import main
 from rulewright.policies.checks import UNDECIDED_VERDICT
 from rulewright.policies.compare import policy_diff
 from rulewright.reporting.stored_run import read_run
+from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.strict_json import JsonMapping
 
 CHECK = """\
@@ -89,6 +90,12 @@ def test_a_conversation_shows_what_it_is_said_to_show(tmp_path: Path, one: str, 
         ('messages.exists(m, m.media.exists(x, x.kind == "image"))', "false"),
         ('v("E-2").verdict == FAIL', 'v("E-2").verdict == PASS'),
         ('v("E-2").verdict == FAIL && size(turns) > 4', 'v("E-2").verdict == FAIL && size(turns) > 6'),
+        ('v("E-2").confidence > 0.5', 'v("E-2").confidence > 0.7'),
+        ('v("E-2").confidence * 2.0 > 1.5', 'v("E-2").confidence * 2.0 > 1.2'),
+        ('v("E-2").confidence < 1.0 && answer.lowerAscii() == "yes"', 'answer == "yes"'),
+        ('v("E-2").rationale_code == "timeout"', 'v("E-2").rationale_code == "too_late"'),
+        ('v("E-2").verdict == PASS && v("E-2").rationale_code.startsWith("judge_")', "false"),
+        ('v("E-2").rationale_code == "late" && v("E-2").confidence < 0.9', 'v("E-2").rationale_code == "late"'),
         ('!v("E-2").eligible', 'v("E-2").verdict == UNCLEAR'),
         ('v("E-2").adjudication_required && scenario.category == safety', "scenario.category == safety"),
     ],
@@ -99,6 +106,9 @@ def test_a_scenario_and_other_verdicts_show_it_too(tmp_path: Path, one: str, two
         (path.parent / "E-2.yaml").write_text(OTHER["PASS"])
     found = policy_diff(*paths)
     for region in shown_regions(found):
+        if region["witness"].get("verdicts") == {"E-2": None}:  # a suppressed check has no record to read
+            assert UNDECIDED_VERDICT in (region["before"], region["after"])
+            continue
         for path, verdict in zip(paths, (region["before"], region["after"]), strict=True):
             assert said_of(region["witness"], path) == verdict
 
@@ -117,6 +127,30 @@ OTHER = {
 }
 
 
+VOTES = 20
+JUDGED = f"""\
+id: E-2
+name: other
+primary_bucket: C
+severity: S2
+scope: universal
+routing: {{route: llm_primary, repetitions: {VOTES}, adaptive_repetitions: false}}
+prompt: Is it so?
+"""
+
+
+class Voting:
+    """A judge whose votes give a verdict of a certain confidence and code."""
+
+    def __init__(self, said: JsonMapping) -> None:
+        self.said = said
+
+    def ask(self, request: JudgeRequest) -> str:
+        is_for = request.repetition < self.said["confidence"] * VOTES
+        words = {"verdict": self.said["verdict"], "rationale_code": self.said["rationale_code"]}
+        return json.dumps({"evidence": []} | (words if is_for else {"verdict": "NOT_APPLICABLE"}))
+
+
 def said_of(witness: dict[str, Any], path: Path) -> str:
     """What the check in `path` says of a witness in its project, with the scenario and verdicts that it states."""
     folder = path.parent.parent
@@ -125,11 +159,19 @@ def said_of(witness: dict[str, Any], path: Path) -> str:
         (folder / "scenarios").mkdir(exist_ok=True)
         (folder / "scenarios" / f"{scenario['scenario_id']}.json").write_text(json.dumps(scenario))
         record["scenario_id"] = scenario["scenario_id"]
+    judge = None
     for name, verdict in witness.get("verdicts", {}).items():
-        (path.parent / f"{name}.yaml").write_text(OTHER[verdict])
-    verdicts = {each.check_id: each for each in check_transcript(folder, record).verdicts}
+        if isinstance(verdict, dict):
+            judge = Voting(verdict)
+            (folder / "rulewright.yaml").write_text("project: p\nsemantics: reference\n")  # where all votes are cast
+        (path.parent / f"{name}.yaml").write_text(JUDGED if judge else OTHER[verdict])
+    verdicts = {each.check_id: each for each in check_transcript(folder, record, judge=judge).verdicts}
     for name, verdict in witness.get("verdicts", {}).items():
-        assert verdicts[name].verdict == verdict
+        said = verdicts[name]
+        if isinstance(verdict, dict):
+            assert verdict == {key: getattr(said, key) for key in verdict}
+        else:
+            assert said.verdict == verdict
     undecided = verdicts["E-1"].rationale_code == "condition_undecided"
     return UNDECIDED_VERDICT if undecided else verdicts["E-1"].verdict
 
@@ -139,7 +181,7 @@ def test_what_no_conversation_was_found_for_is_told_and_not_shown(
 ) -> None:
     paths = [
         project(tmp_path / name, f'base64.encode(bytes(answer)) == "{text}"', "")
-        for name, text in (("one", "SGk="), ("two", "SG8="))
+        for name, text in (("one", "not base64"), ("two", "nor this"))
     ]
     found: Any = policy_diff(*paths)
     assert found["verdict"] == "undecided"
@@ -163,7 +205,7 @@ def test_the_usage_of_a_conversation_is_shown(tmp_path: Path, capsys: pytest.Cap
         project(tmp_path / name, f"usage.total_tokens > {most}", "") for name, most in (("one", 2000), ("two", 3000))
     ]
     assert main(["policy-diff", *map(str, paths)]) == 1
-    assert '    assistant: "So it is.", total_tokens 2200' in capsys.readouterr().out
+    assert '    assistant: "So it is.", total_tokens 2001' in capsys.readouterr().out
 
 
 def test_the_scenario_and_the_verdicts_of_a_conversation_are_shown(
@@ -232,3 +274,13 @@ severity: S2
 scope: universal
 routing: {route: lexicon_only, deterministic_precheck: words, repetitions: 1}
 """
+
+
+def test_checks_that_differ_only_where_nothing_was_answered_are_not_equal(tmp_path: Path) -> None:
+    paths = [
+        project(tmp_path / name, fail, "")
+        for name, fail in (("one", "answer == 'a' || answer != 'a'"), ("two", "true"))
+    ]
+    (region,) = policy_diff(*paths)["regions"]
+    assert (region["before"], region["after"]) == (UNDECIDED_VERDICT, "FAIL")
+    assert region["witness"] == {"messages": [{"role": "user", "content": "Hello."}]}

@@ -1,0 +1,207 @@
+"""Values on which conditions may turn: what they compare with, carried back through functions to the variables.
+
+Where `base64.encode(bytes(answer))` is compared with a text, `answer` may be what that text encodes. A guess claims
+nothing: whoever takes one up carries the conditions out on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations, pairwise, product
+from typing import Final, TypeVar
+
+from rulewright.policies.inverses import INVERSES, UNKNOWN
+from rulewright.proving.atoms import COMPARISONS, extract, path_at, paths_of, shape
+from rulewright.proving.domains import Absent, Domain, Path
+from rulewright.proving.static_types import LOOPS, loop_of
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.ir import Node, Program, free_locals, literal_value
+from rulewright_runtime.score import Score, exact_pair
+from rulewright_runtime.values import NANOS, Optional, Timestamp, Value
+
+MOST_ITEMS: Final = 50  # of a list
+SOME_TEXT: Final = "so"
+_ANYTHING: Final = (SOME_TEXT, 1, True)  # where nothing is known of a variable
+_TESTS: Final = frozenset((
+    "contains", "startsWith", "endsWith", "matches", "contains_ci", "substring_ci", "same_text", "contains_any",
+    "contains_all", "contains_none", "has_any_word", "is_json", "hasValue",
+))  # fmt: skip
+_BINDING: Final = LOOPS | {"sort_by", "opt_map", "opt_flat_map"}
+Name = TypeVar("Name", bound=Hashable)
+Choice = TypeVar("Choice")
+
+
+def guesses(programs: Iterable[Program]) -> dict[Path, list[Value]]:
+    """The values that each path may have where one of the programs turns, as far as they could be carried back."""
+    found: dict[Path, dict[str, Value]] = {}
+    for program in programs:
+        _Guessing(program, found).collect()
+    return {path: list(values.values()) for path, values in found.items()}
+
+
+def choices(domain: Domain | None, guessed: Sequence[Value], path: Path) -> list[Value]:
+    """What a variable of a domain may be: the guesses that it can hold, numbers between them, and a value of each of
+    its cells; of a domain that is not known the guesses, some values of any kind, and none at all."""
+    if domain is None:
+        return [*guessed, *_ANYTHING, *([Absent(len(path) - 1)] if len(path) > 1 else [])]
+    held = [value for each in _between(guessed) if (value := _held(domain, each)) is not None]
+    cuts = [each for value in held for each in [_cut(value)] if each is not None]
+    wrapped = [Optional(value) if domain.optional else value for value in held]
+    found = {repr(value): value for value in (*wrapped, *(domain.cells(cuts if domain.kind != "texts" else ())))}
+    return list(found.values())
+
+
+def varied(among: Mapping[Name, Sequence[Choice]]) -> Iterator[dict[Name, Choice]]:
+    """The choices of some of the names, those of few names first; the others are left out."""
+    for size in range(len(among) + 1):
+        for names in combinations(among, size):
+            for chosen in product(*(among[name] for name in names)):
+                yield dict(zip(names, chosen, strict=True))
+
+
+def _between(values: Sequence[Value]) -> list[Value]:
+    """The values, with a number between each two neighbours."""
+    line = sorted({Fraction(*exact_pair(value)) for value in values if _is_number(value)})
+    return [*values, *(float((low + high) / 2) for low, high in pairwise(line))]
+
+
+def _is_number(value: Value) -> bool:
+    return type(value) in (int, Score) or (type(value) is float and math.isfinite(value))
+
+
+def _cut(value: Value) -> object:
+    return Fraction(*exact_pair(value)) if _is_number(value) else value if isinstance(value, str) else None
+
+
+def _held(domain: Domain, value: Value) -> Value:
+    """The value as the domain holds it; None where it can't."""
+    match domain.kind:
+        case "score" if _is_number(value):
+            exact = Fraction(*exact_pair(value))
+            return Score(exact.numerator, exact.denominator) if 0 <= exact <= 1 else None
+        case "int" if _is_number(value):
+            whole, low, high = int(Fraction(*exact_pair(value))), domain.low, domain.high
+            return whole if (low is None or low <= whole) and (high is None or whole <= high) else None
+        case "double" if _is_number(value):
+            return float(Fraction(*exact_pair(value)))
+        case "string" if isinstance(value, str):
+            return value
+        case "enum" if value in domain.members:
+            return value
+        case "texts" if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return value
+    return None
+
+
+@dataclass(slots=True)
+class _Guessing:
+    """Carries the values that one program compares with to its variables, and adds them to `found`."""
+
+    program: Program
+    found: dict[Path, dict[str, Value]]
+    records: dict[Value, tuple[int, dict[str, list[Value]]]] = field(
+        default_factory=dict
+    )  # asked of what a part computes
+
+    def collect(self) -> None:
+        for at, node in enumerate(self.program.nodes):
+            if node.op == "call" and node.value in COMPARISONS:
+                self.compare(*node.args)
+            elif node.op == "call" and node.value == "@in":
+                self.membership(*node.args)
+            elif node.op == "has" or (node.op == "call" and node.value in _TESTS):
+                self.carry(at, True)
+        for base, asked in list(self.records.values()):
+            first = {key: values[0] for key, values in asked.items()}
+            for key, values in asked.items():
+                for value in values if len(asked) > 1 else ():
+                    self.below(base, {**first, key: value})
+
+    def compare(self, one: int, two: int) -> None:
+        """Each side may be the other, or a little less or more."""
+        for side, other in ((one, two), (two, one)):
+            for value in self.constants(other):
+                for each in (SOME_TEXT,) if value is UNKNOWN else _around(value):
+                    self.carry(side, each)
+
+    def membership(self, item: int, container: int) -> None:
+        one, several = self.constant(item), self.constant(container)
+        for each in several if isinstance(several, list | tuple) else ():
+            self.carry(item, each)
+        if one is not UNKNOWN:
+            self.carry(container, [one])
+
+    def constants(self, at: int) -> list[Value]:
+        """The values of a part that reads nothing, or only the items of a list that reads nothing."""
+        loop = loop_of(self.program, at, LOOPS) if self.program.nodes[at].op == "local" else None
+        items = None if loop is None else self.constant(loop.args[0])
+        return list(items) if isinstance(items, list | tuple) else [self.constant(at)]
+
+    def constant(self, at: int) -> Value:
+        """The value of a part that reads nothing; UNKNOWN where it reads something or has none."""
+        node = self.program.nodes[at]
+        if node.op == "const":
+            return literal_value(node.value)
+        part = extract(self.program, at)
+        if paths_of(part) != [] or free_locals(part)[-1]:
+            return UNKNOWN
+        try:
+            return prepare(part)({})
+        except RuntimeFailure:
+            return UNKNOWN
+
+    def carry(self, at: int, value: Value) -> None:
+        """Make a node give a value, as far as that can be done."""
+        node = self.program.nodes[at]
+        path = path_at(self.program, at)
+        if path is not None:
+            if node.op != "has":
+                self.found.setdefault(path, {}).setdefault(repr(value), value)
+            return
+        if node.op == "cond":
+            for branch in node.args[1:]:
+                self.carry(branch, value)
+        elif node.op == "local" and (loop := loop_of(self.program, at, _BINDING)) is not None:
+            self.carry(loop.args[0], value if loop.op.startswith("opt") else [value])
+        elif node.op in ("filter", "opt_map"):
+            self.carry(node.args[0], value)
+        elif node.op in ("select", "opt_select", "has", "index", "opt_index"):
+            self.part(node, SOME_TEXT if node.op == "has" else value)
+        elif node.op == "call" and node.value in INVERSES:
+            others = [self.constant(arg) for arg in node.args]
+            asked = INVERSES[node.value](value, others) if UNKNOWN in others else ()
+            for number, each in asked:
+                if number < len(node.args) and others[number] is UNKNOWN:
+                    self.carry(node.args[number], each)
+
+    def part(self, node: Node, value: Value) -> None:
+        """Make a part of what a node computes a value: a field, or an item of a list."""
+        key = node.value if node.op in ("select", "opt_select", "has") else self.constant(node.args[1])
+        if isinstance(key, str):
+            base = shape(extract(self.program, node.args[0]))
+            values = self.records.setdefault(base, (node.args[0], {}))[1].setdefault(key, [])
+            if value not in values:
+                values.append(value)
+            self.below(node.args[0], {key: value})
+        elif type(key) is int and 0 <= key < MOST_ITEMS:
+            self.carry(node.args[0], [value] * (key + 1))
+
+    def below(self, at: int, record: dict[str, Value]) -> None:
+        if path_at(self.program, at) is None:
+            self.carry(at, record)
+
+
+def _around(value: Value) -> list[Value]:
+    """A value with its neighbours."""
+    if isinstance(value, Timestamp):
+        return [value, *(Timestamp(value.nanos + step) for step in (-NANOS, NANOS))]
+    if type(value) is int:
+        return [value, value - 1, value + 1]
+    if type(value) in (float, Score):
+        number = float(Fraction(*exact_pair(value))) if _is_number(value) else 0.0
+        return [value, round(number - 0.1, 12), round(number + 0.1, 12)]
+    return [value]

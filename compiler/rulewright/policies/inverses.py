@@ -1,0 +1,208 @@
+"""What functions of the language have to be given to give a value, as far as that can be told."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
+
+from rulewright.policies.samples import samples
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.functions.conversions import to_string
+from rulewright_runtime.score import Score
+from rulewright_runtime.values import Duration, Timestamp, Value
+
+UNKNOWN: Final = object()  # an argument that reads variables
+LONGEST: Final = 5_000  # characters of a text, and items of a list
+# From the wanted result and the arguments that are constant: the number of an argument, and what it may be.
+Inverse: TypeAlias = "Callable[[Any, Sequence[Any]], Iterator[tuple[int, Any]]]"
+
+
+def _first(*makers: Callable[[Any], Value]) -> Inverse:
+    """The inverse of a function of one argument; a maker may fail for a result that the function never gives."""
+
+    def inverse(value: Any, _: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        for maker in makers:
+            try:
+                found = maker(value)
+            except (LookupError, ValueError, TypeError, AttributeError, OverflowError, RuntimeFailure):
+                continue
+            yield 0, found
+
+    return inverse
+
+
+def _same(value: Any) -> Value:
+    return value
+
+
+def _text_of(value: Any) -> str:
+    """How a number, a bool or a time is written."""
+    if isinstance(value, str) or not isinstance(value, bool | int | float | Score | Timestamp | Duration):
+        raise TypeError
+    return to_string(value)
+
+
+def _sized(kind: Callable[[int], Value]) -> Callable[[Any], Value]:
+    def made(value: Any) -> Value:
+        if type(value) is not int or not 0 <= value <= LONGEST:
+            raise ValueError
+        return kind(value)
+
+    return made
+
+
+def _texts(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """A text that holds a part, at each of its ends and inside; where both are open, the same text twice."""
+    part = others[-1]
+    if part is UNKNOWN:
+        yield from ((number, "so") for number in range(len(others)))
+    for each in part if isinstance(part, list | tuple) else (part,):
+        if isinstance(each, str):
+            yield from ((0, text) for text in (each, f"{each} so", f"so {each}", f"so {each} so"))
+    if isinstance(part, list | tuple) and all(isinstance(each, str) for each in part):
+        yield 0, " ".join(part)
+
+
+def _matching(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    if isinstance(others[-1], str):
+        yield from ((0, text) for text in samples(others[-1]))
+
+
+def _added(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    one, two = others
+    if isinstance(value, str | bytes | list):
+        if one is UNKNOWN and two is UNKNOWN:
+            half = len(value) // 2
+            yield from ((0, value[:half]), (1, value[half:]), (0, value), (1, value[:0]))
+        elif one is UNKNOWN and type(two) is type(value) and value[len(value) - len(two) :] == two:
+            yield 0, value[: len(value) - len(two)]
+        elif two is UNKNOWN and type(one) is type(value) and value[: len(one)] == one:
+            yield 1, value[len(one) :]
+    elif one is UNKNOWN and two is UNKNOWN:
+        yield from _halves(value)
+    else:
+        yield from _number(value, lambda known: value - known, others)
+
+
+def _halves(value: Any) -> Iterator[tuple[int, Any]]:
+    if type(value) in (int, float):
+        half = value // 2 if type(value) is int else value / 2
+        yield from ((0, half), (1, value - half))
+
+
+def _number(value: Any, solved: Callable[[Any], Any], others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """The argument that is open, from the one that is known."""
+    known = next((each for each in others if each is not UNKNOWN), None)
+    if not all(isinstance(each, int | float | Score | Timestamp | Duration) for each in (value, known)):
+        return
+    try:
+        found = solved(known)
+    except (TypeError, ValueError, ArithmeticError, RuntimeFailure):
+        return
+    yield next(at for at, each in enumerate(others) if each is UNKNOWN), found
+
+
+def _subtracted(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    one, two = others
+    if one is UNKNOWN and two is UNKNOWN:
+        yield from ((0, value), (1, value - value if type(value) in (int, float) else value))
+    else:
+        yield from _number(value, lambda known: value + known if one is UNKNOWN else known - value, others)
+
+
+def _multiplied(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    if others[0] is UNKNOWN and others[1] is UNKNOWN:
+        if type(value) in (int, float) and 0 <= value < 1e15:
+            root = math.isqrt(value) if type(value) is int else math.sqrt(value)
+            yield from ((number, root + step) for number in (0, 1) for step in (0, 1))
+        return
+    for at, found in _number(value, lambda known: value / known, others):
+        yield at, found
+        if isinstance(found, float) and math.isfinite(found):
+            yield at, math.floor(found)
+
+
+def _divided(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    if not (others[0] is UNKNOWN and others[1] is UNKNOWN):
+        yield from _number(value, lambda known: value * known if others[0] is UNKNOWN else known / value, others)
+
+
+def _modulo(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    yield 0, value
+    if type(value) is int and type(others[1]) is int:
+        yield 0, value + others[1]
+
+
+def _split(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    if isinstance(value, list | tuple) and isinstance(others[1], str):
+        yield 0, others[1].join(map(str, value))
+
+
+def _joined(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    separator = others[1] if len(others) > 1 else ""
+    if isinstance(value, str) and isinstance(separator, str):
+        yield 0, value.split(separator) if separator else [value]
+
+
+def _replaced(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    if isinstance(value, str):
+        old, new = others[1], others[2]
+        if isinstance(old, str):
+            yield 0, value.replace(new, old) if isinstance(new, str) and new else value + old
+        yield 0, value
+
+
+def _placed(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """A text that has another one at an index."""
+    start = others[1]
+    if isinstance(value, str) and type(start) is int and 0 <= start <= LONGEST:
+        yield 0, "o" * start + value
+        yield 0, "o" * start + value + " so"
+
+
+def _found_at(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    if type(value) is int and 0 <= value <= LONGEST and isinstance(others[1], str):
+        yield 0, "-" * value + others[1]
+
+
+def _any_argument(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    yield from ((number, value) for number in range(len(others)))
+
+
+_IDENTITY: Final = _first(_same)
+INVERSES: Final[dict[str, Inverse]] = {
+    **dict.fromkeys(("value", "orValue", "or", "optional.of", "score", "dyn", "distinct", "sort", "math.ceil",
+                     "math.floor", "math.round", "math.trunc", "math.abs"), _IDENTITY),
+    **dict.fromkeys(("first", "last"), _first(lambda value: [value])),
+    **dict.fromkeys(("math.greatest", "math.least", "min", "max"), _any_argument),
+    **dict.fromkeys(("contains", "startsWith", "endsWith", "contains_ci", "substring_ci", "same_text", "contains_any",
+                     "contains_all", "contains_none", "has_any_word"), _texts),
+    **dict.fromkeys(("indexOf", "lastIndexOf"), _found_at),
+    **dict.fromkeys(("substring", "charAt"), _placed),
+    **dict.fromkeys(("int", "uint", "double", "bool", "timestamp", "duration"), _first(_text_of, _same)),
+    "base64.encode": _first(lambda text: base64.b64decode(text, validate=True)),
+    "base64.decode": _first(lambda data: base64.b64encode(data).decode()),
+    "bytes": _first(lambda data: data.decode()),
+    "string": _first(str.encode, int, float, {"true": True, "false": False}.__getitem__, _same),
+    "lowerAscii": _first(str.upper, str.title, _same),
+    "upperAscii": _first(str.lower, str.title, _same),
+    "trim": _first(lambda text: f" {text} ", _same),
+    "reverse": _first(lambda value: value[::-1]),
+    "size": _first(_sized(lambda count: "o" * count), _sized(lambda count: ["o"] * count), _sized(bytes)),
+    "json": _first(json.dumps),
+    "is_json": _first(lambda value: "{}"),
+    "hasValue": _first(lambda value: "so"),
+    "-_": _first(lambda value: -value),
+    "matches": _matching,
+    "_+_": _added,
+    "_-_": _subtracted,
+    "_*_": _multiplied,
+    "_/_": _divided,
+    "_%_": _modulo,
+    "split": _split,
+    "join": _joined,
+    "replace": _replaced,
+}  # fmt: skip

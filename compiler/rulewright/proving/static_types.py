@@ -1,0 +1,192 @@
+"""The static types of the parts of a program, and the parts that have a value for every input.
+
+Texts come from JSON, which refuses unpaired surrogates: they always have UTF-8 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from rulewright.expression.declarations import profile_functions
+from rulewright.expression.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DYN,
+    INT,
+    SCORE,
+    STRING,
+    UINT,
+    EnumType,
+    ListType,
+    MapType,
+    OptionalType,
+    RecordType,
+    Type,
+    TypeParam,
+)  # fmt: skip
+from rulewright.proving.domains import Domain, Domains
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.functions.strings import compile_pattern
+from rulewright_runtime.ir import Node, Program
+
+LOOPS: Final = frozenset(("all", "exists", "exists_one", "filter", "map_list"))
+_LITERALS: Final = {"int": INT, "uint": UINT, "double": DOUBLE, "string": STRING, "bytes": BYTES, "bool": BOOL,
+                    "score": SCORE}  # fmt: skip
+_NUMBERS: Final = (INT, UINT, DOUBLE, SCORE)
+_ORDER: Final = ("_<_", "_<=_", "_>_", "_>=_")
+# Functions that have a result for all arguments of their types, and those that have one for these types only.
+_TOTAL: Final = frozenset((
+    "size", "lowerAscii", "upperAscii", "trim", "reverse", "contains", "startsWith", "endsWith", "contains_ci",
+    "substring_ci", "same_text", "word_count", "sentence_count", "is_refusal", "is_json", "base64.encode", "hasValue",
+    "first", "last", "math.ceil", "math.floor", "math.round", "math.trunc", "math.isNaN", "math.greatest",
+    "math.least",
+))  # fmt: skip
+_TOTAL_OF: Final = {
+    **dict.fromkeys(("_*_", "_+_", "_-_", "-_"), (DOUBLE,)),
+    **dict.fromkeys(("indexOf", "lastIndexOf"), (STRING,)),
+    "string": (INT, UINT, BOOL, STRING, DOUBLE),
+    "bytes": (STRING, BYTES),
+    "double": (INT, UINT, DOUBLE),
+}  # fmt: skip
+
+
+class Typed(NamedTuple):
+    """The type of a node, None where it is not known, and whether the node has a value for every input."""
+
+    type: Type | None
+    total: bool
+
+
+_UNTYPED: Final = Typed(None, False)
+
+
+def typed(program: Program, domains: Domains) -> list[Typed]:
+    """The type of every node of a program."""
+    found: list[Typed] = []
+    for at, node in enumerate(program.nodes):
+        found.append(_typed(program, at, [found[arg] for arg in node.args], found, domains))
+    return found
+
+
+def loop_of(program: Program, at: int, loops: frozenset[str] = LOOPS) -> Node | None:
+    """What binds the local of a node: the next loop behind it that has its slot as the last one."""
+    slot = program.nodes[at].value
+    return next((node for node in program.nodes[at + 1 :] if node.op in loops and node.value[-1:] == [slot]), None)
+
+
+def _typed(program: Program, at: int, args: list[Typed], found: Sequence[Typed], domains: Domains) -> Typed:
+    node = program.nodes[at]
+    match node.op:
+        case "const":
+            return Typed(_LITERALS.get(node.value[0], _list_of(node.value)), True)
+        case "name" if len(node.value) == 1:
+            return _named(node.value[0], domains)
+        case "local" if (loop := loop_of(program, at)) is not None:
+            range_ = found[loop.args[0]].type
+            return Typed(range_.element, True) if isinstance(range_, ListType) else _UNTYPED
+        case "select" | "opt_select" | "has":
+            return _part(node.op, args[0], node.value)
+        case "index" | "opt_index":
+            key = program.nodes[node.args[1]]
+            if key.op == "const" and key.value[0] == "string" and isinstance(args[0].type, RecordType | MapType):
+                return _part("select" if node.op == "index" else "opt_select", args[0], key.value[1])
+            return Typed(args[0].type.element, False) if isinstance(args[0].type, ListType) else _UNTYPED
+        case "and" | "or" | "not":
+            return Typed(BOOL, all(each == (BOOL, True) for each in args))
+        case "cond" if args[1].type == args[2].type:
+            return Typed(args[1].type, args[0].type == BOOL and all(each.total for each in args))
+        case "exists" | "all" | "exists_one":
+            return Typed(BOOL, isinstance(args[0].type, ListType) and args[0].total and args[1] == (BOOL, True))
+        case "call":
+            return _called(program, node, args)
+    return _UNTYPED
+
+
+def _list_of(tagged: Sequence[object]) -> Type | None:
+    """The type of a literal list of texts; None of other literals."""
+    items = tagged[1] if tagged[0] == "list" else None
+    return ListType(STRING) if isinstance(items, list) and all(each[0] == "string" for each in items) else None
+
+
+def _named(candidate: Sequence[object], domains: Domains) -> Typed:
+    root, fields = candidate[0], candidate[1]
+    known = domains.known.get((str(root),))
+    if known is not None:
+        return Typed(_type_of(known), not known.absent) if not fields else _UNTYPED
+    found = Typed(domains.types.get(str(root)), str(root) in domains.types)
+    for name in fields if isinstance(fields, list | tuple) else ():
+        found = _part("select", found, str(name))
+    return found
+
+
+def _type_of(domain: Domain) -> Type | None:
+    simple = {"int": INT, "uint": UINT, "double": DOUBLE, "bool": BOOL, "string": STRING, "score": SCORE,
+              "enum": EnumType("", domain.members)}  # fmt: skip
+    found = simple.get(domain.kind)
+    return None if found is None or domain.null else OptionalType(found) if domain.optional else found
+
+
+def _part(op: str, of: Typed, name: str) -> Typed:
+    """A field, or whether there is one."""
+    if not isinstance(of.type, RecordType | MapType):
+        return Typed(BOOL, False) if op == "has" else _UNTYPED
+    record = of.type if isinstance(of.type, RecordType) else None
+    if op == "has":
+        return Typed(BOOL, of.total)
+    if record is not None and name not in record.fields:
+        return _UNTYPED
+    type_ = record.fields[name] if record is not None else of.type.params[1]
+    if op == "opt_select":
+        return Typed(type_ if isinstance(type_, OptionalType) else OptionalType(type_), of.total)
+    return Typed(type_, of.total and record is not None and name not in record.optional)
+
+
+def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
+    name, total = str(node.value), all(each.total for each in args)
+    types = [STRING if isinstance(each.type, EnumType) else each.type for each in args]
+    if name in ("_==_", "_!=_"):
+        return Typed(BOOL, total)
+    if name == "@in":
+        return Typed(BOOL, total and isinstance(types[1], ListType))
+    if name in _ORDER:
+        comparable = types[0] == types[1] and types[0] in (*_NUMBERS, STRING)
+        return Typed(BOOL, total and (comparable or all(each in _NUMBERS for each in types)))
+    if name in ("orValue", "value") and isinstance(types[0], OptionalType):
+        return Typed(types[0].value, total and name == "orValue")
+    result = _result(name, types)
+    if name == "matches":
+        return Typed(result, total and _is_pattern(program.nodes[node.args[1]]))
+    return Typed(result, total and result is not None and (name in _TOTAL or _is_total_of(name, types)))
+
+
+def _is_total_of(name: str, types: Sequence[Type | None]) -> bool:
+    return all(each in _TOTAL_OF.get(name, ()) for each in types)
+
+
+def _result(name: str, types: Sequence[Type | None]) -> Type | None:
+    """The result of a function for arguments of these types, where it has no type parameters."""
+    for each in profile_functions().get(name, ()):
+        if len(each.arguments) == len(types) and all(map(_takes, each.arguments, types)):
+            return None if isinstance(each.result, TypeParam) or (each.generic and each.result.params) else each.result
+    return None
+
+
+def _takes(declared: Type, given: Type | None) -> bool:
+    if given is None:
+        return False
+    if isinstance(declared, ListType) and isinstance(given, ListType):
+        return _takes(declared.element, given.element)
+    return declared in (given, DYN) or isinstance(declared, TypeParam)
+
+
+def _is_pattern(node: Node) -> bool:
+    """Whether a node is a literal expression that compiles."""
+    if node.op != "const" or node.value[0] != "string":
+        return False
+    try:
+        compile_pattern(node.value[1])
+    except RuntimeFailure:
+        return False
+    return True
