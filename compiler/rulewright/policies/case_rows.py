@@ -62,7 +62,7 @@ def results_of(report: Path) -> Iterator[CaseResult]:
     try:
         outline = outline_of(str(report), ("results",), ())
         if outline is None or "results" not in outline.lists:
-            raise InputError("is no JSON report of `rulewright score`", str(report))
+            raise InputError("is not a JSON report of `rulewright score`", str(report))
         for record in elements_of(str(report), outline.lists["results"], "$.results"):
             if isinstance(record, InputError):
                 raise record
@@ -70,7 +70,7 @@ def results_of(report: Path) -> Iterator[CaseResult]:
     except OSError as error:
         raise InputError(error.strerror or "can't be read", str(report)) from None
     except UNREADABLE:
-        raise InputError("is no JSON report of `rulewright score`", str(report)) from None
+        raise InputError("is not a JSON report of `rulewright score`", str(report)) from None
 
 
 def is_counted_otherwise(case: CaseResult) -> bool:

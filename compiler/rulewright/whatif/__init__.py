@@ -1,1 +1,1 @@
-"""What a finished run would say under another scorecard or other parameters, without asking a judge."""
+"""The results of a finished run under another scorecard or other parameters, without calls to a judge."""

@@ -50,11 +50,10 @@ class _RecordedConfiguration(msgspec.Struct):
 def relabelled(
     report: Path, scorecard: str | None, given: Mapping[str, str], parameter: str | None = None
 ) -> JsonObject:
-    """What `whatif` tells of a report: the cases whose label changes as `flips`, those of which that can't be told as
-    `not_told`, and with a `parameter` the `sweep` of it.
-
-    Nothing is scored again: what changes what is found in a text raises UsageError, as does a report of a scorecard
-    that has changed since. Raises InputError for what is no report, PlanError for settings that `score` would refuse.
+    """Return the cases whose label changes as `flips`, the undetermined ones as `not_told`, and with a `parameter` its
+    `sweep`. Nothing is scored again: a change that affects the search in texts raises UsageError, as does a report of a
+    scorecard that has changed since. Raises InputError for a file that is not a report, PlanError for settings that
+    `score` would refuse.
     """
     before = _configuration(report)
     recorded = load_scorecard(before.scorecard).plan
@@ -96,16 +95,16 @@ def _configuration(report: Path) -> _RecordedConfiguration:
     try:
         outline = outline_of(str(report), ("results",), ("configuration",))
         if outline is None or "configuration" not in outline.values:
-            raise InputError("is no JSON report of `rulewright score`", str(report))
+            raise InputError("is not a JSON report of `rulewright score`", str(report))
         return msgspec.json.decode(outline.values["configuration"], type=_RecordedConfiguration)
     except OSError as error:
         raise InputError(error.strerror or "can't be read", str(report)) from None
     except UNREADABLE:
-        raise InputError("is no JSON report of `rulewright score`", str(report)) from None
+        raise InputError("is not a JSON report of `rulewright score`", str(report)) from None
 
 
 def _chosen(plan: CaseScorecardPlan, before: Choices, given: Mapping[str, str]) -> Choices:
-    """The recorded settings as far as the scorecard has them, and what is given."""
+    """Return the recorded settings that the scorecard declares, overridden by the given ones."""
     declared = {each.parameter.name for each in plan.settings}
 
     def kept(values: Mapping[str, SettingValue]) -> dict[str, SettingValue]:
@@ -127,7 +126,7 @@ def _value(plan: CaseScorecardPlan, name: str, written: str) -> SettingValue:
 def _refuse_other_scores(
     one: CaseScorecardPlan, before: Choices, two: CaseScorecardPlan, after: Choices, parameter: str | None
 ) -> None:
-    """Raise UsageError where the recorded scores are not those that the other scorecard or settings would give."""
+    """Raise UsageError if the other scorecard or settings would give other scores than the recorded ones."""
     again = "so recorded scores don't tell; run `rulewright score` again"
     if _finding(one) != _finding(two):
         raise UsageError(f"`{two.name}` finds or scores something else than `{one.name}`, {again}")
@@ -140,7 +139,7 @@ def _refuse_other_scores(
 
 
 def _finding(plan: CaseScorecardPlan) -> object:
-    """What the scores of a case come from."""
+    """Return the parts of a plan that determine the scores of a case."""
     metrics = [(each.name, each.share, each.score, each.judge, each.semantic) for each in plan.metrics]
     return plan.inputs, plan.texts, metrics
 
@@ -155,7 +154,7 @@ def _read_by_scores(metrics: Iterable[CaseMetric]) -> set[str]:
 def _sweep(
     plan: CaseScorecardPlan, choices: Choices, cases: Sequence[CaseResult], name: str
 ) -> list[dict[str, object]]:
-    """The breakpoints of a parameter, from the lowest, as of a sweep over a run: the named cases change there."""
+    """Return the breakpoints of a parameter in ascending order, as `sweep` does, with the cases that change there."""
     parameter = swept([each.parameter for each in plan.settings], name)
     low, high = range_of(parameter)
     label = cache(partial(_label_at, plan, choices, parameter))
@@ -185,7 +184,7 @@ def _labelled(label: Callable[[Fraction], Callable[[CaseResult], str]], case: Ca
 def _label_at(
     plan: CaseScorecardPlan, choices: Choices, parameter: Parameter, value: Fraction
 ) -> Callable[[CaseResult], str]:
-    """What labels cases where the parameter has a value."""
+    """Return the function that labels cases for a value of the parameter."""
     given: dict[str, object] = {name: each.value for name, each in choices.parameters.items()}
     given[parameter.name] = value if parameter.type == "score" else float(value)
     groups = {name: {each: chosen.value for each, chosen in of.items()} for name, of in choices.archetypes.items()}

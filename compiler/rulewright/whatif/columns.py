@@ -1,8 +1,7 @@
-"""Rows of a run folded to what a parameter can change: rows that agree in it change together.
-
-Where no condition over single verdicts reads the parameter, what each verdict does is the same at every value. Then all
-that matters of a row are its gates, its coverage, and the rates and counts that the outputs look at that do read the
-parameter; a million verdicts fold to a few hundred rows.
+"""Groups the rows of a run by the data that a parameter can affect: the rows of a group change together. If no
+condition over single verdicts reads the parameter, each verdict has the same effect at every value. A row then depends
+only on its gates, its coverage, and the rates and counts read by the outputs that read the parameter; a million
+verdicts fold to a few hundred rows.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Path = tuple[str, ...]
 
 
 class _ColumnsRead(NamedTuple):
-    """What outputs that depend on the parameter look at: rates, counts and sizes of lists, by their places."""
+    """The rates, counts and sizes of lists, by index, that outputs depending on the parameter read."""
 
     rates: tuple[int, ...]
     counts: tuple[int, ...]
@@ -34,7 +33,7 @@ class _ColumnsRead(NamedTuple):
 
 
 class _VerdictPart(NamedTuple):
-    """What one verdict adds to a row, as far as it matters."""
+    """The contribution of one verdict to a row."""
 
     gates: tuple[tuple[int, int], ...]
     gained: tuple[Fraction | int, ...]
@@ -48,7 +47,7 @@ class _VerdictPart(NamedTuple):
 
 
 def folded(run: StoredRun, card: Scorecard, name: str) -> list[list[str]]:
-    """The transcripts of a run in groups of which every member changes with the parameter as the others do."""
+    """Return the transcripts of a run in groups whose members change together with the parameter."""
     read = _columns_read(card.plan, name)
     if read is None:
         return [[transcript] for transcript in run.rows]
@@ -64,7 +63,7 @@ def folded(run: StoredRun, card: Scorecard, name: str) -> list[list[str]]:
 
 
 class _Codes:
-    """Folds rows: verdicts that add the same have one code, and rows of the same codes are worked out once."""
+    """Folds rows: verdicts with the same contribution share a code, and rows with the same codes are computed once."""
 
     def __init__(self, card: Scorecard, read: _ColumnsRead) -> None:
         self.card = card
@@ -75,7 +74,7 @@ class _Codes:
         self.known: dict[tuple[int, ...], object] = {}
 
     def row(self, verdicts: Iterable[VerdictResult]) -> Any:
-        """What matters of a row."""
+        """Return the folded row of some verdicts."""
         key_of, codes = self.card.key, self.codes
         found = []
         for verdict in verdicts:
@@ -151,8 +150,8 @@ def reads_verdicts(plan: ScorecardPlan, name: str) -> bool:
 
 
 def _columns_read(plan: ScorecardPlan, name: str) -> _ColumnsRead | None:
-    """What the outputs look at that decide about a row and depend on a parameter; None where a condition over single
-    verdicts reads it, or where they look at more than a fold keeps."""
+    """Return what the deciding outputs that depend on a parameter read; None if a condition over single verdicts reads
+    the parameter, or if they read more than a folded row holds."""
     if reads_verdicts(plan, name):
         return None
     programs = {part.name: part.value for part in (*plan.variables, *plan.output)}
@@ -182,7 +181,7 @@ def _columns_read(plan: ScorecardPlan, name: str) -> _ColumnsRead | None:
 
 
 def _reach(name: str, programs: Mapping[str, Program], variables: set[str]) -> set[Path] | None:
-    """The paths that an output reads, through variables; None where that can't be told."""
+    """Return the paths that an output reads, directly or through variables; None if unknown."""
     found: set[Path] = set()
     pending, seen = [name], set()
     while pending:

@@ -1,5 +1,5 @@
-"""A finished run under another profile: recorded verdicts where the check is the same, recorded replies counted again
-where its votes or its rules are others, and the name of what would need a question that was never asked.
+"""A finished run under another profile: the recorded verdicts of unchanged checks, recorded replies counted again for
+changed votes or rules, and the names of verdicts that would need a new question.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rejudged:
-    """The run as it stands under another plan; `unknown` names verdicts that it does not hold (`TRANSCRIPT x CHECK`),
-    which are missing in its rows as if a profile had left them out."""
+    """A run under another plan; `unknown` names the verdicts without recorded replies (`TRANSCRIPT x CHECK`), which are
+    missing in its rows as if the profile had excluded them."""
 
     run: StoredRun
     unknown: list[str]
 
 
 def rejudged(run: StoredRun, other: Plan, transcripts: Sequence[str], replies: Sequence[Path]) -> Rejudged:
-    """The run's rows and verdicts under the checks of another plan; nobody is asked."""
+    """Return the run's rows and verdicts under the checks of another plan, without calls to a judge."""
     judging = _Rejudging(run, other, transcripts, replies)
     rows: dict[str, dict[str, object]] = {}
     verdicts: dict[str, dict[str, VerdictResult]] = {}
@@ -60,13 +60,13 @@ class _Rejudging:
         return bindings_of(self.other, scenario) if scenario in self.other.scenarios else {}
 
     def left_out(self, name: str) -> list[str]:
-        """The checks that apply to a transcript and that the other profile leaves out."""
+        """Return the checks that apply to a transcript and that the other profile excludes."""
         decided = self.leaves_out.decide(self.bindings(name))
         parts = zip(self.other.left_out, decided, strict=True)
         return [part.id for part, each in parts if each.eligible and not each.suppressed]
 
     def transcript(self, name: str) -> tuple[dict[str, VerdictResult], list[str]]:
-        """The verdicts on a transcript, and the checks of which none is known."""
+        """Return the verdicts on a transcript, and the checks without one."""
         found: dict[str, VerdictResult] = {}
         missing: list[str] = []
         recorded = self.run.verdicts[name]
@@ -81,7 +81,7 @@ class _Rejudging:
         return found, missing
 
     def again(self, name: str, check: Check) -> VerdictResult | None:
-        """The verdict of a check over the recorded conversation and replies; None where they don't suffice."""
+        """Return the verdict of a check over the recorded conversation and replies; None if they don't suffice."""
         assert self.side is not None
         conversation = self.side.transcripts.get(name)
         if conversation is None:

@@ -36,12 +36,13 @@ class ScoringPolicy:
     parameters: JsonMapping
 
     def prepared(self, **given: object) -> Scorecard:
-        """The scorecard, ready to be carried out. Raises PlanError for an unknown parameter or a bad value."""
+        """Return the prepared scorecard. Raises PlanError for an unknown parameter or a bad value."""
         return Scorecard(self.card, {**self.parameters, **given})
 
 
 def policy_of(run: StoredRun, other: Plan | None, given: Mapping[str, object]) -> ScoringPolicy:
-    """The run's policy with `given` parameters, or that of the plan `other`. Raises UsageError where there is none."""
+    """Return the run's policy with `given` parameters, or that of the plan `other`. Raises UsageError without a
+    scorecard."""
     card = run.plan.scorecard if other is None else other.scorecard
     if card is None:
         raise UsageError(f"`{run.folder}` has no scorecard; name one with `--scorecard`")
@@ -51,7 +52,7 @@ def policy_of(run: StoredRun, other: Plan | None, given: Mapping[str, object]) -
 
 
 def rescored(run: StoredRun, card: Scorecard) -> dict[str, dict[str, object]]:
-    """The rows of the run under another scorecard, by transcript."""
+    """Return the rows of the run under another scorecard, by transcript."""
     return {
         name: score_again(card, row, run.verdicts[name].values(), skipped=has_skipped(run, row))
         for name, row in run.rows.items()
@@ -59,24 +60,25 @@ def rescored(run: StoredRun, card: Scorecard) -> dict[str, dict[str, object]]:
 
 
 def unasked(run: StoredRun, other: Plan | None) -> list[str]:
-    """The checks of another plan that the run has not asked, so that nothing can be said about them."""
+    """Return the checks of another plan that the run did not include."""
     asked = {check.id for check in run.plan.checks}
     return [] if other is None else [check.id for check in other.checks if check.id not in asked]
 
 
 def changed_rules(run: StoredRun, other: Plan | None) -> list[str]:
-    """The checks that another plan words otherwise: their recorded verdicts are those of the run's own rules."""
+    """Return the checks whose rules differ in another plan; their recorded verdicts follow the run's own rules."""
     hashes = {check.id: check.hash for check in run.plan.checks}
     return [] if other is None else [each.id for each in other.checks if hashes.get(each.id, each.hash) != each.hash]
 
 
 def plan_under(run: StoredRun, card: ScorecardPlan) -> Plan:
-    """The run's plan with another scorecard, sealed."""
+    """Return the run's plan with another scorecard, sealed."""
     return seal(replace(run.plan, scorecard=card))
 
 
 def totals(rows: Iterable[JsonMapping], card: ScorecardPlan) -> JsonObject:
-    """How many rows have each outcome, how many have the headline of `card`, and its mean; None where none has it."""
+    """Return the number of rows of each outcome, the number with the headline of `card`, and its mean (None without
+    any)."""
     told = [decision_of(row, card) for row in rows]
     scores = [score for _, _, score, _ in told if type(score) in (int, float)]
     outcomes = {name: sum(each[0] == name for each in told) for name in OUTCOMES}
@@ -84,7 +86,7 @@ def totals(rows: Iterable[JsonMapping], card: ScorecardPlan) -> JsonObject:
 
 
 def flips(run: StoredRun, rows: Mapping[str, JsonMapping], card: ScorecardPlan) -> list[JsonObject]:
-    """The transcripts of which `card` tells another outcome, label, headline or gate, in the order of the run."""
+    """Return the transcripts with another outcome, label, headline or gate under `card`, in the order of the run."""
     found = []
     for name, row in rows.items():
         before, after = decision_of(run.rows[name], run.plan.scorecard or card), decision_of(row, card)

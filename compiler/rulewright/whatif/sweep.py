@@ -1,8 +1,8 @@
-"""A sweep: where along one parameter the rows of a finished run change, exactly.
+"""A sweep: the exact values of one parameter at which the rows of a finished run change.
 
-A row changes where the parameter meets a number that the row holds or the scorecard writes down: a rate, a dimension,
-the coverage, a confidence, a score, a literal. Each of them is tried, and the points beside it. Where a row changes
-elsewhere between two neighbours, the place is narrowed down and told as inexact.
+A row can change where the parameter equals a number of the row or a literal of the scorecard: a rate, a dimension, the
+coverage, a confidence, a score. Each of these values and the points beside it are tried. A change elsewhere between two
+neighbours is located by bisection and reported as inexact.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ _SWEPT: Final = ("score", "number")
 
 
 def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, object]]:
-    """The breakpoints of the parameter, from the lowest: `{at, exact, side, transcripts}`, where the named transcripts
-    change from that value on (`side` is `at`) or behind it (`after`).
-
-    Raises UsageError for a parameter that is unknown or no number with bounds.
+    """Return the breakpoints of the parameter in ascending order: `{at, exact, side, transcripts}`. The transcripts
+    change from that value on (`side` is `at`) or above it (`after`). Raises UsageError for a parameter that is unknown,
+    not a number, or without bounds.
     """
     parameter = swept(policy.card.parameters, name)
     low, high = range_of(parameter)
@@ -77,8 +76,7 @@ def _told(
 
 
 def changes(points: Sequence[Fraction], result: Callable[[Fraction], object]) -> Iterator[tuple[Fraction, str, bool]]:
-    """Where the result changes over the points and between them: the value, on which side of it, and whether exactly
-    there."""
+    """Yield the changes of the result at the points and between them: the value, its side, and whether it is exact."""
     for low, high in pairwise(points):
         after, before = low + (high - low) / _CLOSE, high - (high - low) / _CLOSE
         if result(after) != result(low):
@@ -90,7 +88,7 @@ def changes(points: Sequence[Fraction], result: Callable[[Fraction], object]) ->
 
 
 def _narrowed(low: Fraction, high: Fraction, result: Callable[[Fraction], object]) -> Fraction:
-    """A place between two values at which the result changes, nearly."""
+    """Return an approximate value between two others at which the result changes."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if result(middle) == result(low) else (low, middle)
@@ -98,7 +96,7 @@ def _narrowed(low: Fraction, high: Fraction, result: Callable[[Fraction], object
 
 
 def swept(parameters: Iterable[Parameter], name: str) -> Parameter:
-    """The parameter of a scorecard that is swept. Raises UsageError for one that is unknown or no number."""
+    """Return the parameter to sweep. Raises UsageError if it is unknown or not a number."""
     known = {parameter.name: parameter for parameter in parameters}
     if name not in known:
         raise UsageError(f"the scorecard has no parameter `{name}`; it has {', '.join(map(_quoted, known)) or 'none'}")
@@ -108,7 +106,7 @@ def swept(parameters: Iterable[Parameter], name: str) -> Parameter:
 
 
 def range_of(parameter: Parameter) -> tuple[Fraction, Fraction]:
-    """Between which values a parameter is swept. Raises UsageError for one without bounds."""
+    """Return the range of a sweep. Raises UsageError for a parameter without bounds."""
     least, most = parameter.minimum, parameter.maximum
     if parameter.type == "score":
         least, most = 0 if least is None else least, 1 if most is None else most
@@ -122,12 +120,13 @@ def _quoted(name: str) -> str:
 
 
 def _numbers(card: Scorecard, row: JsonMapping, verdicts: Sequence[VerdictResult]) -> Iterator[Fraction]:
-    """The numbers of a row that a parameter may be compared with: rates, confidences, the score and the coverage."""
+    """Yield the numbers of a row that a parameter may be compared with: rates, confidences, the score and the
+    coverage."""
     yield from (Fraction(rate.numerator, rate.denominator) for rate in card.rates(verdicts) if rate is not None)
     for value in (row.get(card.plan.headline), row[ENGINE]["coverage"], *(verdict.confidence for verdict in verdicts)):
         if isinstance(value, int | float):
             yield Fraction(repr(value))
-            yield Fraction(repr(value)).limit_denominator(_SHARES)  # the share that was rounded when it left
+            yield Fraction(repr(value)).limit_denominator(_SHARES)  # the share before it was rounded in the output
 
 
 def _programs(card: ScorecardPlan) -> list[Program]:
@@ -139,7 +138,7 @@ def _programs(card: ScorecardPlan) -> list[Program]:
 
 
 def literals_of(programs: Iterable[Program]) -> set[Fraction]:
-    """The numbers that programs write down."""
+    """Return the numeric literals of programs."""
     constants = (literal_value(node.value) for program in programs for node in program.nodes if node.op == "const")
     return {Fraction(*exact_pair(value)) for value in constants if is_number(value)}
 

@@ -1,4 +1,4 @@
-"""A finished run under other rules of voting: another number of votes, or the majority of others than it was of."""
+"""A finished run under other voting rules: another number of votes, or a majority of the planned or the usable ones."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from rulewright_runtime.plan.question import Judging
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
 
-VOTES: Final = "votes"  # what `--sweep` calls their number
+VOTES: Final = "votes"  # the name of their number for `--sweep`
 Row: TypeAlias = dict[str, object]
 Part = TypeVar("Part", bound=PlanPart)
 
 
 def with_votes(plan: Plan, votes: int | None, majority_of: str | None) -> Plan:
-    """The plan whose judged checks take so many votes, and need a majority of the `planned` or of the `usable` ones;
-    None leaves what it says. A check that its profile switches off stays off.
-
-    Raises UsageError where the plan asks no judge.
+    """Return the plan whose judged checks take `votes` votes and need a majority of the `planned` or the `usable` ones;
+    None keeps the plan's rule. A check that its profile switches off stays off. Raises UsageError for a plan without
+    judged checks.
     """
     if most_votes(plan) == 0:
-        raise UsageError("the plan asks no judge, so that there are no votes to count otherwise")
+        raise UsageError("the plan has no judged checks, so there are no votes to recount")
 
     def changed(judging: Judging) -> Judging:
         if judging.repetitions == 0:
@@ -42,7 +41,7 @@ def with_votes(plan: Plan, votes: int | None, majority_of: str | None) -> Plan:
 
 
 def _with(part: Part, changed: Callable[[Judging], Judging]) -> Part:
-    """The part of a plan with its questions changed, however deep they stand."""
+    """Return the part of a plan with all its questions changed, at any depth."""
     if isinstance(part, Judging):
         return cast("Part", changed(part))
     fields = {name: getattr(part, name) for name in part.__struct_fields__}
@@ -50,15 +49,14 @@ def _with(part: Part, changed: Callable[[Judging], Judging]) -> Part:
 
 
 def most_votes(plan: Plan) -> int:
-    """The largest number of votes that a check of the plan takes; 0 where none is judged."""
+    """Return the largest number of votes of a check; 0 without judged checks."""
     return max((each.repetitions for check in plan.checks for each in check.verifier.judgings()), default=0)
 
 
 def sweep_votes(plan: Plan, judged: Callable[[Plan], Rejudged], policy: ScoringPolicy) -> dict[str, object]:
-    """The numbers of votes, from one to the plan's largest, at which transcripts change, as the sweep of a parameter
-    tells them; `unknown` counts by number the verdicts that would need a question that was never asked.
-
-    Raises UsageError where the plan asks no judge.
+    """Return the numbers of votes, from one to the plan's largest, at which transcripts change, in the format of
+    `sweep`; `unknown` counts, for each number, the verdicts that would need a new question. Raises UsageError for a
+    plan without judged checks.
     """
     card = policy.prepared()
     found: list[Row] = []

@@ -1,4 +1,4 @@
-"""A rescored run as a folder."""
+"""Writes a rescored run as a folder."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def write_rescored(
     run: StoredRun, policy: ScoringPolicy, out: Path, *, same_verdicts: bool = False
 ) -> dict[str, object]:
-    """Write the run under another policy to the folder `out`, and return its summary; `same_verdicts` says that its
-    verdicts are those in its folder. Raises OSError."""
+    """Write the run under another policy to the folder `out`, and return its summary. With `same_verdicts` the file of
+    verdicts is copied. Raises OSError."""
     rows = rescored(run, policy.prepared())
     plan = plan_under(run, policy.card)
     about: dict[str, object] = {
@@ -66,7 +66,7 @@ def write_rescored(
 
 
 def _lines(run: StoredRun, rows: Mapping[str, JsonMapping]) -> Iterator[bytes]:
-    """The lines of the verdicts, as a scan writes them."""
+    """Yield the lines of the verdicts, as a scan writes them."""
     fields_of = attrgetter(*VerdictResult.__struct_fields__)
     for name, row in rows.items():
         key = verdict_key(row)

@@ -120,7 +120,7 @@ def test_what_was_not_recorded_is_not_guessed(folder: Path) -> None:
         relabelled(folder, None, {"CR_pass": "0.3"})
     with pytest.raises(UsageError, match="has no `min` and `max` to sweep between"):
         relabelled(folder, None, {}, "CR_weight")
-    with pytest.raises(InputError, match=r"is no JSON report of `rulewright score`"):
+    with pytest.raises(InputError, match=r"is not a JSON report of `rulewright score`"):
         relabelled(folder.parent / "cases" / "I25" / "batch.json", None, {})
 
 

@@ -343,4 +343,4 @@ def test_votes_are_refused_where_nobody_is_asked(tmp_path: Path, capsys: pytest.
         with pytest.raises(SystemExit) as ended:
             main(["whatif", str(out), *words])
         assert ended.value.code == 3
-        assert "the plan asks no judge" in capsys.readouterr().err
+        assert "the plan has no judged checks" in capsys.readouterr().err
