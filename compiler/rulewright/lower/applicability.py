@@ -70,6 +70,16 @@ def overridden(
     return left_out, added
 
 
+def anchored_checks(project: Project) -> Iterator[tuple[ScenarioDocument, CheckDocument, Span]]:
+    """Yield every check that a cue anchor of a scenario names, with the place of its name."""
+    checks = {check.id: check for check in project.checks}
+    for scenario in project.scenarios.values():
+        for anchor in scenario.cue_anchors:
+            for i, name in enumerate(anchor.modes):
+                if name in checks:
+                    yield scenario, checks[name], anchor.place("modes", i)
+
+
 def is_silenced(check: CheckDocument, scenario: ScenarioDocument) -> bool:
     """Whether the scenario's tags silence the check."""
     return not set(check.routing.safety_override_suppressed_by or ()).isdisjoint(scenario.tags)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.documents.workflow import TaskDocument
 
-    Holder: TypeAlias = (
+    DocumentWithExpressions: TypeAlias = (
         CheckDocument | Profile | ScenarioDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument
     )
 
@@ -71,7 +71,7 @@ class WrittenExpression:
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def expressions_of(document: Holder) -> tuple[WrittenExpression, ...]:
+def expressions_of(document: DocumentWithExpressions) -> tuple[WrittenExpression, ...]:
     """Return the valid expressions of a document, in the order they are read."""
     expressions = []
     for scalar, environment in scoped_expressions(document):
@@ -81,6 +81,13 @@ def expressions_of(document: Holder) -> tuple[WrittenExpression, ...]:
         except ExpressionError:
             continue
     return tuple(expressions)
+
+
+def parts_of(document: DocumentWithExpressions) -> Iterator[tuple[WrittenExpression, Expr]]:
+    """Yield every node of the valid expressions of a document, with its expression."""
+    for written in expressions_of(document):
+        for part in written.parts():
+            yield written, part
 
 
 def scoped_expressions(document: object) -> ScopedExpressions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rulewright.lower.expressions_of import scoped_expressions
 from rulewright.proving.studies import LocatedCondition, placed
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from rulewright.documents.state_machine import StateMachineDocument
     from rulewright.documents.workflow import TaskDocument
 
-    Holder = CheckDocument | Profile | StateMachineDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument
+    DocumentWithConditions: TypeAlias = (
+        CheckDocument | Profile | StateMachineDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument
+    )
 
 # Documents with more information than their conditions: a function of `proving.scorecard_conditions`, which is imported
 # with the first of them.
@@ -26,7 +28,7 @@ SCORECARDS: Final = {"ScorecardDocument": "of_verdicts", "CaseScorecardDocument"
 
 
 @lru_cache(maxsize=64)  # several rules read the same document in turn
-def placed_conditions(document: Holder) -> tuple[LocatedCondition, ...]:
+def placed_conditions(document: DocumentWithConditions) -> tuple[LocatedCondition, ...]:
     """The valid conditions of a document; mistakes in the others are reported elsewhere."""
     name = SCORECARDS.get(type(document).__name__)
     if name is None:
@@ -36,7 +38,7 @@ def placed_conditions(document: Holder) -> tuple[LocatedCondition, ...]:
     return tuple(of_scorecards(document))
 
 
-def _conditions(document: Holder) -> Iterator[LocatedCondition]:
+def _conditions(document: DocumentWithConditions) -> Iterator[LocatedCondition]:
     rows = {id(scalar) for scalar in getattr(document, "verdict_conditions", ())}
     loops = {id(each): loop for loop in getattr(document, "loops", ()) for each in loop.conditions}
     for scalar, environment in scoped_expressions(document):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.lower.applicability import applies
+from rulewright.lower.applicability import anchored_checks, applies
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -18,16 +18,10 @@ def anchor_names_ineligible_check(project: Project) -> Iterator[Diagnostic]:
     Why it matters: the anchor marks a cue for the check, but the check never runs in this scenario.
     Instead: list the check in `eligible_modes`, give the scenario one of its tags, or remove it from the anchor.
     """
-    checks = {check.id: check for check in project.checks}
-    for scenario in project.scenarios.values():
-        for anchor in scenario.cue_anchors:
-            for i, name in enumerate(anchor.modes):
-                if name in checks and applies(checks[name], scenario) is False:
-                    listed = bool(scenario.eligible_modes)
-                    place = scenario.key_place("eligible_modes") if listed else checks[name].key_place("eligibility")
-                    why = "not listed here" if listed else "the scenario has none of these tags"
-                    yield warning(
-                        anchor.place("modes", i),
-                        f"the anchor is never used for `{name}`: the check is not eligible in this scenario",
-                        notes=[(place, why)],
-                    )
+    for scenario, check, place in anchored_checks(project):
+        if applies(check, scenario) is False:
+            note = (check.key_place("eligibility"), "the scenario has none of these tags")
+            if scenario.eligible_modes:
+                note = (scenario.key_place("eligible_modes"), "not listed here")
+            message = f"the anchor is never used for `{check.id}`: the check is not eligible in this scenario"
+            yield warning(place, message, notes=[note])

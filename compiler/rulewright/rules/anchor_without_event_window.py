@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.lower.applicability import applies
+from rulewright.lower.applicability import anchored_checks, applies
 from rulewright.lower.semantics import unit_of
 
 if TYPE_CHECKING:
@@ -19,18 +19,9 @@ def anchor_without_event_window(project: Project) -> Iterator[Diagnostic]:
     Why it matters: only `event_window` uses anchors; for this check the anchor has no effect.
     Instead: set `unit_of_analysis: event_window` in the check, or remove the check from the anchor.
     """
-    checks = {check.id: check for check in project.checks}
-    for scenario in project.scenarios.values():
-        for anchor in scenario.cue_anchors:
-            for i, name in enumerate(anchor.modes):
-                check = checks.get(name)
-                if check is None or applies(check, scenario) is False:
-                    continue
-                unit = unit_of(check, project)
-                if unit != "event_window":
-                    shown = f"`{unit}`" if unit else "the whole transcript"
-                    yield warning(
-                        anchor.place("modes", i),
-                        f"the anchor is never used for `{name}`: its unit is {shown}",
-                        notes=[(check.key_place("routing"), "the check's routing")],
-                    )
+    for scenario, check, place in anchored_checks(project):
+        unit = unit_of(check, project)
+        if unit != "event_window" and applies(check, scenario) is not False:
+            shown = f"`{unit}`" if unit else "the whole transcript"
+            message = f"the anchor is never used for `{check.id}`: its unit is {shown}"
+            yield warning(place, message, notes=[(check.key_place("routing"), "the check's routing")])

@@ -7,28 +7,20 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.nodes import Literal
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import parts_of
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import ScenarioDocument
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.workflow import TaskDocument
+    from rulewright.lower.expressions_of import DocumentWithExpressions
 
 
-def backspace_in_expression(
-    document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
-) -> Iterator[Diagnostic]:
+def backspace_in_expression(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """A string in an expression contains a backspace.
 
     Why it matters: in an expression's quotes, `\\b` is a backspace and not a word boundary. Nobody types a backspace,
     so the string is never found.
     Instead: write `\\\\b`, or a raw string such as `r"\\bno\\b"`.
     """
-    for written in expressions_of(document):
-        for part in written.parts():
-            if isinstance(part, Literal) and isinstance(part.value, str) and "\b" in part.value:
-                help = "write `\\\\b`, or `r` before the quotes"
-                yield warning(written.span(part), "`\\b` in this string is a backspace, not a word boundary", help=help)
+    for written, part in parts_of(document):
+        if isinstance(part, Literal) and isinstance(part.value, str) and "\b" in part.value:
+            help = "write `\\\\b`, or `r` before the quotes"
+            yield warning(written.span(part), "`\\b` in this string is a backspace, not a word boundary", help=help)

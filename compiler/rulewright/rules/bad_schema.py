@@ -12,7 +12,7 @@ from rulewright.documents.base import texts
 from rulewright.documents.validation import departures
 from rulewright.expression.nodes import NOWHERE, Call, Name, Select
 from rulewright.load import Mapping, Node, Sequence
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import Guess, suggest
 
 if TYPE_CHECKING:
@@ -45,8 +45,9 @@ def bad_schema(check: CheckDocument) -> Iterator[Diagnostic]:
 
 def _schemas(check: CheckDocument) -> list[str]:
     """The names of the parameters that a `valid_against` uses as its schema."""
-    parts = (part for written in expressions_of(check) for part in written.parts())
-    schemas = (part.args[-1] for part in parts if isinstance(part, Call) and part.function == "valid_against")
+    schemas = (
+        part.args[-1] for _, part in parts_of(check) if isinstance(part, Call) and part.function == "valid_against"
+    )
     names = [each.field for each in schemas if isinstance(each, Select) and each.operand == PARAMETERS]
     return list(dict.fromkeys(names))
 

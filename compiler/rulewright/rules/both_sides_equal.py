@@ -7,24 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.nodes import Binary, Conditional
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import parts_of
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import ScenarioDocument
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.workflow import TaskDocument
+    from rulewright.lower.expressions_of import DocumentWithExpressions
 
 COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 JOINING: Final = frozenset({"&&", "||"})
 PROVED: Final = frozenset({"CheckDocument", "Profile", "ScorecardDocument", "CaseScorecardDocument", "TaskDocument"})
 
 
-def both_sides_equal(
-    document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
-) -> Iterator[Diagnostic]:
+def both_sides_equal(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """Both sides of an operator, or both branches of a choice, are the same expression.
 
     Why it matters: the result is the same for every input; usually one side was meant to be something else.
@@ -32,9 +25,8 @@ def both_sides_equal(
     """
     # Where `condition-adds-nothing` runs, it reports joined conditions.
     operators = COMPARISONS if type(document).__name__ in PROVED else COMPARISONS | JOINING
-    for written in expressions_of(document):
-        for part in written.parts():
-            if isinstance(part, Binary) and part.operator in operators and part.left == part.right:
-                yield warning(written.span(part), f"both sides of `{part.operator}` are `{written.text(part.left)}`")
-            elif isinstance(part, Conditional) and part.then == part.otherwise:
-                yield warning(written.span(part), f"both branches are `{written.text(part.then)}`")
+    for written, part in parts_of(document):
+        if isinstance(part, Binary) and part.operator in operators and part.left == part.right:
+            yield warning(written.span(part), f"both sides of `{part.operator}` are `{written.text(part.left)}`")
+        elif isinstance(part, Conditional) and part.then == part.otherwise:
+            yield warning(written.span(part), f"both branches are `{written.text(part.then)}`")

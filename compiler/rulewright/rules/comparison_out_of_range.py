@@ -11,17 +11,10 @@ from rulewright.proving.located import placed_conditions
 from rulewright.proving.studies import span_of
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.state_machine import StateMachineDocument
-    from rulewright.documents.workflow import TaskDocument
+    from rulewright.proving.located import DocumentWithConditions
 
 
-def comparison_out_of_range(
-    document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
-) -> Iterator[Diagnostic]:
+def comparison_out_of_range(document: DocumentWithConditions) -> Iterator[Diagnostic]:
     """A comparison has the same result for every value that its variable can have.
 
     Why it matters: a score lies between 0 and 1, and a counter starts at 1, so a limit outside decides nothing.

@@ -11,17 +11,10 @@ from rulewright.proving.located import placed_conditions
 from rulewright.proving.studies import span_of
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.state_machine import StateMachineDocument
-    from rulewright.documents.workflow import TaskDocument
+    from rulewright.proving.located import DocumentWithConditions
 
 
-def condition_adds_nothing(
-    document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
-) -> Iterator[Diagnostic]:
+def condition_adds_nothing(document: DocumentWithConditions) -> Iterator[Diagnostic]:
     """A part of a condition is redundant: it repeats another part, or another part decides it.
 
     Why it matters: only one of the two parts has an effect; a change of the other one changes nothing.

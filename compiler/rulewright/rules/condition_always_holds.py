@@ -10,17 +10,10 @@ from rulewright.proving.located import placed_conditions
 from rulewright.proving.studies import span_of
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.state_machine import StateMachineDocument
-    from rulewright.documents.workflow import TaskDocument
+    from rulewright.proving.located import DocumentWithConditions
 
 
-def condition_always_holds(
-    document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
-) -> Iterator[Diagnostic]:
+def condition_always_holds(document: DocumentWithConditions) -> Iterator[Diagnostic]:
     """A condition is true for every input.
 
     Why it matters: it looks like a decision, but decides nothing.

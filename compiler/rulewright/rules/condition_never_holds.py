@@ -13,17 +13,10 @@ from rulewright.proving.studies import span_of
 from rulewright.proving.verdicts import never_given
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.state_machine import StateMachineDocument
-    from rulewright.documents.workflow import TaskDocument
+    from rulewright.proving.located import DocumentWithConditions
 
 
-def condition_never_holds(
-    document: CaseScorecardDocument | CheckDocument | Profile | ScorecardDocument | StateMachineDocument | TaskDocument,
-) -> Iterator[Diagnostic]:
+def condition_never_holds(document: DocumentWithConditions) -> Iterator[Diagnostic]:
     """A condition is true for no input.
 
     Why it matters: what it guards never happens.

@@ -8,34 +8,26 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.nodes import Binary
 from rulewright.expression.types import DOUBLE
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import parts_of
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import ScenarioDocument
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.workflow import TaskDocument
+    from rulewright.lower.expressions_of import DocumentWithExpressions
 
 ROUNDING: Final = frozenset("+-*/")
 
 
-def equality_after_rounding(
-    document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
-) -> Iterator[Diagnostic]:
+def equality_after_rounding(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """`==` or `!=` compares the result of floating-point arithmetic.
 
     Why it matters: the arithmetic rounds: `0.1 + 0.2 == 0.3` is false. Scores are exact; other decimal numbers are not.
     Instead: compare with `<=` or `>=`, or declare the parameter as a `score`.
     """
-    for written in expressions_of(document):
-        for part in written.parts():
-            if not isinstance(part, Binary) or part.operator not in {"==", "!="}:
-                continue
-            for side in (part.left, part.right):
-                computed = isinstance(side, Binary) and side.operator in ROUNDING
-                if computed and written.checked.type_of(side) == DOUBLE:
-                    message = f"`{written.text(side)}` is rounded, so `{part.operator}` is unreliable"
-                    yield warning(written.span(part), message)
-                    break
+    for written, part in parts_of(document):
+        if not isinstance(part, Binary) or part.operator not in {"==", "!="}:
+            continue
+        for side in (part.left, part.right):
+            computed = isinstance(side, Binary) and side.operator in ROUNDING
+            if computed and written.checked.type_of(side) == DOUBLE:
+                message = f"`{written.text(side)}` is rounded, so `{part.operator}` is unreliable"
+                yield warning(written.span(part), message)
+                break

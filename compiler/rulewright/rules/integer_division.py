@@ -8,35 +8,27 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.nodes import Binary, Literal
 from rulewright.expression.types import INT, UINT
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import parts_of
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import ScenarioDocument
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.workflow import TaskDocument
+    from rulewright.lower.expressions_of import DocumentWithExpressions
 
 
-def integer_division(
-    document: CaseScorecardDocument | CheckDocument | Profile | ScenarioDocument | ScorecardDocument | TaskDocument,
-) -> Iterator[Diagnostic]:
+def integer_division(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """Both sides of a division are whole numbers.
 
     Why it matters: the result is a whole number, too: `3 / 4` is 0, so a share of counts is always 0 or 1.
     Instead: write one side as a decimal number, or convert it with `double(...)`.
     """
-    for written in expressions_of(document):
-        for part in written.parts():
-            if not isinstance(part, Binary) or part.operator != "/":
-                continue
-            sides = (part.left, part.right)
-            kinds = {written.checked.type_of(side) for side in sides}
-            if not kinds <= {INT, UINT} or any(id(side) in written.checked.scores for side in sides):
-                continue
-            left, right = (side.value if isinstance(side, Literal) else None for side in sides)
-            if isinstance(left, int) and isinstance(right, int) and right and left % right == 0:
-                continue
-            message = f"`{written.text(part)}` divides whole numbers and drops the remainder"
-            yield warning(written.span(part), message, help=f"write `double({written.text(part.left)}) / ...`")
+    for written, part in parts_of(document):
+        if not isinstance(part, Binary) or part.operator != "/":
+            continue
+        sides = (part.left, part.right)
+        kinds = {written.checked.type_of(side) for side in sides}
+        if not kinds <= {INT, UINT} or any(id(side) in written.checked.scores for side in sides):
+            continue
+        left, right = (side.value if isinstance(side, Literal) else None for side in sides)
+        if isinstance(left, int) and isinstance(right, int) and right and left % right == 0:
+            continue
+        message = f"`{written.text(part)}` divides whole numbers and drops the remainder"
+        yield warning(written.span(part), message, help=f"write `double({written.text(part.left)}) / ...`")

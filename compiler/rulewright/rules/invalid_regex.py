@@ -9,7 +9,6 @@ from rulewright.documents import lexicon
 from rulewright.documents.base import scalar
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.load import Scalar
 
 
 def invalid_regex(subject: LexiconDocument | ScenarioDocument) -> Iterator[Diagnostic]:
@@ -19,15 +18,11 @@ def invalid_regex(subject: LexiconDocument | ScenarioDocument) -> Iterator[Diagn
     nor back-references; in return, matching is fast on every text.
     Instead: correct it, or write it without look-around and back-references.
     """
-    yield from (found for pattern in _patterns(subject) if (found := lexicon.invalid_regex(pattern)) is not None)
-
-
-def _patterns(subject: LexiconDocument | ScenarioDocument) -> Iterator[Scalar]:
     if isinstance(subject, LexiconDocument):
-        yield from (pattern.scalar for pattern in subject.patterns if pattern.mode == "regex")
+        yield from lexicon.pattern_findings(subject)
         return
-    for turn in subject.turns:
-        for branch in turn.branches:
-            found = scalar(branch.node, "condition", "pattern")
-            if branch.type == "regex" and found is not None:
-                yield found
+    for branch in (branch for turn in subject.turns for branch in turn.branches):
+        pattern = scalar(branch.node, "condition", "pattern")
+        found = lexicon.invalid_regex(pattern) if branch.type == "regex" and pattern is not None else None
+        if found is not None:
+            yield found

@@ -12,7 +12,7 @@ from rulewright.expression.nodes import Binary, Call, Expr, Name, Select
 from rulewright.expression.types import DOUBLE, INT, STRING, ListType
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import parts_of
 from rulewright.proving.verdicts import COUNTS, SHARES
 from rulewright.spelling import Guess
 
@@ -51,8 +51,9 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
 
 def _of_regexes(check: CheckDocument) -> Iterator[Diagnostic]:
     """Parameters that a `matches` uses and that are not valid regular expressions."""
-    parts = [part for each in expressions_of(check) for part in each.parts()]
-    for part in (each for each in parts if isinstance(each, Call) and each.function == "matches" and each.args):
+    for _, part in parts_of(check):
+        if not isinstance(part, Call) or part.function != "matches" or not part.args:
+            continue
         value = _parameter(check, part.args[-1])
         refused = invalid_regex(value) if value is not None and isinstance(value.value, str) else None
         yield from [] if refused is None else [refused]
@@ -60,21 +61,20 @@ def _of_regexes(check: CheckDocument) -> Iterator[Diagnostic]:
 
 def _out_of_range(check: CheckDocument) -> Iterator[Diagnostic]:
     """Parameters outside the range of the share or count they are compared with: 30, for a similarity of 0 to 1."""
-    for each in expressions_of(check):
-        for part in each.parts():
-            if not isinstance(part, Binary) or part.operator not in COMPARISONS:
+    for written, part in parts_of(check):
+        if not isinstance(part, Binary) or part.operator not in COMPARISONS:
+            continue
+        for call, limit in ((part.left, part.right), (part.right, part.left)):
+            value = _parameter(check, limit)
+            number = None if value is None else value.value
+            if value is None or not isinstance(call, Call) or isinstance(number, bool):
                 continue
-            for share, limit in ((part.left, part.right), (part.right, part.left)):
-                value = _parameter(check, limit)
-                number = None if value is None else value.value
-                is_share = isinstance(share, Call) and share.function in SHARES
-                is_count = isinstance(share, Call) and share.function in COUNTS
-                if value is not None and is_count and type(number) in (int, float) and float(number or 0) < 0:
-                    message = f"`{each.text(share)}` is never below 0, but is compared with this"
-                    yield error(value, message, notes=[(each.span(part), "compared here")])
-                if value is not None and is_share and type(number) in (int, float) and not 0 <= float(number or 0) <= 1:
-                    message = f"`{each.text(share)}` lies between 0 and 1, but is compared with this"
-                    yield error(value, message, notes=[(each.span(part), "compared here")], help=_share(value))
+            text, notes = written.text(call), [(written.span(part), "compared here")]
+            if isinstance(number, int | float) and call.function in COUNTS and number < 0:
+                yield error(value, f"`{text}` is never below 0, but is compared with this", notes=notes)
+            if isinstance(number, int | float) and call.function in SHARES and not 0 <= number <= 1:
+                message = f"`{text}` lies between 0 and 1, but is compared with this"
+                yield error(value, message, notes=notes, help=_share(value))
 
 
 def _parameter(check: CheckDocument, part: Expr) -> Scalar | None:

@@ -16,6 +16,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.linting.lint_settings import RuleSelection
 from rulewright.linting.report import Report
 from rulewright.linting.run import fix, lint, lint_text
+from rulewright.lower.expressions_of import EXPRESSION_READERS
 from rulewright.manual import every_rule, explain, pages
 from rulewright.project import load_project, stopping
 from rulewright.rules import (
@@ -323,6 +324,10 @@ SUBJECTS = {
     "UnreadFiles": of_projects.UNREAD_FILES,
     "Workflow": of_workflows.WORKFLOW,
 }
+UNIONS = {
+    "DocumentWithConditions": sorted(EXPRESSION_READERS.keys() - {"ScenarioDocument"}),
+    "DocumentWithExpressions": sorted(EXPRESSION_READERS.keys() - {"StateMachineDocument"}),
+}
 
 
 def test_a_rule_is_named_like_its_file_and_looks_at_something_known() -> None:
@@ -330,8 +335,9 @@ def test_a_rule_is_named_like_its_file_and_looks_at_something_known() -> None:
         code = getattr(rule, "__code__", None)
         assert code is not None
         assert Path(code.co_filename).stem == rule.__name__
-        annotation = str(next(iter(rule.__annotations__.values()))).split(" | ")
-        assert [subject for subject, rules in SUBJECTS.items() if rule in rules] == sorted(annotation)
+        annotation = str(next(iter(rule.__annotations__.values())))
+        subjects = UNIONS.get(annotation) or sorted(annotation.split(" | "))
+        assert [subject for subject, rules in SUBJECTS.items() if rule in rules] == subjects
     names = [code_of(rule) for rule in every_rule()]
     assert len(names) == len(set(names))
 
