@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     Search = Callable[[Sequence[str]], list[int]]  # the indices of the texts that may contain a hit
 
 FUSED_MEMORY: Final = 64 * 2**20
-MANY_LITERALS: Final = 100  # with at least this many, Hyperscan is worth its import
+MANY_LITERALS: Final = 100  # with at least this many, Hyperscan is worth its import, and an index of a lexicon its room
+_ENDING: Final = 8  # characters of a literal in that index
 EXACT: Final[frozenset[str]] = frozenset()  # no differences are ignored except case
 # The characters that equal an ASCII letter besides its two cases, under either substring mode.
 _ALSO: Final = {"i": "\u0131\u0130", "s": "\u017f", "k": "\u212a"}
@@ -62,31 +63,86 @@ def match(lexicons: Mapping[str, Lexicon], text: str) -> tuple[MatchSpan, ...]:
 
 def first(name: str, lexicon: Lexicon, text: str) -> MatchSpan | None:
     """The first hit of one lexicon in `text`, or None."""
-    differences = _differences(lexicon.fold)
-    for pattern in lexicon.patterns:
-        if pattern.mode == "regex":
-            span = _find_regex(pattern.pattern, text, differences if lexicon.fold_regexes else EXACT)
-        else:
-            span = _find_literal(pattern, text, differences)
+    for pattern in _Patterns.of(lexicon).possible(text):
+        span = pattern.find(text)
         if span is not None:
-            return MatchSpan(name, pattern.pattern, *span, text[span[0] : span[1]])
+            return MatchSpan(name, pattern.written, *span, text[span[0] : span[1]])
     return None
 
 
-def _find_regex(expression: str, text: str, differences: frozenset[str]) -> tuple[int, int] | None:
-    folded = _folded(text, differences, case=False)
-    match = compile_regex(expression).search(folded.text)
-    return folded.span(*match.span()) if match else None
+class _Literal(NamedTuple):
+    """A literal as it is searched for: in the folded text, or in the lower-cased one if `differences` is None."""
+
+    written: str
+    literal: str
+    differences: frozenset[str] | None
+
+    @classmethod
+    def of(cls, pattern: Pattern, differences: frozenset[str]) -> _Literal:
+        literal = _folded_literal(pattern.pattern, differences)
+        if not literal.strip():  # folded to nothing, which would match everywhere
+            literal, differences = _folded_literal(pattern.pattern, EXACT), EXACT
+        if not differences and pattern.mode == "contains_ci":
+            return cls(pattern.pattern, pattern.pattern.lower(), None)
+        return cls(pattern.pattern, literal, differences)
+
+    def find(self, text: str) -> tuple[int, int] | None:
+        start = _form(text, self.differences).find(self.literal)
+        if start < 0:
+            return None
+        if self.differences is None:
+            return _span_of_lowered(text, start, start + len(self.literal))
+        return _folded(text, self.differences).span(start, start + len(self.literal))
 
 
-def _find_literal(pattern: Pattern, text: str, differences: frozenset[str]) -> tuple[int, int] | None:
-    literal = _folded_literal(pattern.pattern, differences)
-    if not literal.strip():  # folded to nothing, which would match everywhere
-        literal, differences = _folded_literal(pattern.pattern, EXACT), EXACT
-    if not differences and pattern.mode == "contains_ci":
-        return _find_lowered(pattern.pattern.lower(), text)
-    start = turn_folded(text, differences).find(literal)
-    return None if start < 0 else _folded(text, differences).span(start, start + len(literal))
+class _Regex(NamedTuple):
+    """A regular expression, which searches the text without `differences`."""
+
+    written: str
+    differences: frozenset[str]
+
+    def find(self, text: str) -> tuple[int, int] | None:
+        folded = _folded(text, self.differences, case=False)
+        match = compile_regex(self.written).search(folded.text)
+        return folded.span(*match.span()) if match else None
+
+
+class _Patterns:
+    """The patterns of one lexicon, ready to be searched for. Of many literals only those are tried whose last
+    characters occur in the text."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        differences = _differences(lexicon.fold)
+        of_regexes = differences if lexicon.fold_regexes else EXACT
+        self._patterns = [
+            _Regex(each.pattern, of_regexes) if each.mode == "regex" else _Literal.of(each, differences)
+            for each in lexicon.patterns
+        ]
+        self._always: list[int] = []
+        self._by_ending: dict[frozenset[str] | None, dict[str, list[int]]] = {}
+        for number, pattern in enumerate(self._patterns) if len(self._patterns) >= MANY_LITERALS else ():
+            if isinstance(pattern, _Regex) or len(pattern.literal) < _ENDING:
+                self._always.append(number)
+            else:
+                by_ending = self._by_ending.setdefault(pattern.differences, {})
+                by_ending.setdefault(pattern.literal[-_ENDING:], []).append(number)
+
+    @staticmethod
+    @lru_cache(maxsize=256)
+    def of(lexicon: Lexicon) -> _Patterns:
+        """The patterns of a lexicon, prepared once."""
+        return _Patterns(lexicon)
+
+    def possible(self, text: str) -> Iterable[_Literal | _Regex]:
+        """The patterns that may hit the text, in their order."""
+        if not self._by_ending:
+            return self._patterns
+        numbers = [*self._always]
+        for differences, by_ending in self._by_ending.items():
+            form = _form(text, differences)
+            endings = {form[start : start + _ENDING] for start in range(len(form) - _ENDING + 1)}
+            numbers += chain.from_iterable(map(by_ending.__getitem__, by_ending.keys() & endings))
+        return map(self._patterns.__getitem__, sorted(numbers))
 
 
 _folded: Final = lru_cache(maxsize=64)(fold)
@@ -100,19 +156,19 @@ def _folded_literal(literal: str, differences: frozenset[str]) -> str:
 _differences: Final[Callable[[tuple[str, ...]], frozenset[str]]] = cache(frozenset)
 
 
+def _form(text: str, differences: frozenset[str] | None) -> str:
+    """The folded text, or the lower-cased one for None."""
+    return _lowered(text) if differences is None else turn_folded(text, differences)
+
+
 @lru_cache(maxsize=64)
 def _lowered(text: str) -> str:
     return text.lower()
 
 
-def _find_lowered(needle: str, text: str) -> tuple[int, int] | None:
-    """As `needle in text.lower()`, with the span in `text`, whose characters may become longer when lowered."""
-    lowered = _lowered(text)
-    start = lowered.find(needle)
-    if start < 0:
-        return None
-    end = start + len(needle)
-    if len(lowered) == len(text):
+def _span_of_lowered(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span in `text` of a span in its lower case, in which characters may be longer."""
+    if len(_lowered(text)) == len(text):
         return start, end
     origin = [index for index, char in enumerate(text) for _ in char.lower()]
     return origin[start], origin[end - 1] + 1

@@ -44,7 +44,7 @@ class Pattern(PlanPart, frozen=True):
     mode: Literal["substring_ci", "contains_ci", "regex"] = "substring_ci"
 
 
-class Lexicon(PlanPart, frozen=True):
+class Lexicon(PlanPart, frozen=True, cache_hash=True):
     """Patterns in the order in which they are tried, and the role whose turns they search.
 
     `fold` names the differences (of `rulewright_runtime.matching.folding`) that its literals ignore, in the text and in

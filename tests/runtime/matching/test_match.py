@@ -15,7 +15,7 @@ from tests.runtime.plans import lexicon
 from tests.shared_data import folder
 
 from rulewright_runtime.matching.folding import DIFFERENCES
-from rulewright_runtime.matching.match import Matcher, MatchSpan, first, match
+from rulewright_runtime.matching.match import MANY_LITERALS, Matcher, MatchSpan, first, match
 from rulewright_runtime.plan.scan import Lexicon, Pattern
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -212,3 +212,22 @@ def test_without_hyperscan_re2_finds_the_same(monkeypatch: pytest.MonkeyPatch) -
     phrases = [f"phrase number {number}" for number in range(200)]
     matcher = Matcher({"assistant": {"x": folding(*phrases)}})
     assert matcher.may_hit("assistant", ["nothing", "PHRASE  number 199!"]) == [1]
+
+
+@given(
+    st.lists(st.tuples(st.text(AWKWARD, min_size=1, max_size=12), st.sampled_from(["substring_ci", "contains_ci"]))),
+    st.lists(st.sampled_from(sorted(DIFFERENCES)), unique=True).map(tuple),
+    st.text(AWKWARD, max_size=20),
+    st.data(),
+)
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.large_base_example])
+def test_a_pattern_of_many_hits_where_it_hits_alone(
+    drawn: list[tuple[str, Any]], differences: Any, text: str, data: st.DataObject
+) -> None:
+    pieces = [text[start : start + length] for start in range(len(text)) for length in (1, 8, 9, 12)]
+    said = data.draw(st.lists(st.sampled_from(pieces or ["x"]), max_size=3))
+    patterns = [Pattern(*each) for each in (*drawn, *((piece, "substring_ci") for piece in said))]
+    patterns += [Pattern(f"never said {number}") for number in range(MANY_LITERALS)]
+    alone = (first("x", Lexicon((pattern,), fold=differences), text) for pattern in patterns)
+    wanted = next((span for span in alone if span is not None), None)
+    assert first("x", Lexicon(tuple(patterns), fold=differences), text) == wanted
