@@ -79,10 +79,10 @@ def _refused(refused: JsonMapping) -> _Case:
 
 
 def _gate(name: str, gate: Mapping[str, object], *, is_open: bool) -> _Case:
-    """A gate over the whole run; an open gate is an error of the type `INCONCLUSIVE`. With missing answers (`is_open`),
-    the possible states are added."""
+    """A gate over the whole run; an open gate is an error of the type `INCONCLUSIVE`, one that did not run is skipped.
+    With missing answers (`is_open`), the possible states are added."""
     result = gate_result(gate)
-    kind = {"passed": None, "failed": "failures"}.get(result, "errors")
+    kind = {"passed": None, "failed": "failures", "not run": "skipped"}.get(result, "errors")
     message = gate_line(name, gate) if is_open else f"gate {name}: {result}"
     return _element("gates", name, "", kind, result.upper(), message), kind
 

@@ -17,6 +17,7 @@ from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 UNTOUCHED: Final = "whatever the missing answers say"
 INCONCLUSIVE: Final = "inconclusive"
 _SHOWN: Final = 3
+_RESULTS: Final = {("passed",): "passed", ("failed",): "failed", ("not_run",): "not run"}
 
 
 class _Gate(Struct):
@@ -25,6 +26,7 @@ class _Gate(Struct):
     failed: bool = False
     open: bool = False
     undecided: bool = False
+    ran: bool = False
     answers: FirstEntries = field(default_factory=FirstEntries)
 
 
@@ -67,7 +69,7 @@ class Unresolved(Struct):
             setattr(self, name, merged(getattr(self, name), getattr(more, name)))
         for name, other in more.gates.items():
             gate = self.gates.setdefault(name, _Gate())
-            for state in ("failed", "open", "undecided"):
+            for state in ("failed", "open", "undecided", "ran"):
                 setattr(gate, state, getattr(gate, state) or getattr(other, state))
             gate.answers.merge(other.answers)
 
@@ -89,6 +91,7 @@ class Unresolved(Struct):
         gate.failed = gate.failed or possible == {"failed"}
         gate.open = gate.open or ("failed" in possible and len(possible) > 1)
         gate.undecided = gate.undecided or "undecided" in possible
+        gate.ran = gate.ran or possible != {"not_run"}
         for check_id in decides:
             gate.answers.add({"transcript_id": transcript, "check_id": check_id})
 
@@ -136,14 +139,14 @@ def _gate(gate: _Gate, refused: int) -> dict[str, object]:
     if gate.failed:
         return {"states": ["failed"], "answers": []}
     states = {"failed"} if gate.open or refused else set()
-    states.add("undecided" if gate.undecided else "passed")
+    states.add("undecided" if gate.undecided else "passed" if gate.ran else "not_run")
     return {"states": sorted(states), "answers": gate.answers.items}
 
 
 def gate_result(gate: JsonMapping) -> str:
-    """The result of a gate over the whole run: `passed`, `failed`, or `inconclusive` if it is not settled."""
-    states = list(gate["states"])
-    return str(states[0]) if states in (["passed"], ["failed"]) else INCONCLUSIVE
+    """The result of a gate over the whole run: `passed`, `failed`, `not run` if it ran for no transcript, or
+    `inconclusive` if it is not settled."""
+    return _RESULTS.get(tuple(gate["states"]), INCONCLUSIVE)
 
 
 def is_unresolved(unresolved: JsonMapping) -> bool:
@@ -177,9 +180,9 @@ def _score_bound(unresolved: JsonMapping) -> str:
 def gate_line(name: str, gate: JsonMapping) -> str:
     """The possible states of a gate, and the answers that decide them, as text."""
     if len(gate["states"]) == 1:
-        return f"gate {name}: {gate['states'][0]} {UNTOUCHED}"
+        return f"gate {name}: {gate['states'][0].replace('_', ' ')} {UNTOUCHED}"
     answers = [f"{each['transcript_id']} x {each['check_id']}" for each in gate["answers"]]
     more = f" and {len(answers) - _SHOWN} more" if len(answers) > _SHOWN else ""
     decide = plural(len(answers), "answer decides it", "answers decide it")
     which = f"; {decide}: {', '.join(answers[:_SHOWN])}{more}" if answers else ""
-    return f"gate {name}: {' or '.join(gate['states'])}{which}"
+    return f"gate {name}: {' or '.join(gate['states']).replace('_', ' ')}{which}"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rulewright_runtime.report.gathered import RunningSum
-from rulewright_runtime.report.unresolved import Unresolved, lowest_mean, unresolved_lines
+from rulewright_runtime.report.unresolved import Unresolved, gate_result, lowest_mean, unresolved_lines
 
 
 def row(name: str, state: str, score: float | None, **bounds: Any) -> dict[str, Any]:
@@ -51,6 +51,22 @@ def test_a_gate_that_failed_elsewhere_has_failed_whatever_is_missing() -> None:
 def test_a_gate_that_no_answer_can_stop_holds_whatever_is_missing() -> None:
     harmless = row("T2", "passed", 0.5, states=["passed"], answers=[], ends=(0.5, 1.0))
     assert told(harmless)[1] == "gate safety: passed whatever the missing answers say"
+
+
+def test_a_gate_that_ran_for_no_transcript_has_not_passed() -> None:
+    def result(*states: str, refused: int = 0) -> str:
+        unresolved, later = Unresolved(), Unresolved()
+        for part, state in zip((unresolved, later), states, strict=False):
+            part.add(row("T1", state, 0.5))
+        unresolved.merge(later)
+        return gate_result(unresolved.result(refused)["gates"]["safety"])
+
+    assert result("not_run") == result("not_run", "not_run") == "not run"
+    assert result("not_run", "passed") == result("passed", "not_run") == "passed"
+    assert result("not_run", "failed") == "failed"
+    assert result("not_run", "undecided") == result("not_run", refused=1) == "inconclusive"
+    idle = row("T2", "not_run", 0.5, states=["not_run"], answers=[], ends=(0.5, 1.0))
+    assert told(idle)[1] == "gate safety: not run whatever the missing answers say"
 
 
 def test_an_input_that_was_refused_may_have_had_any_score_and_failed_any_gate() -> None:
