@@ -178,7 +178,7 @@ def files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXES
         return  # as `Path.rglob` does; a missing place is reported at the key that names it
     for name, is_folder in names:
         path = folder / name
-        if path.suffix in suffixes:
+        if path.suffix.lower() in suffixes:
             yield path
         if is_folder and deep:
             yield from files_below(path, deep=True, suffixes=suffixes)
