@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Dependency = tuple[str, str]  # the access (`read`, `listed` or `probed`), and the path
 
 READ, LISTED, PROBED = "read", "listed", "probed"
+UNLISTED = "unreadable"  # the state of a folder that can't be listed
 CHANGING = "changing"  # a state that differs from every state
 BLOCK = 65_536
 
@@ -68,8 +69,12 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
 
 def names_in(folder: str | os.PathLike[str]) -> list[tuple[str, bool]]:
     """Return the sorted names in a folder, each with whether it is a folder and not a link. Raises OSError."""
-    with os.scandir(folder) as entries:
-        names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    except OSError:
+        note(LISTED, folder, lambda: UNLISTED)
+        raise
     note(LISTED, folder, lambda: digest(json.dumps(names).encode()))
     return names
 
@@ -109,7 +114,7 @@ def _listing_state(path: str) -> str:
         with os.scandir(path) as entries:
             names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
     except OSError:
-        return "unreadable"
+        return UNLISTED
     return digest(json.dumps(names).encode())
 
 

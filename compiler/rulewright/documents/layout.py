@@ -151,7 +151,7 @@ def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
     """The document files of a folder, sorted by name, or the file itself.
 
     Names that start with `_` or `.`, and names that end in `_SCHEMA`, are not documents. A broken link
-    is included, because reading it reports the error.
+    and a folder that can't be listed are included, because reading them reports the error.
     """
     if not dependencies.is_folder(place):
         yield place
@@ -159,26 +159,32 @@ def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
     for path in files_below(place, deep=deep):
         hidden = any(part.startswith((".", "_")) for part in path.relative_to(place).parts)
         named_as_one = not hidden and not path.stem.endswith("_SCHEMA")
-        if named_as_one and (dependencies.is_file(path) or not dependencies.exists(path)):
+        if named_as_one and (dependencies.is_file(path) or not (dependencies.exists(path) and path.is_symlink())):
             yield path
 
 
 def case_lines_in(folder: Path) -> Iterator[Path]:
     """The files of JSON lines in a folder and its subfolders: test cases, or chats."""
     for path in files_below(folder, deep=True, suffixes=CASE_LINES):
-        if not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
+        if not dependencies.is_folder(path) and not any(
+            part.startswith((".", "_")) for part in path.relative_to(folder).parts
+        ):
             yield path
 
 
 def files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Path]:
-    """The files with one of the suffixes in a folder, sorted; `deep` includes subfolders that are not links."""
+    """The files with one of the suffixes in a folder, sorted; `deep` includes subfolders that are not links. A folder
+    that can't be listed stands for its files."""
     try:
         names = dependencies.names_in(folder)
-    except (PermissionError, FileNotFoundError, NotADirectoryError):
-        return  # as `Path.rglob` does; a missing place is reported at the key that names it
+    except PermissionError:
+        yield folder
+        return
+    except (FileNotFoundError, NotADirectoryError):
+        return  # a missing place is reported at the key that names it
     for name, is_folder in names:
         path = folder / name
-        if path.suffix.lower() in suffixes:
+        if path.suffix.lower() in suffixes and not is_folder:
             yield path
         if is_folder and deep:
             yield from files_below(path, deep=True, suffixes=suffixes)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -181,3 +183,34 @@ def test_in_a_pipe_a_long_line_is_cut_round_the_caret(capsys: pytest.CaptureFixt
         shown = lines[at - 1]
         assert shown[lines[at].index(sign[0]) :].startswith("word number 3x")
     assert marked.keys() == {"^", "---"}
+
+
+@pytest.mark.parametrize("folder", ["checks", "scenarios/deep", "lexicons"])
+def test_a_folder_that_can_not_be_listed_is_an_error(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rulewright.yaml").write_text("project: shop\n", encoding="utf-8")
+    for name in ("checks", "scenarios/deep", "lexicons"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "checks" / "a.yaml").write_text("id: a\nfail: size(turns) > 90\n", encoding="utf-8")
+    assert main(["lint", str(tmp_path)]) == 0
+    real = os.scandir
+
+    def scandir(path: str = ".") -> Any:
+        if os.fspath(path) == str(tmp_path / folder):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert main(["lint", str(tmp_path)]) == 1  # the cached result is of a folder that could be listed
+    monkeypatch.undo()
+    assert main(["lint", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.count("error[unreadable-file]") == 1
+
+
+def test_a_check_whose_suffix_is_in_capitals_is_a_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rulewright.yaml").write_text("project: shop\n", encoding="utf-8")
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "a.YAML").write_text("id: a\nfail: nope\n", encoding="utf-8")
+    assert main(["lint", str(tmp_path)]) == 1
+    assert "`nope` is not known here" in capsys.readouterr().out
