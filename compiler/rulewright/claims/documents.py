@@ -32,7 +32,7 @@ from rulewright.proving.atoms import FALSE, TRUE, paths_of
 from rulewright.proving.conditions import holds_always, holds_never
 from rulewright.proving.decision_tables import disjoint, survey
 from rulewright.proving.domains import Domains
-from rulewright.proving.gates import GateClaim, GateProof, prove_gates
+from rulewright.proving.gates import GateClaim, GateProof, as_seen, prove_gates
 from rulewright.proving.label_table import (
     LabelTable,
     NotProved,
@@ -41,7 +41,6 @@ from rulewright.proving.label_table import (
     label_table_of_all_settings,
     scorers_of,
 )  # fmt: skip
-from rulewright.proving.recorded import as_seen
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.proving.scorecard_conditions import conditions_of_plan, conditions_of_scorecard, scorecard_environment
 from rulewright.proving.search import Search, refuting

@@ -28,8 +28,7 @@ from rulewright.policies.decisions import (
 from rulewright.policies.settings import flat
 from rulewright.proving.atoms import extract, path_at, paths_of, unabridged
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
-from rulewright.proving.gates import RESULT_FIELDS
-from rulewright.proving.recorded import as_recorded
+from rulewright.proving.gates import RESULT_FIELDS, as_recorded
 from rulewright.proving.substitution import reads_name, substitute, with_program
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program

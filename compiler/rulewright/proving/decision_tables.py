@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import combinations
 from typing import TypeAlias
 
 from rulewright.expression.compose import all_of
@@ -58,7 +59,8 @@ class _TableProof:
 
     def goal(self, number: int, bits: int) -> Goal:
         """The goal that the table ends at a condition, or after the last one."""
-        return [*_none(0, number), (number, bits)] if number < self.count else _none(0, number)
+        before = [(at, FALSE) for at in range(number)]
+        return [*before, (number, bits)] if number < self.count else before
 
     def find(self, number: int, bits: int) -> Counterexample | Unknown | None:
         """As `Search.find`, for an end of the table."""
@@ -99,27 +101,17 @@ def _why_dead(search: Search, at: int) -> str:
 
 def disjoint(rows: Sequence[RowLike], domains: Domains) -> Result:
     """Whether no two rows hold for the same input; the witness is an input for which two do."""
-    search = _search(rows, domains)
+    search = Search(_conditions(rows), domains)
     unknown: Unknown | None = None
-    for one in range(len(rows)):
-        for two in range(one + 1, len(rows)):
-            match search.find([(one, TRUE), (two, TRUE)]):
-                case Counterexample() as witness:
-                    return Refuted(witness, f"rows {one + 1} and {two + 1} both hold")
-                case Unknown() as result:
-                    unknown = unknown or result
+    for one, two in combinations(range(len(rows)), 2):
+        match search.find([(one, TRUE), (two, TRUE)]):
+            case Counterexample() as witness:
+                return Refuted(witness, f"rows {one + 1} and {two + 1} both hold")
+            case Unknown() as result:
+                unknown = unknown or result
     return unknown or Proved()
-
-
-def _none(offset: int, count: int) -> list[tuple[int, int]]:
-    """The goal that the first `count` conditions are false."""
-    return [(offset + at, FALSE) for at in range(count)]
 
 
 def _conditions(rows: Sequence[RowLike]) -> list[Program]:
     conditions = [row.condition if isinstance(row, TableRow) else row for row in rows]
     return [all_of(()) if condition is None else condition for condition in conditions]
-
-
-def _search(rows: Sequence[RowLike], domains: Domains) -> Search:
-    return Search(_conditions(rows), domains)

@@ -8,17 +8,17 @@ may differ have different roots: `v` is the verdict in question, `other` any ver
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
-from rulewright.expression.types import Type
+from rulewright.expression.types import EnumType, RecordType, Type
+from rulewright.lower.environments import VERDICT_RECORD
 from rulewright.lower.parameters import PARAMETER_TYPES
 from rulewright.lower.scorecard import verdict_type
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, extract, path_at, shape
 from rulewright.proving.domains import Domains, Path, domain_of_parameter
 from rulewright.proving.intervals import Goal
-from rulewright.proving.recorded import as_recorded
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.proving.search import Search
 from rulewright.proving.substitution import substitute, with_values
@@ -38,6 +38,26 @@ RESULT_FIELDS: Final = frozenset(
 OTHER: Final = "other"
 HOLDS: Final = TRUE | ERROR  # an undecided condition of a gate counts as true
 ANY_CHECK: Final = ""  # any possible check, for a scorecard without a project
+
+
+def as_recorded(verdict: RecordType) -> RecordType:
+    """The type of a verdict with the additional values of a record: the verdict `NO_RECORD` of a check without a
+    required record, and the empty text for a missing bucket or severity. Authors can write neither."""
+    additional = {"verdict": NO_RECORD, "primary_bucket": "", "severity": ""}
+    fields = dict(verdict.fields)
+    for name, word in additional.items():
+        type_ = fields[name]
+        if isinstance(type_, EnumType):
+            fields[name] = EnumType(type_.name, (*type_.members, word))
+    return replace(verdict, fields=fields)
+
+
+def as_seen(variables: Mapping[str, Type]) -> Mapping[str, Type]:
+    """The variables with verdicts as they are recorded."""
+    return {
+        name: as_recorded(type_) if isinstance(type_, RecordType) and type_.name == VERDICT_RECORD else type_
+        for name, type_ in variables.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,10 +69,9 @@ def table_findings(card: CaseScorecard, scorer: CaseScorer) -> list[Diagnostic]:
         message = f"it can't be proved that the label table leaves no case out: {result.unproved}"
         return [warning(card.document.key_place("labels"), message, code="label-table-not-proved")]
     findings = []
-    if result.gaps:
-        gap = " and ".join(f"`{name}` is {value:.6g}" for name, value in result.gaps[-1].items())
-        more = f" (and {len(result.gaps) - 1} more such places)" if len(result.gaps) > 1 else ""
-        message = f"no row of the label table holds where {gap}{more}"
+    if result.gap is not None:
+        gap = " and ".join(f"`{name}` is {value:.6g}" for name, value in result.gap.items())
+        message = f"no row of the label table holds where {gap}"
         findings.append(error(rows[-1].when, message, code="label-table-has-a-gap"))
     for at in result.dead:
         message = f"row {at + 1} of the label table (`{rows[at].label}`) never decides: an earlier row always does"

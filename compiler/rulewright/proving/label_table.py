@@ -22,7 +22,7 @@ from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import NUMBERS, Node, Program
+from rulewright_runtime.ir import Node, Program, literal_value
 from rulewright_runtime.score import Score
 
 _SHARE: Final = "share"
@@ -34,8 +34,8 @@ class TableStudy:
     """The result for a label table: scores for which no row holds, the indices of rows that never decide, and the
     reason why nothing could be proved, or None."""
 
-    gaps: tuple[dict[str, float], ...]
-    dead: tuple[int, ...]
+    gap: Mapping[str, float] | None = None
+    dead: tuple[int, ...] = ()
     unproved: str | None = None
 
 
@@ -90,16 +90,16 @@ def study(plan: CaseScorecardPlan, scorer: CaseScorer) -> TableStudy:
     try:
         table = label_table(plan, scorer.parameters)
     except (NotProved, EvaluationError) as reason:
-        return TableStudy((), (), str(reason))
+        return TableStudy(unproved=str(reason))
     total, reached = survey(table.conditions, table.domains, solver=False)
     dead = tuple([at for at, result in enumerate(reached) if isinstance(result, Refuted)])
     match total:
         case Unknown(reason=why):
-            return TableStudy((), (), why)
+            return TableStudy(unproved=why)
         case Refuted(witness=witness) if witness is not None:
             gap = {m.name: float(witness.bindings[m.name]) for m in plan.metrics if m.name in witness.bindings}
-            return TableStudy((gap,), dead)
-    return TableStudy((), dead)
+            return TableStudy(gap, dead)
+    return TableStudy(None, dead)
 
 
 # The image of a score's formula for shares from 0 to 1.
@@ -150,23 +150,22 @@ def _check_choice(formula: Program, node: Node, parameters: Mapping[str, object]
         return _check_line(formula, node.args[1 if parameters[name] else 2], parameters, breaks)
     if condition.op != "call" or condition.value not in COMPARISONS:
         raise NotProved("a score depends on a condition that is not a comparison")
-    sides = [_side(formula, arg, [_SHARE], parameters) for arg in condition.args]
-    breaks.update(side for side in sides if isinstance(side, Fraction))
+    breaks.update(side for arg in condition.args if (side := _side(formula, arg, parameters)) is not None)
     for arg in node.args[1:]:
         _check_line(formula, arg, parameters, breaks)
     return True
 
 
-def _side(program: Program, at: int, names: list[str], parameters: Mapping[str, object]) -> str | Fraction:
-    """The name if the side is one of `names`, else its number. Raises NotProved for anything else."""
+def _side(program: Program, at: int, parameters: Mapping[str, object]) -> Fraction | None:
+    """The number of a side; None for the share. Raises NotProved for anything else."""
     node = program.nodes[at]
     while node.op == "call" and node.value in ("score", "double"):
         node = program.nodes[node.args[0]]
     name = _name(node)
-    if name in names:
-        return str(name)
-    value = parameters.get(name) if name is not None else _constant(node)
-    if value is None or isinstance(value, bool):
+    if name == _SHARE:
+        return None
+    value = parameters.get(name) if name is not None else literal_value(node.value) if node.op == "const" else None
+    if isinstance(value, bool) or not isinstance(value, int | float | Score | Fraction):
         raise NotProved("a row compares something that is neither a score nor a threshold")
     return _fraction(value)
 
@@ -177,14 +176,7 @@ def _name(node: Node) -> str | None:
     return None
 
 
-def _constant(node: Node) -> object:
-    """The number of a constant node; None for other nodes."""
-    if node.op != "const" or node.value[0] not in NUMBERS:
-        return None
-    return Fraction(str(node.value[1]))
-
-
 def _fraction(value: object) -> Fraction:
     if isinstance(value, Score):
         return Fraction(value.numerator, value.denominator)
-    return value if isinstance(value, Fraction) else Fraction(repr(value))
+    return Fraction(value) if isinstance(value, int | Fraction) else Fraction(repr(value))

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from rulewright.documents.case_scorecard import CaseScorecardDocument, SettingDocument
 from rulewright.documents.scorecard import ParameterDocument, ScorecardDocument
+from rulewright.errors import ExpressionError
+from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import DYN, Type
+from rulewright.expression.types import BOOL, DYN, Type
 from rulewright.load import Scalar
-from rulewright.lower.case_scorecard import case_scorecard_expressions, requirements_of_defaults
+from rulewright.lower.case_scorecard import (
+    case_scorecard_expressions,
+    requirements_of_defaults,
+    values_of_defaults,
+)  # fmt: skip
 from rulewright.lower.parameters import PARAMETER_TYPES
 from rulewright.lower.scorecard import scorecard_expressions, verdict_type
-from rulewright.proving.domains import domain_of_parameter
+from rulewright.proving.atoms import TRUE
+from rulewright.proving.domains import Domains, Path, domain_of_parameter
+from rulewright.proving.results import Counterexample
+from rulewright.proving.search import Search
 from rulewright.proving.studies import AFTER, Known, LocatedCondition, placed
+from rulewright.proving.substitution import with_values
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import Parameter
 from rulewright_runtime.plan.scorecard import ScorecardPlan
@@ -63,26 +73,23 @@ def _bounds(parameters: Iterable[ParameterDocument | SettingDocument]) -> Known:
 
 def conditions_of_scorecard(document: ScorecardDocument) -> list[tuple[str, Scalar]]:
     """The conditions over single verdicts, each with its dotted key path."""
-    found = []
-    for gate in document.gates:
-        parts = (("of", gate.of), ("stops", gate.stops), ("undecided", gate.undecided))
-        found += [(f"gates.{gate.name}.{key}", scalar) for key, scalar in parts]
-    found += [(f"dimensions.{rate.name}.{rate.kind}.of", rate.of) for rate in document.dimensions]
-    found += [(f"rates.{rate.name}.{rate.kind}.of", rate.of) for rate in document.rates]
-    found += [(f"counts.{name}", of) for name, of in document.counts]
-    return found + [(f"lists.{listed.name}.of", listed.of) for listed in document.lists]
+    counts = [(f"counts.{name}", of) for name, of in document.counts]
+    return _conditions(document.gates, document.dimensions, document.rates, counts, document.lists)
 
 
 def conditions_of_plan(plan: ScorecardPlan) -> list[tuple[str, Program]]:
     """As `conditions_of_scorecard`, lowered, in the same order."""
-    found = []
-    for gate in plan.gates:
-        parts = (("of", gate.of), ("stops", gate.stops), ("undecided", gate.undecided))
-        found += [(f"gates.{gate.name}.{key}", program) for key, program in parts]
-    found += [(f"dimensions.{each.rate.name}.{each.rate.kind}.of", each.rate.of) for each in plan.dimensions]
-    found += [(f"rates.{rate.name}.{rate.kind}.of", rate.of) for rate in plan.rates]
-    found += [(f"counts.{count.name}", count.of) for count in plan.counts]
-    return found + [(f"lists.{listed.name}.of", listed.of) for listed in plan.lists]
+    counts = [(f"counts.{count.name}", count.of) for count in plan.counts]
+    return _conditions(plan.gates, [each.rate for each in plan.dimensions], plan.rates, counts, plan.lists)
+
+
+def _conditions(
+    gates: Iterable[Any], dimensions: Iterable[Any], rates: Iterable[Any], counts: list[Any], lists: Iterable[Any]
+) -> list[Any]:
+    found = [(f"gates.{each.name}.{key}", getattr(each, key)) for each in gates for key in ("of", "stops", "undecided")]
+    found += [(f"dimensions.{rate.name}.{rate.kind}.of", rate.of) for rate in dimensions]
+    found += [(f"rates.{rate.name}.{rate.kind}.of", rate.of) for rate in rates]
+    return [*found, *counts, *((f"lists.{listed.name}.of", listed.of) for listed in lists)]
 
 
 @lru_cache(maxsize=8)
@@ -90,3 +97,17 @@ def scorecard_environment(document: ScorecardDocument) -> Environment:
     """The environment of a condition over a single verdict; the contents of the scoring file are not known here."""
     names: dict[str, Type] = {each.name: PARAMETER_TYPES.get(each.type, DYN) for each in document.parameters}
     return Environment(variables={**names, "scoring": DYN, "v": verdict_type(document.vocabulary)})
+
+
+def both_hold(scorecard: CaseScorecardDocument, one: Scalar, two: Scalar) -> str | None:
+    """Scores for which both conditions hold, as text; None if there are none or it can't be decided."""
+    environments = {id(scalar): environment for scalar, environment in case_scorecard_expressions(scorecard)}
+    environment = environments[id(one)]
+    values: dict[Path, object] = {(name,): value for name, value in values_of_defaults(scorecard).items()}
+    try:
+        programs = [build(str(each.value), environment, expect=BOOL).program for each in (one, two)]
+    except ExpressionError:
+        return None
+    search = Search([with_values(each, values) for each in programs], Domains(environment.variables), solver=False)
+    witness = search.find([(0, TRUE), (1, TRUE)])
+    return str(witness) if isinstance(witness, Counterexample) and witness.values else None

@@ -20,7 +20,7 @@ from rulewright.load import Scalar, place
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, extract, paths_of
 from rulewright.proving.conditions import choices, comparisons, never, without_effect
 from rulewright.proving.domains import Domain, Domains, Path, whole
-from rulewright.proving.recorded import as_seen
+from rulewright.proving.gates import as_seen
 from rulewright.proving.results import Proved
 from rulewright.proving.search import Search
 from rulewright.proving.verdicts import without_calls

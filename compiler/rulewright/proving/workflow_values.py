@@ -12,13 +12,20 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from rulewright.lower.workflow_environments import features_of
+from rulewright.lower.workflow_guards import Guards
 from rulewright_runtime.ir import NUMBERS, Node, Program
 from rulewright_runtime.polarity import Polarity as Polarity
 from rulewright_runtime.polarity import boolean
 from rulewright_runtime.values import Value
 from rulewright_runtime.workflow.machine import Guard
+
+if TYPE_CHECKING:
+    from rulewright.documents.overlays import Loop
+    from rulewright.documents.workflow import TaskDocument
+    from rulewright.load import Scalar
 
 Path = tuple[str, ...]
 World = Mapping[str, Value]
@@ -213,3 +220,24 @@ def spoken(world: World) -> str:
 
 def _shown(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def undercutting(task: TaskDocument, loop: Loop) -> Iterator[tuple[int, Scalar]]:
+    """Yield the conditions that can hold below the threshold, with their indices; none without a threshold. Invalid
+    conditions are left to the compiler."""
+    features = features_of(task)
+    guards = Guards([])
+    threshold = guards.threshold(task, features)
+    if threshold is None:
+        return
+    for number, scalar in enumerate(loop.conditions):
+        built = guards.author_condition(task, "", scalar, features)
+        if built is not None and _undercuts(threshold.program, built.program):
+            yield number, scalar
+
+
+def _undercuts(threshold: Program, condition: Program) -> bool:
+    """Whether the condition holds in a context in which the threshold is not met."""
+    truths = Truths()
+    contexts = worlds((threshold, condition), truths)
+    return any(not truths.holds(threshold, world) and truths.holds(condition, world) for world in contexts)

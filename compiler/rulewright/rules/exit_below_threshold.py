@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.proving.workflow_exits import undercutting
+from rulewright.proving.workflow_values import undercutting
 
 if TYPE_CHECKING:
     from rulewright.documents.workflow import TaskDocument

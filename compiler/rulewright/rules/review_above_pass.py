@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.proving.overlaps import both_hold
+from rulewright.proving.scorecard_conditions import both_hold
 
 if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument

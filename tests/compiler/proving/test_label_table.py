@@ -31,7 +31,7 @@ def result(path: Path, **given: object) -> TableStudy:
 
 
 def test_the_shipped_table_leaves_no_case_out_and_every_row_decides() -> None:
-    assert study(safe().plan, settings().scorer(None, None)) == TableStudy((), ())
+    assert study(safe().plan, settings().scorer(None, None)) == TableStudy()
 
 
 def test_the_shipped_table_is_total_under_any_thresholds() -> None:
@@ -40,7 +40,7 @@ def test_the_shipped_table_is_total_under_any_thresholds() -> None:
         given = {f"{m}_{kind}": round(chance.random(), 2) for m in METRICS for kind in ("pass", "review")}
         given["strict_ah"] = chance.random() < 0.5
         found = study(safe().plan, settings(**given).scorer(None, None))
-        assert (found.gaps, found.unproved) == ((), None)
+        assert (found.gap, found.unproved) == (None, None)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -50,8 +50,8 @@ def test_a_strict_comparison_in_the_last_row_is_reported_with_the_scores_that_fa
     old = "{label: Pass, when: CR >= CR_pass && AH >= AH_pass && AC >= AC_pass}"
     path = changed(tmp_path, old, old.replace(f"{metric} >= {metric}_pass", f"{metric} > {metric}_pass"))
     found = result(path)
-    assert found.gaps
-    assert all(gap[metric] == DEFAULTS[metric]["pass"] for gap in found.gaps)
+    assert found.gap is not None
+    assert found.gap[metric] == DEFAULTS[metric]["pass"]
     card = load_scorecard(str(path))
     (finding,) = [f for f in table_findings(card, CaseSettings(card.plan).scorer(None, None)) if "gap" in f.code]
     assert finding.code == "label-table-has-a-gap"
@@ -91,5 +91,5 @@ def test_the_values_a_formula_takes_are_found_exactly(tmp_path: Path) -> None:
     # AH is 0.25, or above 0.75: between 0.5 and 0.75 nothing lies, so a threshold there changes no label
     one = result(path, AH_pass=0.6, AH_review=0.2)
     two = result(path, AH_pass=0.7, AH_review=0.2)
-    assert one == two == TableStudy((), ())
+    assert one == two == TableStudy()
     assert result(path, AH_pass=0.25, AH_review=0.2).dead == (1,)
