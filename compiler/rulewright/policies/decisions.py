@@ -1,10 +1,12 @@
-"""A policy as what all policies have in common: a list of conditions, and what each leads to."""
+"""A policy as what all policies have in common: a list of conditions and what each leads to, and settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from rulewright.expression.compose import all_of
 from rulewright.lower.table_syntax import TableRow
@@ -150,3 +152,30 @@ def are_equal(one: Program, two: Program) -> Program:
     moved = [Node(n.op, tuple([arg + size for arg in n.args]), n.value, n.at) for n in two.nodes]
     joined = Node("call", (size - 1, size + len(moved) - 1), "_==_")
     return Program((*one.nodes, *moved, joined), one.source, one.strict)
+
+
+def flat(place: str, value: Any, leave_out: Collection[str] = ()) -> dict[str, Any]:
+    """Every leaf below a value by its place, but not what stands below one of the keys that are left out: dotted paths
+    that start at the value."""
+    return dict(_leaves(place, value, {f"{place}.{key}" for key in leave_out}))
+
+
+def _leaves(place: str, value: Any, leave_out: Collection[str]) -> Iterator[tuple[str, Any]]:
+    if place in leave_out:
+        return
+    if isinstance(value, Program):
+        yield place, unabridged(value)
+    elif isinstance(value, msgspec.Struct):
+        tag = value.__struct_config__.tag
+        if tag is not None:
+            yield f"{place}.{value.__struct_config__.tag_field}", tag
+        for field in value.__struct_fields__:
+            yield from _leaves(f"{place}.{field}", getattr(value, field), leave_out)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _leaves(f"{place}.{key}", item, leave_out)
+    elif isinstance(value, list | tuple) and any(isinstance(each, msgspec.Struct | Program) for each in value):
+        for at, item in enumerate(value):
+            yield from _leaves(f"{place}[{at}]", item, leave_out)
+    else:
+        yield place, list(value) if isinstance(value, tuple) else value

@@ -18,6 +18,7 @@ from rulewright.policies.decisions import (
     PolicyStep,
     are_equal,
     computed,
+    flat,
     guarding,
     is_one_of,
     outcome_of,
@@ -25,7 +26,6 @@ from rulewright.policies.decisions import (
     reads,
     unless,
 )  # fmt: skip
-from rulewright.policies.settings import flat
 from rulewright.proving.atoms import extract, path_at, paths_of, unabridged
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
 from rulewright.proving.gates import RESULT_FIELDS, as_recorded

@@ -16,9 +16,9 @@ from rulewright.policies.decisions import (
     PolicyOutcome,
     PolicyStep,
     computed,
+    flat,
     table,
 )  # fmt: skip
-from rulewright.policies.settings import flat
 from rulewright.proving.atoms import unabridged
 from rulewright.proving.domains import Domain, Domains, Path, score
 from rulewright.proving.label_table import (

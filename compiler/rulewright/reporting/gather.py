@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rulewright.errors import UsageError
-from rulewright.reporting.contrasts import cluster_of, contrasts
+from rulewright.reporting.contrasts import RunTally, cluster_of, contrasts
 from rulewright.reporting.leaderboard import UNRECORDED, leaderboard
 from rulewright.reporting.run_reader import engine_of, headline_of, plan_of, rows, score_of, summary_of
-from rulewright.reporting.tallies import RunTally
 from rulewright_runtime.aggregate.inference import clustered_mean
 from rulewright_runtime.cases.confidence_intervals import wilson
 from rulewright_runtime.plan.scorecard import HEADLINE

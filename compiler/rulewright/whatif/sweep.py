@@ -20,13 +20,13 @@ from rulewright.whatif.rescoring import ScoringPolicy
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.ir import literal_value
+from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.strict_json import JsonMapping
 
 if TYPE_CHECKING:
     from rulewright_runtime.ir import Program
     from rulewright_runtime.plan.parameters import Parameter
-    from rulewright_runtime.plan.scorecard import ScorecardPlan
     from rulewright_runtime.verdicts import VerdictResult
 
 _HALVINGS: Final = 40
@@ -52,7 +52,7 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
             cards[value] = scorecard.having({name: given}, same_effects=same_effects)
         return cards[value]
 
-    written = literals_of(_programs(policy.card))
+    written = literals_of(programs_of(policy.card))
     for names in folded(run, at(low), name):
         row, verdicts = run.rows[names[0]], tuple(run.verdicts[names[0]].values())
         numbers = {*_numbers(at(low), row, verdicts), *written}
@@ -127,14 +127,6 @@ def _numbers(card: Scorecard, row: JsonMapping, verdicts: Sequence[VerdictResult
         if isinstance(value, int | float):
             yield Fraction(repr(value))
             yield Fraction(repr(value)).limit_denominator(_SHARES)  # the share before it was rounded in the output
-
-
-def _programs(card: ScorecardPlan) -> list[Program]:
-    """The conditions, variables and outputs of a scorecard."""
-    programs = [part.value for part in (*card.output, *card.variables)]
-    programs += [program for gate in card.gates for program in (gate.of, gate.stops, gate.undecided)]
-    programs += [rate.of for rate in (*(each.rate for each in card.dimensions), *card.rates)]
-    return programs + [part.of for part in card.counts] + [part.of for part in card.lists]
 
 
 def literals_of(programs: Iterable[Program]) -> set[Fraction]:
