@@ -35,14 +35,14 @@ def agent_without_adapter(workflow: Workflow) -> Iterator[Diagnostic]:
         for help in [did_you_mean(entry.name, names)]
     ]
     meant = {each.help.meant for each in found if isinstance(each.help, Guess)}
-    alone: dict[str, Diagnostic] = {}  # the agents that no adapter answers for; once is enough
+    alone: dict[str, Diagnostic] = {}  # one finding for each agent without an adapter
     for task in workflow.document.tasks if DEFAULT not in adapters and DEFAULT not in meant else ():
         for named in task.agents:
             name = str(named.agent.value)
             answers = name in adapters or name in meant or name in alone
             if name in workflow.agents and not answers and not (named.agent is task.agent and _is_replaced(task)):
-                alone[name] = task.warning(named.agent, named.field, f"no adapter answers for the agent `{name}`")
-    if len(found) == len(alone) == 1 and found[0].help is None:  # they are one
+                alone[name] = task.warning(named.agent, named.field, f"the agent `{name}` has no adapter")
+    if len(found) == len(alone) == 1 and found[0].help is None:  # they are one mistake
         found, alone = [replace(found[0], help=Guess(*alone))], {}
     yield from (*found, *alone.values())
 

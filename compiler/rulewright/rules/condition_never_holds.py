@@ -32,7 +32,7 @@ def condition_never_holds(document: DocumentWithConditions) -> Iterator[Diagnost
 
 
 def _unclear_after_fail(document: object) -> Iterator[Diagnostic]:
-    """The `unclear` of a check that holds only where `fail` has decided already."""
+    """A finding for an `unclear` that holds only where `fail` has already decided."""
     if not isinstance(document, CheckDocument) or document.unclears is None:
         return
     if isinstance(never_given(document, "UNCLEAR", solver=False), Proved):

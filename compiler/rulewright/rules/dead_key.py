@@ -50,7 +50,7 @@ def dead_key(project: Project) -> Iterator[Diagnostic]:
 
 
 def _unread(check: CheckDocument) -> Iterator[tuple[str, ...]]:
-    """The keys of a check that ask for something which the reference semantics do not do."""
+    """The keys of a check that have a value and that `semantics: reference` does not read."""
     for steps, without_effect in SEED_ONLY:
         if value(check.node, *steps) not in without_effect:
             yield steps

@@ -1,4 +1,4 @@
-"""Rule: levels of a criterion whose numbers leave one out."""
+"""Rule: levels of a criterion with a gap in their numbers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def level_skipped(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """The numbered levels of an ordinal criterion skip a number.
 
-    Why it matters: points are counted by position, so the highest level is worth less than its number says.
-    Instead: number the levels in order.
+    Why it matters: points are counted by position, so the highest level is worth less than its number suggests.
+    Instead: number the levels without gaps.
     """
     for turn in scenario.turns:
         for criterion in turn.rubric:
@@ -26,5 +26,5 @@ def level_skipped(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
             for at, number in enumerate(numbers, numbers[0]):
                 if number != at:
                     place = criterion.key_place("levels", str(number))
-                    yield warning(place, f"level {number} follows level {at - 1}, and there is no level {at}")
+                    yield warning(place, f"level {number} follows level {at - 1}; level {at} is missing")
                     break

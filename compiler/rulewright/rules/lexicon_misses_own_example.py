@@ -29,7 +29,7 @@ DENIED: Final = re.compile(
     re.IGNORECASE,
 )
 
-# How a prompt begins to say what gives a verdict, or which words matter: `FAIL if:`, `Examples of qualifying cues:`.
+# How a prompt introduces the conditions of a verdict or examples of cues: `FAIL if:`, `Examples of qualifying cues:`.
 HEAD: Final = re.compile(
     r"\s*(?:(?:Failure verdict |Examples? of )?(FAIL|PASS|UNCLEAR|NOT_APPLICABLE)|Examples? of (?:\w+ )?(cue)s?)\b"
 )
@@ -91,7 +91,7 @@ def _quoted(check: CheckDocument, subject: str) -> Iterator[tuple[Span, str]]:
 
 
 def _paragraphs(prompt: str, subject: str) -> Iterator[tuple[int, str]]:
-    """The paragraphs of a prompt that say what fails or what cues are, and lists below them, each with its offset."""
+    """The paragraphs of a prompt about failures or cues, with the lists below them, each with its offset."""
     start, subject_here = 0, None
     for end in (*(gap.end() for gap in GAP.finditer(prompt)), len(prompt)):
         paragraph = prompt[start:end]
@@ -106,7 +106,7 @@ def _paragraphs(prompt: str, subject: str) -> Iterator[tuple[int, str]]:
 
 
 def examples(prose: str) -> Iterator[tuple[int, str]]:
-    """What prose quotes as said, each with its offset; what it quotes as not said is left out."""
+    """The quotations in prose with their offsets, without those of words that are not said."""
     for found in QUOTED.finditer(prose):
         group = 1 if found.group(1) is not None else 2
         before = re.sub(QUOTED, "", prose[: found.start()])

@@ -1,4 +1,4 @@
-"""Rule: a tag, an output or a field of a verdict that a scorecard misspells."""
+"""Rule: a misspelt tag, output or field in a scorecard."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rulewright.project import Project
 
 Word: TypeAlias = tuple[str, Span]
-Part: TypeAlias = tuple[str, int, int]  # a word, and where it stands in its expression
-# What reports read of a row, and what verifiers write about a verdict as numbers.
+Part: TypeAlias = tuple[str, int, int]  # a word, and its start and end in the expression
+# The outputs that reports read, and the numbers that verifiers write about a verdict.
 OUTPUTS: Final = (
     "overall_score", "status", "gates", "hard_fail", "hard_fail_reasons", "dimension_scores", "blindspot_profile",
 )  # fmt: skip
@@ -29,35 +29,36 @@ EXTRA: Final = ("items_expected", "items_met", "level", "points", "weight", "unv
 def misspelt_in_scorecard(project: Project) -> Iterator[Diagnostic]:
     """A scorecard misspells a tag of checks, an output that reports read, or a field of `v.extra`.
 
-    Why it matters: the tag selects no check, the report shows no score, or the field is absent in every verdict.
-    Instead: correct the spelling. The rule knows the tags of the project's checks, what reports read, and the names
-    that the project's scorecards use several times.
+    Why it matters: a misspelt tag selects no check, reports do not show a misspelt output, and a misspelt field is
+    absent in every verdict.
+    Instead: correct the spelling. The rule knows the tags of the project's checks, the outputs that reports read, and
+    the names that the project's scorecards use several times.
     """
     cards = project.scorecards.values()
-    borne = {str(each.value) for check in project.checks for each in text_scalars(check.node, "secondary_tags")}
+    used = {str(each.value) for check in project.checks for each in text_scalars(check.node, "secondary_tags")}
     tags = {id(card): [*_words(card, _tag)] for card in cards}
     fields = [word for card in cards for word in _words(card, _extra)]
     outputs = [(name, card.key_place("output", name)) for card in cards for name, _ in card.output]
     usual_tags, usual_outputs = _usual(word for words in tags.values() for word in words), _usual(outputs)
     yield from _misspelt(fields, [*EXTRA, *_usual(fields)], "no verdict has `extra.{}`")
     for card in cards:
-        known = usual_tags | (borne if _is_for(tags[id(card)], borne) else set())
-        yield from _misspelt(tags[id(card)], known, "no check has the tag `{}`", but=borne)
+        known = usual_tags | (used if _is_for(tags[id(card)], used) else set())
+        yield from _misspelt(tags[id(card)], known, "no check has the tag `{}`", but=used)
         own = [(name, card.key_place("output", name)) for name, _ in card.output]
         known = {*OUTPUTS, *usual_outputs} - {name for name, _ in own}
         yield from _misspelt(own, known, "nothing reads the output `{}`", but={*OUTPUTS, *usual_outputs})
 
 
-def _is_for(tags: list[Word], borne: set[str]) -> bool:
-    """Whether checks have at least half of a scorecard's tags; else it is for another project."""
+def _is_for(tags: list[Word], used: set[str]) -> bool:
+    """Whether checks have at least half of a scorecard's tags; otherwise it belongs to another project."""
     distinct = {tag for tag, _ in tags}
-    return 2 * len(distinct & borne) >= len(distinct)
+    return 2 * len(distinct & used) >= len(distinct)
 
 
 def _misspelt(
     words: list[Word], known: Collection[str], message: str, but: Container[str] = ()
 ) -> Iterator[Diagnostic]:
-    """The words that are not known and are spelt like a known one."""
+    """Findings for unknown words that are spelt like a known one."""
     for word, where in words:
         near = next((each for each in sorted(known) if is_spelt_like(word, each)), None)
         if near is not None and word not in known and word not in but:
@@ -65,7 +66,7 @@ def _misspelt(
 
 
 def _usual(words: Iterable[Word]) -> set[str]:
-    """The words that stand several times."""
+    """The words that occur several times."""
     return {word for word, count in Counter(word for word, _ in words).items() if count > 1}
 
 

@@ -1,4 +1,4 @@
-"""Rule: an input that is read from a path which no other path of the scorecard begins like."""
+"""Rule: a misspelt step in the path of an input."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def misspelt_input_path(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """A step of an input's `from`, or of a path in `metadata`, is spelt otherwise than in several other paths.
+    """A step in the path of an input or of `metadata` is spelt otherwise than in several other paths.
 
-    Why it matters: records have no such key, so every one of them is refused.
-    Instead: spell it as the others do.
+    Why it matters: no record has such a key, so every record is refused.
+    Instead: use the spelling of the other paths.
     """
     nodes = [each for key in ("inputs", "metadata") for each in walk(scorecard.get(key))]
     paths = [each for each in nodes if type(each) is Scalar and "." in str(each.value)]
-    inner = [step for each in paths for step in str(each.value).split(".")[:-1]]  # the last ones are names of their own
+    inner = [step for each in paths for step in str(each.value).split(".")[:-1]]  # the last steps differ by design
     counts = Counter(inner)
     for each in paths:
         steps = str(each.value).split(".")
@@ -30,6 +30,6 @@ def misspelt_input_path(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic
             near = next((name for name in counts if counts[name] > 1 and is_spelt_like(step, name)), None)
             if near is not None and counts[step] == 1:
                 right = ".".join([*steps[:at], near, *steps[at + 1 :]])
-                message = f"only this path has the step `{step}`, and {counts[near]} have `{near}`"
+                message = f"only this path has the step `{step}`, but {counts[near]} have `{near}`"
                 yield warning(each, message, help=Guess(right))
                 break

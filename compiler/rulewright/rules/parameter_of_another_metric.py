@@ -1,4 +1,4 @@
-"""Rule: a metric that is compared with the threshold of another one."""
+"""Rule: a metric compared with the threshold of another metric."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.nodes import Binary, Name
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
@@ -17,22 +17,21 @@ COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
 def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """A metric is compared with a parameter that is named after another metric, and has one of its own.
+    """A metric with a parameter of its own is compared with a parameter named after another metric.
 
-    Why it matters: whoever changes the metric's own threshold changes nothing here.
+    Why it matters: changing the metric's own threshold has no effect here.
     Instead: compare the metric with its own parameter.
     """
     metrics = {metric.name for metric in scorecard.metrics}
     settings = {setting.name for setting in scorecard.settings}
-    for written in expressions_of(scorecard):
-        for part in written.parts():
-            if not isinstance(part, Binary) or part.operator not in COMPARISONS:
+    for written, part in parts_of(scorecard):
+        if not isinstance(part, Binary) or part.operator not in COMPARISONS:
+            continue
+        for side, other in ((part.left, part.right), (part.right, part.left)):
+            if not isinstance(side, Name) or not isinstance(other, Name) or side.name not in metrics:
                 continue
-            for side, other in ((part.left, part.right), (part.right, part.left)):
-                if not isinstance(side, Name) or not isinstance(other, Name) or side.name not in metrics:
-                    continue
-                owner = next((each for each in metrics if other.name.startswith(f"{each}_")), side.name)
-                own = f"{side.name}{other.name.removeprefix(owner)}"
-                if owner != side.name and other.name in settings and own in settings:
-                    message = f"`{side.name}` is compared with `{other.name}`, a parameter of `{owner}`"
-                    yield warning(written.span(other), message, help=Guess(own))
+            owner = next((each for each in metrics if other.name.startswith(f"{each}_")), side.name)
+            own = f"{side.name}{other.name.removeprefix(owner)}"
+            if owner != side.name and other.name in settings and own in settings:
+                message = f"`{side.name}` is compared with `{other.name}`, a parameter of `{owner}`"
+                yield warning(written.span(other), message, help=Guess(own))

@@ -48,7 +48,7 @@ def _messages(turn: TurnDocument) -> list[str]:
 
 
 def _says(messages: list[str], name: str) -> bool:
-    """Whether a message holds the name, whatever its case, apostrophes and ending (`Nigeria`, `Nigerian`)."""
+    """Whether a message contains the name in any case, with any apostrophes and ending (`Nigeria`, `Nigerian`)."""
     stem = _plain(name)
     stem = stem[:-2] if len(stem) > SHORT else stem
     return any(stem in _plain(words) for words in messages)

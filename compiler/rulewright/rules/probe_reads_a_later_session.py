@@ -1,4 +1,4 @@
-"""Rule: a probe for facts that are not told before it."""
+"""Rule: a probe that refers to a later session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnost
     """The `from_sessions` of a probe names a session that does not come before the probed turn.
 
     Why it matters: the probe asks for something that nobody has said yet.
-    Instead: name the session in which it was told.
+    Instead: name the session in which the user says it.
     """
     numbers = [session.number for session in scenario.sessions]
     starts = {session.number: [turn.number for turn in session.turns][:1] for session in scenario.sessions}
@@ -27,5 +27,5 @@ def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnost
         for at, named in enumerate(probe.from_sessions):
             is_first = named == own and starts[own] == [probe.turn]
             if named in numbers and (named > own or is_first):
-                message = f"turn {probe.turn} is in session {own}, before anything of session {named} is said"
+                message = f"turn {probe.turn} is in session {own}, before session {named} begins"
                 yield warning(probe.place("from_sessions", at), message)

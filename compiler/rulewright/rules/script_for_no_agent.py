@@ -1,4 +1,4 @@
-"""Rule: scripted replies of an unknown agent, and agents whose script has no reply."""
+"""Rule: scripted replies of an unknown agent, and called agents without a scripted reply."""
 
 from __future__ import annotations
 
@@ -31,16 +31,18 @@ def script_for_no_agent(workflow: Workflow) -> Iterator[Diagnostic]:
     for script in scripts.values():
         if not isinstance(script.root, Mapping):
             continue
-        strangers = [said for entry in script.root.entries if (said := _unknown(entry, workflow, tasks)) is not None]
-        meant = {word for each in strangers if isinstance(each.help, Guess) for word in each.help.meant.split("/")}
-        silent = {name: said for name, said in _silent(workflow, script, {*script.root.keys}) if name not in meant}
-        if len(strangers) == len(silent) == 1 and strangers[0].help is None:  # they are one
-            strangers, silent = [replace(strangers[0], help=Guess(*silent))], {}
-        yield from (*strangers, *silent.values())
+        unknown = [said for entry in script.root.entries if (said := _unknown(entry, workflow, tasks)) is not None]
+        meant = {word for each in unknown if isinstance(each.help, Guess) for word in each.help.meant.split("/")}
+        unanswered = {
+            name: said for name, said in _unanswered(workflow, script, {*script.root.keys}) if name not in meant
+        }
+        if len(unknown) == len(unanswered) == 1 and unknown[0].help is None:  # they are one mistake
+            unknown, unanswered = [replace(unknown[0], help=Guess(*unanswered))], {}
+        yield from (*unknown, *unanswered.values())
 
 
 def _unknown(entry: Entry, workflow: Workflow, tasks: dict[str, TaskDocument]) -> Diagnostic | None:
-    """What is wrong with the name of some replies."""
+    """The finding for replies under an unknown name, or None."""
     *task, agent = entry.name.split("/")[:2]
     purpose = entry.name.split("/")[2:]
     for word, known, kind in (
@@ -55,8 +57,8 @@ def _unknown(entry: Entry, workflow: Workflow, tasks: dict[str, TaskDocument]) -
     return None
 
 
-def _silent(workflow: Workflow, script: Loaded, keys: set[str]) -> Iterator[tuple[str, Diagnostic]]:
-    """The agents who are asked for work, a challenge or a review, and of whom the script has no reply."""
+def _unanswered(workflow: Workflow, script: Loaded, keys: set[str]) -> Iterator[tuple[str, Diagnostic]]:
+    """Findings for the agents that are called for work, a challenge or a review without a reply in the script."""
     names = [name for name, each in workflow.scripts.items() if each is script]
     adapters = descend(workflow.settings, "adapters")
     others = set(adapters.keys) if isinstance(adapters, Mapping) else set()

@@ -1,4 +1,4 @@
-"""Rule: sessions whose numbers leave one out."""
+"""Rule: sessions with a gap in their numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def session_number_skipped(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """The numbers of a scenario's sessions are not 1, 2, 3 and so on.
 
-    Why it matters: probes and expressions refer to a session by its number, and find none under the missing one.
+    Why it matters: probes and expressions refer to a session by its number, so references to the missing number find
+    nothing.
     Instead: number the sessions in order, from 1.
     """
     numbers = [session.number for session in scenario.sessions]
@@ -27,4 +28,4 @@ def session_number_skipped(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
             yield warning(
                 session.place("session_number"), f"session {number} {after}; the number should be {before + 1}"
             )
-            return  # those behind it have moved along
+            return  # later numbers follow from this gap

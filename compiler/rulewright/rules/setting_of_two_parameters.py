@@ -1,4 +1,4 @@
-"""Rule: two parameters that one setting sets."""
+"""Rule: one setting for two parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEYS: Final = ("environment", "file", "flag")
 def setting_of_two_parameters(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
     """Two parameters have the same `environment`, `file` or `flag`.
 
-    Why it matters: a user who sets one of them sets both, and the other can't be set at all.
+    Why it matters: a user who sets one of them also sets the other, and can't set them apart.
     Instead: give each parameter its own name.
     """
     parameters = scorecard.get("parameters")

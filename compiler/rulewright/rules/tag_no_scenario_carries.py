@@ -50,7 +50,7 @@ def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
 
 
 def _sought(check: CheckDocument) -> Iterator[tuple[str, Span]]:
-    """The tags that a check's condition looks for, and where."""
+    """The tags that a check's condition looks for, with their places."""
     if check.when is None or "tags" not in str(check.when.value):
         return
 

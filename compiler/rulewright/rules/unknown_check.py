@@ -16,7 +16,7 @@ from rulewright.spelling import did_you_mean
 if TYPE_CHECKING:
     from rulewright.expression.nodes import Expr
 
-OF_RUBRICS: Final = "rubric/"  # how the ids of the checks begin that criteria of scenarios become
+OF_RUBRICS: Final = "rubric/"  # the prefix of the ids of checks made from rubric criteria
 
 
 def unknown_check(project: Project) -> Iterator[Diagnostic]:
@@ -32,7 +32,7 @@ def unknown_check(project: Project) -> Iterator[Diagnostic]:
 
 
 def _compared(project: Project) -> Iterator[tuple[str, Span]]:
-    """Every id that a condition of the scorecard in use or of a profile compares a check's with, and where."""
+    """Every id that a condition of the used scorecard or of a profile compares with a check's, with its place."""
     card = used_scorecard(project)
     documents = [profile for profile in project.profiles.values() if profile.select is not None]
     for document in [card, *documents] if card is not None else documents:
@@ -52,7 +52,7 @@ def _is_id(part: Expr) -> bool:
 
 
 def _named(project: Project) -> Iterator[tuple[str, Span]]:
-    """Every check that some document names, and where."""
+    """Every check id in a document, with its place."""
     for scenario in project.scenarios.values():
         for i, name in enumerate(scenario.eligible_modes):
             yield name, scenario.place("eligible_modes", i)

@@ -21,7 +21,9 @@ def unused_lexicon(project: Project) -> Iterator[Diagnostic]:
     Instead: name it in a check, for instance as `deterministic_precheck`, or in a cue of a state machine, or remove it.
     """
     named = {name for check in project.checks for name in _lexicons_of(check.routing)}
-    named |= {name for check in project.checks for name in check.scorer.detectors or ()}  # told, if not routed
+    named |= {
+        name for check in project.checks for name in check.scorer.detectors or ()
+    }  # `detector-is-not-routed` reports them
     named |= {cue.lexicon for machine in project.state_machines.values() for cue in machine.cues.values()}
     # A lexicon that a misspelt name was meant for is not unused.
     meant = {suggest(name, project.lexicons) for name in named if name and name not in project.lexicons}

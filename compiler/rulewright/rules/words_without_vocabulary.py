@@ -1,4 +1,4 @@
-"""Rule: checks that use words of their own in a project that declares none."""
+"""Rule: words of the checks without a vocabulary."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ SHOWN: Final = 4  # words in the message
 
 
 def words_without_vocabulary(project: Project) -> Iterator[Diagnostic]:
-    """Several checks use buckets or severities of their own, and the project file has no `vocabulary`.
+    """Several checks use buckets or severities of their own, but the project file has no `vocabulary`.
 
-    Why it matters: without it only the words of the shipped vocabulary are known, so every one of these checks is
-    refused.
+    Why it matters: only the words of the shipped vocabulary are known then, so every one of these checks is refused.
     Instead: declare the words, the mildest severity first: `vocabulary: {buckets: [...], severities: [...]}`.
     """
     if project.file is None or len(project.checks) < 2:
@@ -47,7 +46,7 @@ def words_without_vocabulary(project: Project) -> Iterator[Diagnostic]:
 
 
 def _own(project: Project, part: str, key: str) -> list[str]:
-    """The words of a part that the checks use, the mildest first; none where one of them is known or means a known
+    """The words of a part that the checks use, the mildest first; empty if one of them is, or resembles, a known
     one."""
     known = invisiblebench().words(part)
     used = dict.fromkeys(str(word.value) for check in project.checks if (word := scalar(check.node, key)) is not None)

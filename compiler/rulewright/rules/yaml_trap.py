@@ -59,7 +59,7 @@ def yaml_trap(
                 help = "add the opening quote, or remove this one"
                 yield warning(node, f"the text ends with `{node.value[-1]}`without an opening quote", help=help)
             if len(node.value) > LONGEST or node.value[:1] not in STARTS:
-                continue  # most texts, at no cost
+                continue  # fast path for most texts
             what = next((what for trap, what in TRAPS if trap.fullmatch(node.value)), None)
             if what is not None:
                 fix = replace(node, f'"{node.value}"', "quote it", safe=True)
