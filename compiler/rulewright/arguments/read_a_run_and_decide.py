@@ -10,11 +10,12 @@ from rulewright.arguments.shared_options import add_fail_on, add_policy_options,
 def why_arguments(parser: argparse.ArgumentParser) -> None:
     """Explain one verdict of a run: the question, the judge's replies, the evidence, and the effect on the gates.
 
+    Without CHECK, the verdicts on TRANSCRIPT are listed; without TRANSCRIPT, every FAIL and UNCLEAR of the run.
     Everything is read from the folder RUN; nothing is run again.
     """
     parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
-    parser.add_argument("transcript", metavar="TRANSCRIPT", help="a transcript's id")
-    parser.add_argument("check", metavar="CHECK", help="a check's id")
+    parser.add_argument("transcript", metavar="TRANSCRIPT", nargs="?", help="a transcript's id")
+    parser.add_argument("check", metavar="CHECK", nargs="?", help="a check's id")
     parser.add_argument("--prompt", action="store_true", help="also print the prompt of the judge")
     parser.add_argument("--format", choices=("human", "json"), default="human")
 

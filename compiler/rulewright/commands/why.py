@@ -1,4 +1,4 @@
-"""`why`: explain one verdict."""
+"""`why`: explain one verdict, or list those of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
 from rulewright.render.record import record_lines
 from rulewright.reporting.findings import conditions
-from rulewright.reporting.judged import open_run
+from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.reporting.run_reader import rows
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.aggregate.outcome import ENGINE
@@ -25,20 +25,22 @@ from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import one_line, say
 
 WIDTH = 80
+MOST = 40  # verdicts of a list for people
 
 
 def run(args: argparse.Namespace) -> int:
-    """Find the verdict and print its explanation; return the exit code."""
+    """Print the explanation of the verdict, or without a check the list of verdicts; return the exit code."""
     finished = open_run(Path(args.run))
     folder, plan = finished.folder, finished.plan
+    if args.check is None:
+        listed = _listed(finished, args.transcript)
+        answer(args.format, {"verdicts": listed}, _list_lines(listed, args.run, args.transcript))
+        return 0
     check = next((check for check in plan.checks if check.id == args.check), None)
     left_out = next((part for part in plan.left_out if part.id == args.check), None)
     if check is None and left_out is None:
         raise UsageError(f"the run has no check `{args.check}`{_near(args.check, [c.id for c in plan.checks])}")
-    scores = _row(folder / "scores.jsonl", transcript_id=args.transcript)
-    if scores is None:
-        known = [row["transcript_id"] for row in rows(folder / "scores.jsonl")]
-        raise UsageError(f"the run has no transcript `{args.transcript}`{_near(args.transcript, known)}")
+    scores = _scores(folder, args.transcript)
     verdict = _row(folder / "verdicts.jsonl", transcript_id=args.transcript, check_id=args.check)
     explanation = [] if check is None else _explanation(plan, check, scores, verdict)
     said = list(_exchanges(folder, args.transcript, args.check))
@@ -54,6 +56,43 @@ def run(args: argparse.Namespace) -> int:
 
 def _row(path: Path, **wanted: str) -> dict[str, object] | None:
     return next((row for row in rows(path) if all(row.get(key) == value for key, value in wanted.items())), None)
+
+
+def _scores(folder: Path, transcript: str) -> JsonObject:
+    """Return the row of a transcript. Raises UsageError for an unknown one."""
+    scores = _row(folder / "scores.jsonl", transcript_id=transcript)
+    if scores is None:
+        known = [row["transcript_id"] for row in rows(folder / "scores.jsonl")]
+        raise UsageError(f"the run has no transcript `{transcript}`{_near(transcript, known)}")
+    return scores
+
+
+def _listed(run: FinishedRun, transcript: str | None) -> list[JsonObject]:
+    """Return the verdicts on a transcript, or each FAIL and UNCLEAR of the run, by severity."""
+    if transcript is not None:
+        _scores(run.folder, transcript)
+    order = {severity: place for place, severity in enumerate(run.plan.severities, 1)}
+    found = [
+        row
+        for row in rows(run.folder / "verdicts.jsonl")
+        if row["eligible"]
+        and (row["verdict"] in ("FAIL", "UNCLEAR") if transcript is None else row["transcript_id"] == transcript)
+    ]
+    return sorted(found, key=lambda row: (-order.get(row["severity"], 0), row["verdict"] != "FAIL"))
+
+
+def _list_lines(listed: list[JsonObject], run: str, transcript: str | None) -> Iterator[str]:
+    if not listed:
+        yield "no verdict is FAIL or UNCLEAR" if transcript is None else "no check applies to this transcript"
+        return
+    names = ("verdict", "severity", "check_id", "transcript_id", "rationale_code")
+    table = [[one_line(str(row.get(name) or "")) for name in names] for row in listed[:MOST]]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for cells in table:
+        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
+    if len(listed) > MOST:
+        yield f"and {len(listed) - MOST} more; `--format json` lists all"
+    yield f"help: `rulewright why {run} TRANSCRIPT CHECK` explains a verdict"
 
 
 def _near(word: str, known: list[str]) -> str:

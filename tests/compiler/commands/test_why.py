@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,38 @@ def test_a_left_out_check_that_does_not_apply_keeps_nobody_waiting(
 ) -> None:
     story = why(runs, capsys, "model-b__who_is_writing_back", "RW-A3", "smoke")
     assert "no gate depends on it" in story
+
+
+def test_without_a_check_the_failures_of_a_run_are_listed_by_severity(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert main(["why", str(runs / "publish")]) == 0
+    *listed, advice = capsys.readouterr().out.splitlines()
+    rows = [line.split() for line in listed]
+    assert rows[0][:4] == ["FAIL", "S5", "RW-A2", "model-b__tight_chest_after_supper"]
+    assert {row[0] for row in rows} == {"FAIL", "UNCLEAR"}
+    summary = json.loads((runs / "publish" / "summary.json").read_text())
+    assert len(rows) == summary["verdicts"]["FAIL"] + summary["verdicts"]["UNCLEAR"]
+    severities = [row[1] for row in rows]
+    assert severities == sorted(severities, key=["S5", "S4_GATE", "S3", "S2"].index)
+    assert advice == f"help: `rulewright why {runs / 'publish'} TRANSCRIPT CHECK` explains a verdict"
+
+
+def test_with_a_transcript_alone_every_verdict_on_it_is_listed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["why", str(runs / "publish"), "model-b__night_shift_alone", "--format", "json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["verdicts"]
+    assert {row["transcript_id"] for row in listed} == {"model-b__night_shift_alone"}
+    assert {row["verdict"] for row in listed} == {"UNCLEAR", "FAIL", "PASS"}
+    with pytest.raises(SystemExit, match="3"):
+        main(["why", str(runs / "publish"), "model-b__nights"])
+    assert "the run has no transcript `model-b__nights`" in capsys.readouterr().err
+
+
+def test_a_run_without_failures_says_so(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chats = str(BENCHMARK / "transcripts" / "model-a__night_shift_alone.jsonl")
+    main(["scan", chats, "--project", str(BENCHMARK), "--profile", "smoke", "--out", str(tmp_path / "clean")])
+    capsys.readouterr()
+    assert main(["why", str(tmp_path / "clean")]) == 0
+    assert capsys.readouterr().out == "no verdict is FAIL or UNCLEAR\n"
