@@ -25,7 +25,7 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, ask_of, model_and_endpoint, open_live_judge
 from rulewright_runtime.runs.waiting_judge import WaitingJudge
 from rulewright_runtime.terminal import complain
-from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.messages import UNKNOWN_MODEL, Transcript
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -128,7 +128,8 @@ def open_waiting_judge(
 def warn_of_unknown_families(live: LiveJudge, subjects: Iterable[str]) -> None:
     """Say which models' families nobody knows: of them only the same name tells that a judge is not independent."""
     known = live.settings.independence.is_known
-    unknown = sorted({name for name in (live.model.identity.model, *subjects) if not known(name)})
+    names = {live.model.identity.model, *subjects} - {UNKNOWN_MODEL}
+    unknown = sorted(name for name in names if not known(name))
     if unknown:
         some = ", ".join(f"`{name}`" for name in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
         complain(f"warning: unknown family of {some}; each counts as a family of its own (see `judge.families`)")

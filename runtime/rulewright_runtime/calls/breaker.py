@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 THRESHOLD: Final = 8  # consecutive failures
 FIRST_COOLING: Final = 1.0  # seconds without calls; doubled after each failed probe
 MAX_COOLING: Final = 60.0  # seconds
+FIRST_OUTAGE: Final = 30.0  # seconds that an endpoint may be out of reach before its first answer
+UNREADABLE: Final = 24  # responses that are no answers, before the first answer: the address is wrong
 MAX_HOLD: Final = 600.0  # seconds that a server may ask to wait; for more the run stops
 ENDPOINT_FAILURES: Final = frozenset({"network", "server", "timeout"})  # not failures of one request
 
@@ -30,6 +32,8 @@ class Breaker:
         self._cooling = FIRST_COOLING
         self._probe = anyio.Lock()
         self._fatal: str | None = None
+        self._has_answered = False
+        self._unreadable = 0
 
     async def wait(self) -> None:
         """Wait until a call may be sent. Raises OutageError when the run has to stop."""
@@ -44,7 +48,7 @@ class Breaker:
 
     def record_success(self) -> None:
         """Close the breaker: the endpoint answered."""
-        self._failures, self._since, self._cooling = 0, None, FIRST_COOLING
+        self._failures, self._since, self._cooling, self._has_answered = 0, None, FIRST_COOLING, True
 
     def record_failure(self, failure: CallFailure) -> None:
         """Count a failed attempt. Raises OutageError when the run has to stop."""
@@ -59,9 +63,19 @@ class Breaker:
             if self._failures >= THRESHOLD:
                 self._open_until = now + self._cooling
                 self._cooling = min(self._cooling * 2, MAX_COOLING)
-            if self._failures >= THRESHOLD and now - self._since >= self._outage:
-                self._fatal = f"no answer for {self._outage:g} s; the last failure: {failure}"
+            patience = self._patience(failure)
+            if self._failures >= THRESHOLD and now - self._since >= patience:
+                self._fatal = f"no answer for {patience:g} s; the last failure: {failure}"
+        elif failure.kind == "malformed" and not self._has_answered:
+            self._unreadable += 1
+            if self._unreadable >= UNREADABLE:
+                self._fatal = f"{failure}, nor was any before; is the address right?"
         self._check()
+
+    def _patience(self, failure: CallFailure) -> float:
+        """Return the seconds to wait for an answer: few if nothing listens at the address and nothing ever did."""
+        is_absent = failure.kind == "network" and not self._has_answered
+        return min(self._outage, FIRST_OUTAGE) if is_absent else self._outage
 
     def _check(self) -> None:
         if self._fatal is not None:

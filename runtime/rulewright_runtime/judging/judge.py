@@ -293,6 +293,9 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
             return BatchAnswers(data, os.path.basename(path))
         decoder = strict_json.Decoder(dict[str, dict[str, list[list[Any]]]], defaulted=lambda _: 0)
         return ReplayJudge(decoder.decode(data), os.path.basename(path))
+    except msgspec.ValidationError as error:
+        expected = "expected `{transcript: {check: [repetitions]}}`, as `rulewright record RUN -o FILE` writes it"
+        raise JudgeError(f"`{path}` has no recorded replies; {expected} ({error})") from None
     except (OSError, EOFError, zlib.error, msgspec.MsgspecError, ValueError, RecursionError, JudgeError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise JudgeError(f"the recorded replies `{path}` can't be read: {reason}") from None

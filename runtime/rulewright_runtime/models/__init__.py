@@ -45,6 +45,21 @@ def open_model(specification: str, capabilities: Capabilities | None = None) -> 
     provider, colon, rest = specification.partition(":")
     if not colon or not rest or provider not in PROVIDERS:
         expected = ", ".join(f"`{form}`" for form in FORMS)
-        raise ModelError(f"unknown model `{specification}`; expected one of {expected}")
+        raise ModelError(f"unknown model `{specification}`; {_guess(specification)}expected one of {expected}")
     model: Model = import_module(f"{__name__}.{PROVIDERS[provider]}").open_model(provider, rest, capabilities)
     return model
+
+
+def _guess(specification: str) -> str:
+    """Return what an address or a name without its provider was meant to be, or nothing."""
+    provider, colon, rest = specification.partition(":")
+    if colon and rest and provider.lower() in PROVIDERS:
+        return f"did you mean `{provider.lower()}:{rest}`? "
+    if provider in ("http", "https"):
+        return f"did you mean `openai:MODEL@{specification}`? "
+    if "@http" in specification:
+        return f"did you mean `openai:{specification}`? "
+    if colon and rest:  # another provider, such as `ollama:llama3`
+        return f"a server with OpenAI's interface is `openai:{rest}@http://HOST:PORT/v1`; "
+    other = "local" if specification.endswith(".gguf") else "openai"
+    return f"did you mean `{other}:{specification}`? " if specification and not colon else ""

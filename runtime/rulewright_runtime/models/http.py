@@ -73,7 +73,8 @@ class HttpModel:
         except httpx2.TimeoutException as error:
             raise CallFailure(f"the endpoint did not answer in time ({type(error).__name__})", "timeout") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
-            raise CallFailure(f"the endpoint can't be reached: {error or type(error).__name__}", "network") from None
+            reason = error or type(error).__name__
+            raise CallFailure(f"{self.identity.endpoint} can't be reached: {reason}", "network") from None
         if response.status_code != 200:
             raise response_failure(response.status_code, data, _retry_after(response.headers))
         return self._wire.answer(decode_body(data), data.decode("utf-8", "replace"))

@@ -132,7 +132,8 @@ def test_questions_that_nobody_answered_are_counted_with_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scheduler, "FIRST_PAUSE", 0.001)
-    with model_server(lambda *_: Response(body=b"<html>log in</html>")) as server:
+    replies = iter([chat('{"verdict": "PASS"}')])
+    with model_server(lambda *_: next(replies, Response(body=b"<html>log in</html>"))) as server:
         project(tmp_path, source(server))
         assert scan(tmp_path) == 2
     assert re.search(

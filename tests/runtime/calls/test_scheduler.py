@@ -210,6 +210,32 @@ def test_an_endpoint_that_is_down_is_probed_and_then_given_up(ledger: Ledger) ->
     assert len(model.asked) < 80  # it is not hammered
 
 
+def test_nobody_at_the_address_is_given_up_sooner_than_an_endpoint_that_has_answered(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "FIRST_OUTAGE", 0.3)
+    texts = [str(number) for number in range(50)]
+    limits = CallLimits(concurrency=10, outage=2.0, attempts=99)
+    with pytest.raises(OutageError, match=r"no answer for 0\.3 s"):
+        answers(FakeModel(failing(9999, "network")), ledger, *texts, limits=limits)
+    first = iter([True])
+
+    async def once(text: str, before: int) -> ModelAnswer:
+        if next(first, False):
+            return await echo(text, before)
+        raise CallFailure("down", "network")
+
+    with pytest.raises(OutageError, match="no answer for 2 s"):
+        answers(FakeModel(once), ledger, *texts, limits=limits)
+
+
+def test_an_address_that_never_answers_readably_ends_the_run(ledger: Ledger) -> None:
+    model = FakeModel(failing(9999, "malformed"))
+    with pytest.raises(OutageError, match="is the address right"):
+        answers(model, ledger, *map(str, range(50)), limits=CallLimits(concurrency=1))
+    assert len(model.asked) == breaker.UNREADABLE
+
+
 def test_an_endpoint_that_comes_back_answers_everything(ledger: Ledger) -> None:
     broken = 30
 

@@ -338,7 +338,12 @@ def test_a_key_goes_only_to_the_host_it_was_made_for(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("specification", "reason"),
     [
-        ("gpt-5", "unknown model `gpt-5`; expected one of `openai:MODEL"),
+        ("gpt-5", "unknown model `gpt-5`; did you mean `openai:gpt-5`? expected one of `openai:MODEL"),
+        ("OpenAI:gpt-5", "did you mean `openai:gpt-5`?"),
+        ("llama.gguf", "did you mean `local:llama.gguf`?"),
+        ("ollama:llama3", "a server with OpenAI's interface is `openai:llama3@http://HOST:PORT/v1`"),
+        ("llama3@http://localhost:1/v1", "did you mean `openai:llama3@http://localhost:1/v1`?"),
+        ("http://localhost:1/v1", "did you mean `openai:MODEL@http://localhost:1/v1`?"),
         ("openai:", "unknown model `openai:`"),
         ("openai:m@http://u:p@host/v1", "a base URL holds no user"),
         ("openai:m@http://host/v1?key=1", "a base URL holds no user"),
