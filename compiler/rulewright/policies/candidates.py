@@ -44,6 +44,7 @@ _TYPES: Final = (message_type(), tool_call_type(), usage_type())
 _SCENARIO: Final = {"scenario_id": "example", "title": "Example", "open": True}
 _KEYS: Final = {"id": "scenario_id"}  # how a file writes what expressions see
 Messages: TypeAlias = tuple[JsonObject, ...]
+PLAIN: Final = ({"role": "user", "content": _HELLO}, {"role": "assistant", "content": _ANSWER})
 Path: TypeAlias = tuple[str, ...]
 
 
@@ -213,7 +214,7 @@ def _conversations(written: Written) -> Iterator[Messages]:
     parts = [" ".join(some) for size in range(len(texts) + 1) for some in combinations(texts, size)]
     replies = [part or _ANSWER for part in (*parts, *written.whole)]
     yield from (_pair(_HELLO, reply) for reply in replies)
-    yield _pair(_HELLO, _ANSWER)[:1]
+    yield PLAIN[:1]
     yield from (_pair(reply, _ANSWER) for reply in replies[1:])
     yield from _with_more(written, [*parts, *written.whole])
     if not {"tool_calls", "tool_call", "messages", "message", "answer"}.isdisjoint(fields):

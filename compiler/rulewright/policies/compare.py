@@ -22,7 +22,7 @@ from rulewright.lower.scan_plan import lower_check
 from rulewright.lower.semantics import policies
 from rulewright.policies.case_rows import case_flips
 from rulewright.policies.checks import UNDECIDED_VERDICT, policy_of_check
-from rulewright.policies.conversations import conversations_apart
+from rulewright.policies.conversations import conversations_apart, without_scenario
 from rulewright.policies.decisions import ENDED, Policy
 from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.regions import Comparison, Region, compare
@@ -342,7 +342,9 @@ def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> 
         for place, comparison in compared(left, right).items()
     }
     data = _data(left, right, found)
-    _carry_out_checks(data["regions"], [node for _, node, _ in lowered], lowered[0][0].vocabulary)
+    nodes = [node for _, node, _ in lowered]
+    _carry_out_checks(data["regions"], nodes, lowered[0][0].vocabulary)
+    data["regions"] += without_scenario(nodes)
     for key, told_of_lexicons in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():
         data[key] += told_of_lexicons
     if run is not None:

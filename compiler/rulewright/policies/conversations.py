@@ -20,7 +20,8 @@ from rulewright.errors import UsageError
 from rulewright.load.nodes import Mapping as MappingNode
 from rulewright.load.reader import load_text
 from rulewright.lower.scan_plan import facts
-from rulewright.policies.candidates import Said, Setting, Written, records, settings, written_in
+from rulewright.policies.candidates import PLAIN, Said, Setting, Written, records, settings, written_in
+from rulewright.policies.stored_checks import applying
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import CheckAsking, Engine, results
 from rulewright_runtime.plan.part import Verdict, programs_of
@@ -63,6 +64,15 @@ def conversations_apart(
     except (RuntimeFailure, UsageError):  # of a plug-in that is not installed here
         pass
     return found
+
+
+def without_scenario(checks: Sequence[Check]) -> list[JsonObject]:
+    """The region of conversations without a scenario, where only one of two checks applies to them."""
+    before, after = applying(checks, {})
+    if before == after:
+        return []
+    where, witness = ["the conversation has no scenario"], {"messages": list(PLAIN)}
+    return [{"place": "eligibility", "before": before, "after": after, "where": where, "witness": witness}]
 
 
 def _tried(

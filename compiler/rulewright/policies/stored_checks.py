@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from rulewright.documents.check import CheckDocument
@@ -13,7 +13,7 @@ from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.execution import Engine, needs_judge, results
 from rulewright_runtime.plan.scan import Check
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verify.decisions import Decider, bindings_of
 
@@ -39,7 +39,7 @@ def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObjec
         scenario = str(row.get("scenario_id") or "")
         if scenario and scenario not in run.plan.scenarios:
             continue
-        words = list(_applying(run, scenario, checks))
+        words = applying([each.node for each in checks], bindings_of(run.plan, scenario))
         if engines and name in said:
             words = [_says(engine, said[name], word) for engine, word in zip(engines, words, strict=True)]
         gone += bool(engines) and name not in said and _APPLIES in words
@@ -59,9 +59,12 @@ def _engines(checks: Sequence[LoweredCheck]) -> list[Engine]:
         return []
 
 
-def _applying(run: StoredRun, scenario: str, checks: Sequence[LoweredCheck]) -> Iterator[str]:
-    for each in Decider([each.node for each in checks]).decide(bindings_of(run.plan, scenario)):
-        yield "no record" if each.suppressed else _APPLIES if each.eligible else "does not apply"
+def applying(checks: Sequence[Check], bindings: JsonMapping) -> list[str]:
+    """Whether each of the checks applies, where `bindings` is the context of expressions."""
+    return [
+        "no record" if each.suppressed else _APPLIES if each.eligible else "does not apply"
+        for each in Decider(checks).decide(bindings)
+    ]
 
 
 def _says(engine: Engine, transcript: Transcript, applies: str) -> str:

@@ -39,7 +39,7 @@ def project(folder: Path, fail: str, more: str) -> Path:
 def shown_regions(found: JsonMapping) -> list[JsonMapping]:
     """The regions with a conversation; one of them turns a FAIL into a PASS, or the other way round."""
     assert found["verdict"] == "different"
-    shown = [region for region in found["regions"] if region["witness"] is not None]
+    shown = [each for each in found["regions"] if each["witness"] is not None and each["place"] == "verdict"]
     assert {(region["before"], region["after"]) for region in shown} & {("FAIL", "PASS"), ("PASS", "FAIL")}
     return shown
 
@@ -197,7 +197,7 @@ def test_a_conversation_is_shown_in_short(tmp_path: Path, capsys: pytest.Capture
     ]
     assert main(["policy-diff", *map(str, paths)]) == 1
     assert '    assistant: "oooooooooo' in (said := capsys.readouterr().out)
-    assert "and so on, 201 characters" in said
+    assert "... (201 characters)" in said
 
 
 def test_the_usage_of_a_conversation_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,7 +245,7 @@ def test_stored_transcripts_that_flip_are_named_by_their_verdicts(
     chats.unlink()
     assert policy_diff(one, two, run=read_run(run))["gone"] == 3
     assert main(["policy-diff", str(one), str(two), "--run", str(run)]) == 1
-    assert "unknown: 3 conversations are gone or were changed" in capsys.readouterr().out
+    assert "unknown: 3 conversations are missing or changed" in capsys.readouterr().out
 
 
 def test_checks_with_another_lexicon_flip_stored_transcripts(tmp_path: Path) -> None:
@@ -284,3 +284,13 @@ def test_checks_that_differ_only_where_nothing_was_answered_are_not_equal(tmp_pa
     (region,) = policy_diff(*paths)["regions"]
     assert (region["before"], region["after"]) == (UNDECIDED_VERDICT, "FAIL")
     assert region["witness"] == {"messages": [{"role": "user", "content": "Hello."}]}
+
+
+def test_checks_that_differ_only_without_a_scenario_are_not_equal(tmp_path: Path) -> None:
+    pair = ("one", "scenario.title == 'a' || scenario.title != 'a'"), ("two", "true")
+    paths = [project(tmp_path / name, fail, "") for name, fail in pair]
+    (region,) = policy_diff(*paths)["regions"]
+    assert (region["before"], region["after"]) == ("does not apply", "applies")
+    for path, applies in zip(paths, (False, True), strict=True):
+        (verdict,) = check_transcript(path.parent.parent, region["witness"]).verdicts
+        assert verdict.eligible is applies
