@@ -1,4 +1,4 @@
-"""The cases of a stored report of `rulewright score` that two scorecards label differently."""
+"""Finds the cases of a stored report of `rulewright score` that two scorecards label differently."""
 
 from __future__ import annotations
 
@@ -18,12 +18,18 @@ from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.values import Optional
 
-_SEARCHED: Final = ("inputs.", "texts.", "metrics.", "requires", "metadata")  # what a report's scores depend on
+_SEARCHED: Final = (
+    "inputs.",
+    "texts.",
+    "metrics.",
+    "requires",
+    "metadata",
+)  # the parts of a scorecard that scores depend on
 _LARGEST: Final = 1_000_000  # phrases of one list
 
 
 class CaseResult(msgspec.Struct):
-    """What a report says of a case."""
+    """The result of a case in a report."""
 
     test_id: str
     scores: dict[str, float]
@@ -35,16 +41,16 @@ class CaseResult(msgspec.Struct):
 
 
 def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings]) -> JsonObject:
-    """The `flips` of the report's cases, decided by their recorded scores, and as `not_told` those for which a judge or
-    other words counted. Raises UsageError where the scorecards would score a case differently, as `found` tells, and
-    InputError for what is no report."""
+    """The `flips` of the report's cases, decided by their recorded scores, and `not_told`, those for which a judge or
+    matches by meaning counted. Raises UsageError if `found` shows that the scorecards would score a case differently,
+    InputError for an invalid report."""
     changed = [each["place"] for each in found["settings"] if str(each["place"]).startswith(_SEARCHED)]
     changed += [each["place"] for each in (*found["regions"], *found["unknown"]) if ".score" in str(each["place"])]
     if changed:
-        message = f"`{changed[0]}` differs, so a report's scores don't say what both make of its cases"
+        message = f"`{changed[0]}` differs, so the scores of a report don't apply to both scorecards"
         raise UsageError(f"{message}; run `rulewright score` with each of the scorecards")
     if any(each.metric_ids for each in settings):
-        raise UsageError("a report does not say which clinical metric a case belongs to, and the settings ask for that")
+        raise UsageError("a report lacks the clinical metrics of its cases, on which the settings depend")
     labels = [CaseLabels(each) for each in settings]
     flips, open_cases = [], []
     for case in results_of(report):
@@ -58,7 +64,7 @@ def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings
 
 
 def results_of(report: Path) -> Iterator[CaseResult]:
-    """The results of a JSON report of `rulewright score`. Raises InputError for what is none."""
+    """The results of a JSON report of `rulewright score`. Raises InputError for any other file."""
     try:
         outline = outline_of(str(report), ("results",), ())
         if outline is None or "results" not in outline.lists:
@@ -74,18 +80,18 @@ def results_of(report: Path) -> Iterator[CaseResult]:
 
 
 def is_counted_otherwise(case: CaseResult) -> bool:
-    """Whether a judge or other words than those of the lists counted in a case."""
+    """Whether a judge or matches by meaning counted in a case."""
     return any(_counts(each) for each in (*case.judged.values(), *case.semantic_matches.values()))
 
 
 def _counts(said: object) -> bool:
-    """Whether something that was said beside the search counted."""
+    """Whether one of these results counted."""
     each = said if isinstance(said, list) else [said]
     return any(isinstance(one, dict) and "counted" in one for one in each)
 
 
 class CaseLabels:
-    """The labels that recorded scores have under some settings; cases of the same scores are labelled once."""
+    """The labels of recorded scores under some settings; cases with the same scores are labelled once."""
 
     def __init__(self, settings: CaseSettings) -> None:
         """Nothing is labelled yet."""
@@ -95,7 +101,7 @@ class CaseLabels:
         self._known: dict[tuple[str, tuple[float, ...]], str] = {}
 
     def of(self, case: CaseResult) -> str:
-        """The label of a case. Raises UsageError where a score is lacking."""
+        """The label of a case. Raises UsageError if a score is missing."""
         missing = next((name for name in self._names if name not in case.scores), None)
         if missing is not None:
             raise UsageError(f"the report's case `{case.test_id}` has no score of `{missing}`")
@@ -119,7 +125,7 @@ class CaseLabels:
 
 
 def exact(score: float) -> Score:
-    """The share of at most a million phrases whose nearest double was recorded; else that double's decimal."""
+    """The share of at most a million phrases with this recorded double, or else the decimal of the double."""
     share = Fraction(score).limit_denominator(_LARGEST)
     found = share if float(share) == score else Fraction(repr(score))
     return Score(found.numerator, found.denominator)

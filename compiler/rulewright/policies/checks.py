@@ -1,4 +1,4 @@
-"""A check as a policy: to which scenarios it applies, which verdict its conditions give, and how it is verified."""
+"""A check as a policy: the scenarios it applies to, the verdicts of its conditions, and how it is verified."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_RECORD: Final = PolicyOutcome("suppressed", "no record")
 _APPLIES: Final = PolicyOutcome("eligible", "applies")
 _IDLE: Final = PolicyOutcome("not eligible", "does not apply")
 _VERDICTS: Final = {name: PolicyOutcome(name, name) for name in ("FAIL", "UNCLEAR", "PASS")}
-# What is told as decisions, and what a check is called.
+# Keys that are compared as decisions, and names of a check.
 _TOLD: Final = (
     "id", "name", "suppressed", "eligible", "hash", "verifier.fails", "verifier.unclear", "verifier.passes",
 )  # fmt: skip
@@ -29,8 +29,8 @@ _UNDECIDED: Final = PolicyOutcome("undecided", UNDECIDED_VERDICT)
 def policy_of_check(
     check: CheckDocument, node: Check, around: LoweringContext, calls: dict[str, CallVariable]
 ) -> Policy:
-    """The policy of a check lowered in its project (`around`), without the lexicons that it uses. `calls` holds the
-    variables that stand for calls; two checks that are compared share them."""
+    """The policy of a check lowered in its project (`around`), without its lexicons. `calls` holds the
+    variables that stand for calls; both compared checks share them."""
     silenced = node.suppressed or any_of(())
     applies = node.eligible or all_of(())
     eligibility = PolicyDecision("eligibility", (permitting(silenced, _NO_RECORD), guarding(applies, _APPLIES)), _IDLE)
@@ -46,7 +46,7 @@ def policy_of_check(
 
 
 def _verdict(check: CheckDocument, calls: dict[str, CallVariable]) -> PolicyDecision:
-    """FAIL, else UNCLEAR, else PASS; a condition that can't be decided is UNCLEAR, of confidence 0."""
+    """FAIL, else UNCLEAR, else PASS; an undecidable condition gives UNCLEAR with confidence 0."""
     conditions = verdict_conditions(check, calls)
     steps = [PolicyStep(program, _VERDICTS[word], None, _UNDECIDED) for word, program in conditions.items()]
     rest = "PASS" if check.passes is None else "FAIL" if check.fails is None else "UNCLEAR"

@@ -1,4 +1,4 @@
-"""Two documents of one kind compared as policies, and the stored rows on which they differ."""
+"""Compares two documents of one kind as policies, and finds the stored rows on which they differ."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Projects: TypeAlias = tuple[Project | None, Project | None]
 EQUAL, DIFFERENT, UNDECIDED = "equal", "different", "undecided"
 CASES: Final = "scorecard over cases"
 LEXICONS: Final = "lexicon"
-_LONE: Final = "patterns"  # what a lexicon is called whose file holds no other
+_LONE: Final = "patterns"  # the name of the only lexicon in a file
 _ALIKE: Final = "both give the same row for this verdict alone"
 _NO_CONVERSATION: Final = "no conversation was found on which the checks say so"
 
@@ -67,14 +67,14 @@ def policy_diff(
     run: StoredRun | None = None,
     report: Path | None = None,
 ) -> JsonObject:
-    """How two documents decide differently, as JSON data.
+    """Return the differences between the decisions of two documents as JSON data.
 
-    `regions` lists, by `place`, what the one gives (`before`) and the other (`after`), `where` as conditions in the
-    words of the documents, and a `witness`: an input on which both were carried out. `settings` are the keys that
-    differ and are no conditions, `unknown` what could be decided neither way, `flips` the stored rows of `run` that
-    change. `verdict` is `equal` (proved), `different` (shown) or `undecided`; equal ones may be so `under` the values
-    of some parameters only. The documents belong to `project`, else to those around them. Raises UsageError and
-    DocumentError for what can't be compared.
+    `regions` lists, by `place`, the result of the first (`before`) and second document (`after`), the conditions
+    (`where`) in terms of the documents, and a `witness`: an input on which both were executed. `settings` are differing
+    keys other than conditions, `unknown` what could not be decided, `flips` the stored rows of `run` that change.
+    `verdict` is `equal` (proved), `different` (shown) or `undecided`; the two may be equal only `under` the values
+    of some parameters. The documents belong to `project`, else to the projects of their folders. Raises UsageError and
+    DocumentError for documents that can't be compared.
     """
     kinds = [_kind(path) for path in (one, two)]
     if kinds[0] != kinds[1]:
@@ -98,11 +98,11 @@ def policy_diff(
 
 
 def _refuse_rows(kind: str, run: StoredRun | None, report: Path | None) -> None:
-    """Raise UsageError for stored rows about which documents of a kind decide nothing."""
+    """Raise UsageError for stored rows that documents of this kind don't decide."""
     if run is not None and kind not in ("scorecard", "check"):
-        raise UsageError(f"a {kind} decides nothing about the rows of a run; `--run` is for scorecards and checks")
+        raise UsageError(f"a {kind} does not decide the rows of a run; `--run` is for scorecards and checks")
     if report is not None and kind != CASES:
-        raise UsageError(f"`{report}` is no run; a report of `score` is for scorecards over cases")
+        raise UsageError(f"`{report}` is not a run; a report of `score` is for scorecards over cases")
 
 
 def _cases(one: Path, two: Path, assignments: Sequence[str], config: str | None, report: Path | None) -> JsonObject:
@@ -118,7 +118,7 @@ def _cases(one: Path, two: Path, assignments: Sequence[str], config: str | None,
 
 
 def _under(pair: Sequence[Policy], values: Iterable[JsonMapping]) -> JsonObject:
-    """The parameters that two equal policies need, with their values: the policies of the `pair` leave them open."""
+    """The parameters with the values that the equivalence of two policies needs; the `pair` leaves them variable."""
     chosen = {name: value for each in values for name, value in each.items()}
     open_places = [place for place, comparison in compared(*pair).items() if not comparison.equal]
     read = {name for place in open_places for policy in pair for name in policy.decisions[place].reads()}
@@ -134,8 +134,8 @@ def _kind(path: Path) -> str:
         return str(kind)
     if kind in ("lexicon", "lexicons"):
         return LEXICONS
-    expected = "a scorecard, a policy, a workflow, a check or a lexicon was expected"
-    raise UsageError(f"`{path}` decides nothing; {expected}")
+    expected = "expected a scorecard, a policy, a workflow, a check or a lexicon"
+    raise UsageError(f"`{path}` can't be compared; {expected}")
 
 
 def _other(path: Path, kind: str, config: str | None) -> Policy:
@@ -147,11 +147,11 @@ def _other(path: Path, kind: str, config: str | None) -> Policy:
     return policy_of_table(path.read_text(encoding="utf-8"), declarations)
 
 
-# Two policies, whatever they are.
+# Any two policies.
 
 
 def compared(one: Policy, two: Policy) -> dict[str, Comparison]:
-    """The comparison of every place at which both decide."""
+    """The comparison of every place that both decide."""
     return {
         place: compare(decision, two.decisions[place], _united(one.domains_at(place), two.domains_at(place)))
         for place, decision in one.decisions.items()
@@ -160,7 +160,7 @@ def compared(one: Policy, two: Policy) -> dict[str, Comparison]:
 
 
 def _united(one: Domains, two: Domains) -> Domains:
-    """What the variables of both can be."""
+    """The union of the domains of both policies' variables."""
     known: dict[Variable, Domain] = dict(one.known)
     for path, domain in two.known.items():
         mine = known.setdefault(path, domain)
@@ -184,7 +184,7 @@ def _region(place: str, region: Region) -> dict[str, object]:
 
 
 def _settings(one: Policy, two: Policy) -> list[JsonObject]:
-    """The settings that differ, and the places at which only one of the two decides."""
+    """The settings that differ, and the places that only one of the two decides."""
     before, after = (
         {**dict.fromkeys(mine.decisions.keys() - theirs.decisions.keys(), "declared"), **mine.settings}
         for mine, theirs in ((one, two), (two, one))
@@ -235,8 +235,8 @@ def _scorecards(
 
 
 def _projects(kind: str, one: Path, two: Path, chosen: Project | None) -> Projects:
-    """The projects that two documents belong to: the one that was chosen, or those around their files. A file that
-    stands in none belongs to that of the other, as an earlier version of it does that was put elsewhere."""
+    """The projects of two documents: the chosen one, or those of their folders. A file outside
+    of projects, such as an earlier version elsewhere, belongs to the project of the other."""
     if chosen is not None or kind not in ("scorecard", "check", LEXICONS):
         return chosen, chosen
     first, second = project_around(one), project_around(two)
@@ -244,7 +244,7 @@ def _projects(kind: str, one: Path, two: Path, chosen: Project | None) -> Projec
 
 
 def _as_written(policy: Policy, project: Project | None, document: ScorecardDocument) -> Policy:
-    """The policy of a scorecard without a project also holds what its weights read there."""
+    """The policy of a scorecard without a project, with its weights as written."""
     if project is not None:
         return policy
     written = {rate.name: rate.weight.value for rate in document.dimensions if rate.weight is not None}
@@ -262,7 +262,7 @@ def _refuse_unknown(given: Mapping[str, object], plans: Iterable[ScorecardPlan])
 def _rows(
     found: JsonMapping, plans: Sequence[ScorecardPlan], given: JsonMapping, vocabulary: Vocabulary
 ) -> tuple[JsonObject, Mapping[Step, object]]:
-    """A row for each output that may differ, on which it does, and one for each step of a region that leads from one
+    """An example row for each output that may differ, and for each step of a region that leads from one
     word to another."""
     if not (found["regions"] or found["settings"] or found["unknown"]):
         return {}, {}
@@ -296,7 +296,7 @@ def _carry_out(
     plans: Sequence[ScorecardPlan],
     given: JsonMapping,
 ) -> None:
-    """Add to a region the rows of both scorecards: of its one verdict, or of verdicts that lead to its outputs."""
+    """Add to a region the rows of both scorecards: for its verdict, or for verdicts that lead to its outputs."""
     place, _, name = str(entry["place"]).partition(".")
     if place not in ("output", "minimum_coverage", "variables"):
         if region.witness is not None:
@@ -310,11 +310,11 @@ def _carry_out(
     if exactly is not None and entry["witness"] is None:
         entry["witness"], entry["why"] = {"verdicts": verdicts_of(exactly)}, ""
     if entry["row"] is None:
-        entry["witness"], entry["why"] = None, "no verdicts were found that lead there"
+        entry["witness"], entry["why"] = None, "no verdicts were found that lead to this result"
 
 
 def stored_flips(run: StoredRun, plans: Sequence[ScorecardPlan], given: JsonMapping) -> list[JsonObject]:
-    """The transcripts of a run whose recorded verdicts the two scorecards tell differently."""
+    """The transcripts of a run whose recorded verdicts have different results under the two scorecards."""
     cards = []
     for plan in plans:
         own = {parameter.name for parameter in plan.parameters}
@@ -353,7 +353,7 @@ def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> 
 
 
 def _carry_out_checks(regions: Iterable[JsonObject], nodes: Sequence[Check], vocabulary: Vocabulary) -> None:
-    """Add to the regions of verdicts conversations on which both checks were carried out."""
+    """Add example conversations, on which both checks were run, to the regions of verdicts."""
     told = [each for each in regions if each["place"] == "verdict"]
     wanted = [(each["before"], each["after"]) for each in told]
     found = conversations_apart(nodes, vocabulary, wanted, UNDECIDED_VERDICT) if wanted else {}
@@ -366,7 +366,7 @@ def _carry_out_checks(regions: Iterable[JsonObject], nodes: Sequence[Check], voc
 
 def _lowered_check(path: Path, project: Project | None) -> LoweredCheck:
     if project is None:
-        raise UsageError(f"no project holds `{path}`; checks are compared inside of one, which `--project` names")
+        raise UsageError(f"`{path}` is not in a project; name one with `--project` to compare checks")
     check = read_check(root_of(path), project.vocabulary)
     lowering = LoweringContext(project, every_check(), policies(project.semantics), [])
     node = lower_check(check, lowering)
@@ -376,7 +376,7 @@ def _lowered_check(path: Path, project: Project | None) -> LoweredCheck:
 
 
 def lexicons_of(path: Path, project: Project | None) -> dict[str, Lexicon]:
-    """The lexicons that a file holds, lowered as in a project, by their names."""
+    """The lexicons in a file, lowered as in a project, by name."""
     root = root_of(path)
     documents = (read_lexicon(root, _LONE),) if kind_of(root) == "lexicon" else read_lexicons(root)
     usual = policies("seed" if project is None else project.semantics).fold

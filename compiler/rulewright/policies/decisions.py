@@ -19,7 +19,7 @@ BITS: Final = (TRUE, FALSE, ERROR)
 
 @dataclass(frozen=True, slots=True)
 class PolicyOutcome:
-    """What a policy comes to: outcomes of one key are the same. Those with a `program` give what that computes."""
+    """The outcome of a policy; outcomes with the same key are equal. A `program` computes its value."""
 
     key: Any
     said: str
@@ -33,7 +33,7 @@ class PolicyOutcome:
 
 @dataclass(frozen=True, slots=True)
 class PolicyStep:
-    """A condition, and the outcome where it is true, false or undecided; None goes on to the next step."""
+    """A condition, and the outcome if it is true, false or undecided; None continues with the next step."""
 
     condition: Program
     true: PolicyOutcome | None = None
@@ -45,20 +45,20 @@ class PolicyStep:
         return self.true if bit == TRUE else self.false if bit == FALSE else self.error
 
     def bits(self, outcome: PolicyOutcome | None) -> int:
-        """What the condition has to be to lead to an outcome."""
+        """The results of the condition that lead to an outcome."""
         return sum(bit for bit in BITS if self.after(bit) == outcome)
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyDecision:
-    """Steps in order, and the outcome after the last. `place` says where that stands in the document."""
+    """Steps in order, and the outcome after the last. `place` is the decision's path in the document."""
 
     place: str
     steps: tuple[PolicyStep, ...]
     otherwise: PolicyOutcome
 
     def reads(self) -> frozenset[str]:
-        """The names that its conditions and outcomes read."""
+        """The names that the conditions and outcomes read."""
         outcomes = [each for step in self.steps for each in (step.true, step.false, step.error)]
         programs = [step.condition for step in self.steps]
         programs += [each.program for each in (*outcomes, self.otherwise) if each is not None and each.program]
@@ -67,7 +67,7 @@ class PolicyDecision:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A document to be compared: what it decides, by place, and its settings that are no conditions, by place.
+    """A document to compare: its decisions by place, and its other settings by place.
 
     `domains` are the variables of its decisions, for all places or for those whose first word is a key of `places`.
     """
@@ -87,27 +87,27 @@ ENDED: Final = PolicyOutcome("error", "an error")
 
 
 def outcome_of(program: Program, said: str) -> PolicyOutcome:
-    """The outcome that a program computes."""
+    """The outcome computed by a program."""
     return PolicyOutcome(("program", shape(program)), said, program)
 
 
 def guarding(condition: Program, met: PolicyOutcome) -> PolicyStep:
-    """A condition that also counts as met where it can't be decided."""
+    """A condition that counts as met if it can't be decided."""
     return PolicyStep(condition, met, None, met)
 
 
 def permitting(condition: Program, met: PolicyOutcome) -> PolicyStep:
-    """A condition that is not met where it can't be decided."""
+    """A condition that counts as not met if it can't be decided."""
     return PolicyStep(condition, met)
 
 
 def unless(condition: Program, outcome: PolicyOutcome) -> PolicyStep:
-    """An outcome for where a guarding condition does not hold."""
+    """An outcome for a guarding condition that does not hold."""
     return PolicyStep(condition, None, outcome, None)
 
 
 def table(place: str, rows: Sequence[TableRow]) -> PolicyDecision:
-    """A table: the first row that holds decides, and a condition that can't be decided ends it with an error."""
+    """A table: the first row that holds decides, and an undecidable condition ends it with an error."""
     steps = []
     for row in rows:
         outcome = NOTHING if row.output is None else outcome_of(row.output, unabridged(row.output))
@@ -116,7 +116,7 @@ def table(place: str, rows: Sequence[TableRow]) -> PolicyDecision:
 
 
 def computed(place: str, program: Program) -> PolicyDecision:
-    """What an expression computes, its outermost choices as steps."""
+    """The value of an expression, with its outermost choices as steps."""
     steps = []
     while program.nodes and program.nodes[-1].op == "cond" and program.nodes[program.nodes[-1].args[1]].op != "cond":
         condition, then, otherwise = program.nodes[-1].args
@@ -127,7 +127,7 @@ def computed(place: str, program: Program) -> PolicyDecision:
 
 
 def truth(place: str, condition: Program, held: str, not_held: str) -> PolicyDecision:
-    """A guarding condition alone."""
+    """A single guarding condition."""
     met, not_met = PolicyOutcome(held, held), PolicyOutcome(not_held, not_held)
     return PolicyDecision(place, (guarding(condition, met),), not_met)
 
@@ -140,14 +140,14 @@ def reads(*path: str) -> Program:
 
 
 def is_one_of(program: Program, words: Sequence[str]) -> Program:
-    """The program that holds where another gives one of some words."""
+    """The program that tests whether the result of another is one of some words."""
     at = len(program.nodes)
     nodes = (*program.nodes, Node("const", (), literal(list(words))), Node("call", (at - 1, at), "@in"))
     return Program(nodes, program.source, program.strict)
 
 
 def are_equal(one: Program, two: Program) -> Program:
-    """The program that compares what two programs give."""
+    """The program that compares the results of two programs."""
     size = len(one.nodes)
     moved = [Node(n.op, tuple([arg + size for arg in n.args]), n.value, n.at) for n in two.nodes]
     joined = Node("call", (size - 1, size + len(moved) - 1), "_==_")

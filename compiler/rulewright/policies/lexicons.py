@@ -1,4 +1,4 @@
-"""Lexicons as policies: what one of two finds and the other does not, shown by texts that both were run on."""
+"""Compares lexicons: the patterns that only one of two matches, shown by texts that both were run on."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rulewright_runtime.plan.scan import Lexicon, Pattern
 from rulewright_runtime.strict_json import JsonObject
 
 HIT: Final = ("no hit", "a hit")
-_ALIKE: Final = 0.6  # from here on an added pattern counts as a changed one
-# How a text is written that only a lexicon finds that ignores the difference.
+_ALIKE: Final = 0.6  # the similarity from which on an added pattern counts as a changed one
+# For each difference, a rewriting that only a lexicon matches that ignores the difference.
 _WRITTEN: Final[tuple[tuple[str, str, str], ...]] = (
     ("white_space", " ", " \n "),
     ("apostrophes", "'", "\u2019"),
@@ -26,7 +26,7 @@ _WRITTEN: Final[tuple[tuple[str, str, str], ...]] = (
 
 
 def compare_lexicons(one: Mapping[str, Lexicon], two: Mapping[str, Lexicon]) -> JsonObject:
-    """The `regions`, `settings` and `unknown` of the lexicons that both have; a name that only one has is a setting."""
+    """The `regions`, `settings` and `unknown` of the lexicons of both; a name that only one has is a setting."""
     found: JsonObject = {"regions": [], "settings": [], "unknown": []}
     for name in sorted({*one, *two}):
         place = f"lexicon {name}"
@@ -46,7 +46,7 @@ def compare_lexicons(one: Mapping[str, Lexicon], two: Mapping[str, Lexicon]) -> 
 
 
 def _changes(place: str, one: Lexicon, two: Lexicon) -> Iterator[JsonObject]:
-    """A region for each pattern of which only one lexicon has the like, or why there is none."""
+    """A region for each pattern that only one lexicon has, or the reason why there is none."""
     gone, new = (
         [each for each in dict.fromkeys(a.patterns) if each not in b.patterns] for a, b in ((one, two), (two, one))
     )
@@ -57,14 +57,14 @@ def _changes(place: str, one: Lexicon, two: Lexicon) -> Iterator[JsonObject]:
         change = _change(pattern, gone if after else new, bool(after))
         text = next((each for each in _texts(pattern) if _hits(has, each) and not _hits(lacks, each)), None)
         if text is None:
-            why = f"no text was found that shows what `{pattern.pattern}` finds and the other patterns do not"
+            why = f"no text was found that only `{pattern.pattern}` matches"
             yield {"place": place, **change, "why": why}
         else:
             yield _region(place, before, after, _in_words(pattern), text) | change
 
 
 def _change(pattern: Pattern, others: list[Pattern], is_new: bool) -> JsonObject:
-    """Whether the pattern was added, removed or changed, and from or into what."""
+    """Whether the pattern was added, removed or changed, and the previous or new pattern."""
     like = get_close_matches(pattern.pattern, [each.pattern for each in others if each.mode == pattern.mode], 1, _ALIKE)
     if like:
         return {"change": "changed", "from" if is_new else "into": like[0]}
@@ -90,13 +90,13 @@ def _hits(lexicon: Lexicon, text: str) -> bool:
 
 
 def _texts(pattern: Pattern) -> list[str]:
-    """Texts in which the pattern is likely to be found."""
+    """Texts that the pattern is likely to match."""
     found = samples(pattern.pattern) if pattern.mode == "regex" else [pattern.pattern, pattern.pattern.upper()]
     return [*found, *(f"So {each} it is." for each in found)]
 
 
 def _is_idle(pattern: Pattern, has: Lexicon, lacks: Lexicon) -> bool:
-    """Whether the lexicon without the pattern surely finds every text that holds it: it has a part of it."""
+    """Whether the lexicon without the pattern certainly matches every text with it, because it has a part of it."""
     if pattern.mode == "regex" or has.fold != lacks.fold:
         return False
     wanted = _folded(pattern, has)
@@ -111,7 +111,7 @@ def _folded(pattern: Pattern, lexicon: Lexicon) -> str:
 
 
 def _folding(place: str, one: Lexicon, two: Lexicon) -> Iterator[JsonObject]:
-    """The first text for each difference that only one of the lexicons ignores, in a pattern that both have."""
+    """The first text for each difference that only one of the lexicons ignores, in a pattern of both."""
     shared = [each for each in one.patterns if each in two.patterns]
     if (one.fold, one.fold_regexes) == (two.fold, two.fold_regexes):
         return

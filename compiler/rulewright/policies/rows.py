@@ -1,4 +1,4 @@
-"""Rows that show a difference of two scorecards: few verdicts, and both scorecards carried out on them."""
+"""Example rows for a difference of two scorecards: few verdicts, on which both scorecards are executed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.score import Score, exact_pair, leave
 from rulewright_runtime.values import Value
 
-Step: TypeAlias = tuple[str, str, str]  # an output, and what it is under the one and the other, as a document writes it
+Step: TypeAlias = tuple[str, str, str]  # an output, and its values under both scorecards, as written in documents
 MOST_ROWS: Final = 12_000
-MOST_KINDS: Final = 3  # of verdicts in one row
+MOST_KINDS: Final = 3  # verdicts in one row
 MOST_OF_TWO: Final = 10  # verdicts of two kinds in one row
 MOST_FURTHER: Final = 16  # records of one verdict
 MOST_OF_A_SHARE: Final = 40  # verdicts of a row in which one kind has a certain share
@@ -44,7 +44,7 @@ _FREE: Final = {"confidence": score(), "rationale_code": text(), "scorer_version
 def shown_by(
     plans: Sequence[ScorecardPlan], given: Mapping[str, object], verdict: Mapping[str, Value]
 ) -> dict[str, object]:
-    """The rows of both scorecards for one verdict alone, of which only these fields are known."""
+    """The rows of both scorecards for a single verdict with these fields."""
     check_id = str(verdict.get("check_id", _STATED))
     facts = dict(verdict.get("check") or {})
     record = _record({**{key: export(said) for key, said in verdict.items() if key != "check"}, "check_id": check_id})
@@ -59,8 +59,8 @@ def rows_apart(
     wanted: Sequence[str],
     steps: Collection[Step] = (),
 ) -> tuple[dict[str, dict[str, object]], dict[Step, dict[str, object]]]:
-    """For each wanted output the first row found on which the two scorecards give another value, and under `engine` the
-    first with another outcome; for each of the `steps` the first row on which an output makes it."""
+    """For each wanted output, the first row found on which the two scorecards differ, and under `engine` the
+    first with another outcome; for each of the `steps`, the first row on which an output takes it."""
     cards = [_card(_knowing(plan, vocabulary), given) for plan in plans]
     found: dict[str, dict[str, object]] = {}
     made: dict[Step, dict[str, object]] = {}
@@ -113,7 +113,7 @@ def _card(plan: ScorecardPlan, given: Mapping[str, object]) -> Scorecard:
 
 
 def _knowing(plan: ScorecardPlan, vocabulary: Vocabulary) -> ScorecardPlan:
-    """The plan with a check for each bucket and severity where it knows none."""
+    """The plan, or one with a check for each bucket and severity if it has no checks."""
     if plan.checks:
         return plan
     checks = {
@@ -125,7 +125,7 @@ def _knowing(plan: ScorecardPlan, vocabulary: Vocabulary) -> ScorecardPlan:
 
 
 def _pool(cards: Sequence[Scorecard]) -> list[object]:
-    """A verdict for each thing that a verdict can do to both scorecards."""
+    """A verdict for each distinct effect of a verdict on both scorecards."""
     shared = {name: facts for name, facts in cards[0].plan.checks.items() if name in cards[1].plan.checks}
     found: dict[object, object] = {}
     further = _further(cards)
@@ -165,8 +165,8 @@ def _does(card: Scorecard, record: Value) -> str:
 
 
 def _shares(cards: Sequence[Scorecard]) -> list[Fraction]:
-    """The shares between 0 and 1 that two scorecards may tell apart: the numbers that they and their parameters hold,
-    and what lies between two of them."""
+    """The shares between 0 and 1 that two scorecards may distinguish: the numbers in them and their parameters,
+    and values between these."""
     numbers: set[Fraction] = set()
     for card in cards:
         plan = card.plan
@@ -180,7 +180,7 @@ def _shares(cards: Sequence[Scorecard]) -> list[Fraction]:
 
 
 def _rows(pool: Sequence[Value], shares: Sequence[Fraction]) -> Iterator[list[Value]]:
-    """Rows of few verdicts, the shortest first, rows of two kinds in which one has one of the shares, and longer ones
+    """Rows of few verdicts, the shortest first, rows of two kinds in which one has one of the shares, and longer rows
     of two kinds."""
     short = (list(chosen) for size in range(MOST_KINDS) for chosen in combinations_with_replacement(pool, size))
     pairs = list(combinations(pool, 2))

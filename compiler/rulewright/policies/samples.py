@@ -1,4 +1,4 @@
-"""Texts that a regular expression may match: a guess at each of its parts, to be tried by whoever asks."""
+"""Generates texts that a regular expression may match; callers must test them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CODE: Final = re.compile(r"x(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{2}))|[pP](?:\{\^
 
 
 def samples(expression: str) -> list[str]:
-    """At most `MOST` texts, most of which the expression matches if it is well formed; no text where it is not."""
+    """At most `MOST` texts, most of which the expression matches; none for an invalid expression."""
     try:
         return list(dict.fromkeys(_Samples(expression).alternatives()))[:MOST]
     except IndexError:
@@ -24,7 +24,7 @@ def samples(expression: str) -> list[str]:
 
 
 class _Samples:
-    """Reads an expression from left to right."""
+    """Parses an expression from left to right."""
 
     def __init__(self, expression: str) -> None:
         self.rest = expression
@@ -82,7 +82,7 @@ class _Samples:
         return "" if here in _NOTHING else _LETTERS.get(here, here)
 
     def members(self) -> list[str]:
-        """One text for each of the first members of a class, or for one that is none."""
+        """One text for each of the first members of a character class, or a non-member of a negated one."""
         is_negated = self.rest.startswith("^")
         self.rest = self.rest[is_negated:]
         found: list[str] = []

@@ -1,4 +1,4 @@
-"""Scorecards over verdicts as policies: what one verdict does to every gate, rate, count and list, and the outputs."""
+"""Scorecards over verdicts as policies: the effects of one verdict, and the outputs of a row."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SIZE: Final = "size_of"  # the root of the variables that stand for the sizes of
 _SIZES: Final = re.compile(rf"\b{SIZE}\.((?:lists|undecided)\.\w+)")
 _COUNTED: Final = PolicyOutcome("counted", "counted")
 _COUNTED_OPEN: Final = PolicyOutcome("counted, open", "counted, and asks for adjudication")
-# What a verdict does to a gate, from the weakest to the strongest.
+# The effects of a verdict on a gate, from the weakest to the strongest.
 _STRENGTHS: Final = ("is outside", "is not eligible", "lets it pass", "leaves it open", "stops it")
 
 
@@ -63,8 +63,8 @@ def policy_of_scorecard(
     *,
     defaults: bool = True,
 ) -> Policy:
-    """The policy of a lowered scorecard under the values of its parameters, to be compared with the `other`. Without
-    `defaults` a parameter that is not given may have any value. Raises PlanError for a bad value."""
+    """The policy of a lowered scorecard with the values of its parameters, for the comparison with the `other`. Without
+    `defaults`, parameters that are not given may have any value. Raises PlanError for an invalid value."""
     own = {parameter.name for parameter in plan.parameters}
     values = parameter_values(plan.parameters, {name: value for name, value in given.items() if name in own})
     values = {name: value for name, value in values.items() if defaults or name in given}
@@ -81,7 +81,7 @@ def policy_of_scorecard(
 
 
 def about(program: Program, constants: JsonMapping) -> Program:
-    """A condition over one verdict with these values; `v.mode_id` is another name of `v.check_id`."""
+    """A condition over one verdict with these values; `v.mode_id` is an alias of `v.check_id`."""
     named = [
         Node(node.op, node.args, "check_id", node.at) if path_at(program, at) == ("v", "mode_id") else node
         for at, node in enumerate(program.nodes)
@@ -107,7 +107,7 @@ def _of_one_verdict(
 
 
 def _gate(gate: GatePlan, other: GatePlan, constants: JsonMapping) -> Iterator[PolicyDecision]:
-    """What a verdict does to the gate, and whether a condition of it can't be decided, which the whole row shows."""
+    """The effect of a verdict on the gate, and whether a condition is undecidable, which affects the whole row."""
     of, stops, undecided = (about(each, constants) for each in (gate.of, gate.stops, gate.undecided))
     outside, idle, counts, opens, stopped = (
         PolicyOutcome(("gate", _weakest(at, gate, other)), _STRENGTHS[at]) for at in range(5)
@@ -130,9 +130,9 @@ def _gate(gate: GatePlan, other: GatePlan, constants: JsonMapping) -> Iterator[P
 
 
 def _weakest(strength: int, *gates: GatePlan) -> int:
-    """The weakest effect that none of the gates can tell from this one, beside any other verdicts.
+    """The weakest effect that no gate can distinguish from this one, with any other verdicts.
 
-    Gates that hold a check for some of its verdicts only are told apart: to hold anything means something to a row.
+    Gates that contain a check only for some of its verdicts are distinguished, because being non-empty affects a row.
     """
     if any(path[-1] in RESULT_FIELDS for gate in gates for path in paths_of(gate.of) or () if path[0] == "v"):
         return strength
@@ -164,8 +164,8 @@ def _counted(place: str, of: Program, constants: JsonMapping) -> PolicyDecision:
 
 
 def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDecision]:
-    """Outputs and what else is worked out for a row, with the variables written out where that can be done, and whether
-    a variable has no value, which the whole row shows."""
+    """The outputs and other computed values of a row, with variables inlined where possible, and whether
+    a variable has no value, which affects the whole row."""
     weights = {dimension.rate.name: parse_score(dimension.weight) for dimension in plan.dimensions}
     values: dict[str, Program] = {}
     for part in plan.variables:
@@ -185,7 +185,7 @@ def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDec
 
 
 def _with_variables(program: Program, values: Mapping[str, Program]) -> Program:
-    """The program with variables replaced by what computes them, unless both bind names of their own."""
+    """The program with variables replaced by their programs, unless both bind names."""
     for name, value in values.items():
         if reads_name(program, name) and not (_binds(program) and _binds(value)):
             program = with_program(program, name, value)
@@ -193,7 +193,7 @@ def _with_variables(program: Program, values: Mapping[str, Program]) -> Program:
 
 
 def with_sizes(program: Program) -> Program:
-    """The program with a variable in place of the size of each list of the row."""
+    """The program with a variable for the size of each list of the row."""
     nodes = list(program.nodes)
     for at, node in enumerate(program.nodes):
         if node.op == "call" and node.value == "size" and len(node.args) == 1:
@@ -204,7 +204,7 @@ def with_sizes(program: Program) -> Program:
 
 
 def in_words(text: str) -> str:
-    """A text in which sizes of lists are written as the author writes them."""
+    """A text with sizes of lists as authors write them."""
     return _SIZES.sub(r"size(\1)", text)
 
 

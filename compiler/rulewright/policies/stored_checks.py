@@ -1,4 +1,4 @@
-"""Two checks beside the transcripts of a finished run: where only one of them applies, or they say different things."""
+"""Compares two checks on the transcripts of a finished run: their verdicts, or whether they apply."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _APPLIES: Final = "applies"
 
 
 class LoweredCheck(NamedTuple):
-    """A check as its author wrote it and as it runs, with what lowering it has collected."""
+    """A check as a document and in lowered form, with the collected parts of its plan."""
 
     document: CheckDocument
     node: Check
@@ -29,9 +29,9 @@ class LoweredCheck(NamedTuple):
 
 
 def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObject:
-    """`flips` are the transcripts of which the two checks say different things: their verdicts where both decide
-    without a judge and without other checks, else whether they apply. `gone` counts the conversations that are no
-    longer there, so that of those no verdict is told."""
+    """`flips` are the transcripts on which the two checks differ: in their verdicts if both decide
+    without a judge and without other checks, else in whether they apply. `gone` counts the conversations that are
+    missing or changed, whose verdicts are not compared."""
     engines = _engines(checks)
     said = conversations(run) if engines else {}
     flips, gone = [], 0
@@ -49,7 +49,7 @@ def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObjec
 
 
 def _engines(checks: Sequence[LoweredCheck]) -> list[Engine]:
-    """An engine for each check; none where one asks a judge, reads other verdicts or needs what is not installed."""
+    """An engine for each check; empty if one asks a judge, reads other verdicts or needs a missing package."""
     plans = [seal_parts(PlanParts((each.document,), (each.node,), (), None, (), each.around)) for each in checks]
     if any(needs_judge(plan) for plan in plans) or any(each.node.verifier.reads() for each in checks):
         return []
@@ -68,7 +68,7 @@ def applying(checks: Sequence[Check], bindings: JsonMapping) -> list[str]:
 
 
 def _says(engine: Engine, transcript: Transcript, applies: str) -> str:
-    """The verdict on a transcript; whether the check applies where it gives none."""
+    """The verdict on a transcript, or whether the check applies if it gives none."""
     (result,) = results(engine, [transcript], None)
     given = next((each for each in result.verdicts if each.eligible), None)
     return applies if given is None else given.verdict

@@ -1,4 +1,4 @@
-"""Policies that are tables: CEL policies, and the metrics and labels of scorecards over cases."""
+"""Tables as policies: CEL policies, and the metrics and labels of scorecards over cases."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _FAILS: Final = PolicyOutcome("does not hold", "does not hold")
 
 
 def policy_of_table(text: str, config: str | None) -> Policy:
-    """A CEL policy over the variables that its configuration declares. Raises DocumentError."""
+    """The policy of a CEL policy over the variables that its configuration declares. Raises DocumentError."""
     compiled = compile_policy(text, config)
     decision = table("rule", compiled.rows) if compiled.rows else computed("rule", compiled.program)
     return Policy({"rule": decision}, {}, Domains(read_environment(config).variables))
 
 
 def policy_of_cases(card: CaseScorecard, settings: CaseSettings) -> Policy:
-    """A scorecard over cases under its settings: what each metric makes of its share, what passes, and the labels."""
+    """The policy of a scorecard over cases with its settings: its metrics and labels."""
     decisions: dict[str, PolicyDecision] = {}
     places: dict[str, Domains] = {}
     for suffix, scorer in scorers_of(settings):
@@ -61,7 +61,7 @@ def policy_of_cases(card: CaseScorecard, settings: CaseSettings) -> Policy:
 
 
 def policy_of_cases_under_any_settings(plan: CaseScorecardPlan) -> Policy:
-    """The same with every parameter as a variable, of which only its bounds are known."""
+    """As `policy_of_cases`, with every parameter as a variable within its bounds."""
     known = {("share",): score(), **label_table_of_all_settings(plan).domains.known}
     domains = Domains({}, known)
     decisions = {decision.place: decision for decision, _ in _decisions(plan, {}, domains)}
@@ -69,7 +69,7 @@ def policy_of_cases_under_any_settings(plan: CaseScorecardPlan) -> Policy:
 
 
 def _written(plan: CaseScorecardPlan) -> dict[str, Any]:
-    """What decides about a case and is no condition over its scores: what is read and searched, and how it is set."""
+    """The settings of a case's decision other than conditions: what is read and searched, and the parameters."""
     found = flat(
         "metrics", {m.name: {"share": m.share, "judge": m.judge, "semantic": m.semantic} for m in plan.metrics}
     )
@@ -111,7 +111,7 @@ def _labels(rows: Sequence[tuple[Program, str]]) -> PolicyDecision:
 
 
 def _scores(plan: CaseScorecardPlan, parameters: Mapping[str, object]) -> Domains:
-    """What the scores of the metrics can be; anything where that can't be told."""
+    """The domains of the metrics' scores; unrestricted if unknown."""
     try:
         return label_table(plan, parameters).domains
     except (NotProved, EvaluationError):

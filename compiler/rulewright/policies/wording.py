@@ -1,4 +1,4 @@
-"""Boxes in the words of the source: the condition that holds exactly for the inputs in a box."""
+"""Describes boxes: the condition, in the terms of the source, that holds exactly for the inputs in a box."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rulewright_runtime.ir import NUMBERS
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import Optional, UInt, Value
 
-_UNWRITTEN: Final = frozenset({"", NO_RECORD})  # words of an enum that no author can write
+_UNWRITTEN: Final = frozenset({"", NO_RECORD})  # enum words that documents can't contain
 
 
 def condition_of(space: Space, box: Box) -> str:
-    """The condition for a box; `true` where it is everything."""
+    """The condition for a box; `true` for the whole space."""
     parts = [
         _variable(path, space.kinds[at], space.cells[at], space.cuts[at], box[at])
         for at, path in enumerate(space.paths)
@@ -37,7 +37,7 @@ def condition_of(space: Space, box: Box) -> str:
 
 
 def _opaque(atom: Atom, bits: int) -> str:
-    """What an atom is that joins variables: how two numbers stand to each other, or the atom itself."""
+    """The condition of an atom over several variables: the order of two numbers, or the atom itself."""
     if atom.order is not None:
         one, two = map(_name, atom.order.pair)
         return " && ".join(part.format(one, two) for part in _ORDERS[bits])
@@ -47,7 +47,7 @@ def _opaque(atom: Atom, bits: int) -> str:
 
 
 def _sums(terms: Terms, spans: Sequence[NumberRange], bits: int) -> str:
-    """That a sum lies in some of its places, which are told as runs of neighbours."""
+    """The condition that a sum lies in some of its ranges; neighbouring ranges are joined."""
     chosen = [number for number in range(len(spans)) if bits >> number & 1]
     starts = [number for number in chosen if number - 1 not in chosen]
     ends = [number for number in chosen if number + 1 not in chosen]
@@ -64,7 +64,7 @@ def _sums(terms: Terms, spans: Sequence[NumberRange], bits: int) -> str:
 
 
 def _sum_beside(terms: Terms, relation: str, number: Fraction) -> str:
-    """The comparison of a sum with a number; of two variables with each other where they are only subtracted."""
+    """The comparison of a sum with a number, or of two variables with each other if they are subtracted."""
     if len(terms) == 2 and terms[1][1] == -1 and number == 0:
         return f"{_name(terms[0][0])} {relation} {_name(terms[1][0])}"
     total = "".join(_term(path, each) for path, each in terms).removeprefix(" + ")
@@ -86,7 +86,7 @@ _ORDERS: Final = {
 
 
 def merged(boxes: Sequence[Box]) -> list[Box]:
-    """As few boxes as joining neighbours gives; together they are the same."""
+    """The same boxes with neighbours joined."""
     found = list(dict.fromkeys(boxes))
     size = len(found[0]) if found else 0
     before = -1
@@ -145,7 +145,7 @@ def _special(path: Path, cell: Value) -> str:
 
 
 def _there(path: Path, domain: Domain) -> str:
-    """That a variable has some value, where it may have none."""
+    """The condition that an optional variable has a value."""
     parts = [f"{_name(path)}.hasValue()"] * domain.optional + [f"{_name(path)} != null"] * domain.null
     parts += [f"has({_name(path[: part + 1])})" for part in sorted(domain.absent) if part]
     return " && ".join(parts) or "true"
@@ -156,7 +156,7 @@ def _any(parts: Sequence[str]) -> str:
 
 
 def _words(name: str, domain: Domain, known: Sequence[Value], chosen: Sequence[Value]) -> str:
-    """One of some words; none of the rest where one is among them that can't be written or stands for any other."""
+    """The condition that a text is one of some words, or none of the others if one of them can't be written."""
     bare = domain.kind == "enum"
     others = _UNWRITTEN if bare else {known[-1]}
     rest = [word for word in known if word not in chosen]
@@ -168,7 +168,7 @@ def _words(name: str, domain: Domain, known: Sequence[Value], chosen: Sequence[V
 
 
 def _lists(name: str, domain: Domain, known: Sequence[list[str]], chosen: Sequence[list[str]]) -> str:
-    """What a list holds and what not, asked text by text; the last text stands for any other one."""
+    """The condition on the contents of a list, text by text; the last text stands for any other one."""
     texts = max(known, key=len)
     named = texts if domain.members else texts[:-1]
     listed = f"[{', '.join(map(in_words, named))}]"
@@ -177,7 +177,7 @@ def _lists(name: str, domain: Domain, known: Sequence[list[str]], chosen: Sequen
         return f"{in_words(text)} in {name}" if text in named else f"{name}.exists(t, !(t in {listed}))"
 
     def said(left: Sequence[str], among: frozenset[frozenset[str]]) -> str | None:
-        """The condition; None where it always holds."""
+        """The condition; None if it always holds."""
         if len(among) == 1 << len(left):
             return None
         text, rest = left[0], left[1:]
@@ -206,7 +206,7 @@ def _exact(value: Value) -> Value:
 
 
 def _numbers(name: str, domain: Domain, known: Sequence[Value], among: Sequence[Value], cuts: set[Value]) -> list[str]:
-    """The runs of neighbouring places that were chosen, each between its ends."""
+    """The condition that a number lies in the chosen cells, as intervals of neighbouring cells."""
     line = sorted((value for value in known if _real(value)), key=_exact)
     cut = sorted(each for each in cuts if isinstance(each, Fraction))
     chosen = {value for value in among if _real(value)}
@@ -242,12 +242,12 @@ def _run(name: str, domain: Domain, line: Sequence[Value], start: int, end: int,
 
 
 def _between(cuts: Sequence[Fraction], low: Value, high: Value) -> Fraction:
-    """A cut that tells two neighbours apart."""
+    """The cut between two neighbours."""
     return next(each for each in cuts if _exact(low) <= each <= _exact(high))
 
 
 def _end(name: str, domain: Domain, order: str, cut: Fraction, inner: object) -> str:
-    """One end of a run, whose last place inside is `inner`."""
+    """The bound of an interval whose last cell inside is `inner`."""
     if _exact(inner) == cut:
         return f"{name} {order}= {in_words(inner)}"
     if domain.kind == "score":

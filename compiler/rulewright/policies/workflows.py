@@ -1,4 +1,4 @@
-"""A workflow as a policy: where each task's machine goes from every place, and what its gate asks for."""
+"""A workflow as a policy: the transitions of each task's state machine, and the requirements of its gate."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rulewright.workflow import Workflow
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineTransition
 
-_STAYS: Final = PolicyOutcome("stays", "has no way on")
-_DECIDED: Final = ("machine", "gate.verdict")  # told as regions
+_STAYS: Final = PolicyOutcome("stays", "has no transition")
+_DECIDED: Final = ("machine", "gate.verdict")  # compared as regions
 
 
 def policy_of_workflow(workflow: Workflow) -> Policy:
-    """The policy of a workflow that compiles, task by task."""
+    """The policy of a valid workflow, task by task."""
     decisions: dict[str, PolicyDecision] = {}
     places: dict[str, Domains] = {}
     settings: dict[str, object] = {}
@@ -64,7 +64,7 @@ def _domains(types: dict[str, Type], machine: Machine) -> Domains:
 
 
 def _step(transition: MachineTransition) -> PolicyStep:
-    """A transition: open where its guard holds and every loop that it counts has an iteration left."""
+    """A transition, enabled if its guard holds and every loop that it counts has an iteration left."""
     parts = [reads("iterations_left", loop) for loop in transition.counts]
     if transition.guard is not None:
         parts.insert(0, _condition(transition.guard))
@@ -83,7 +83,7 @@ def _condition(guard: Guard) -> Program:
 
 
 def _renamed(node: Node, loop: str) -> Node:
-    """`loop` inside a guard is the loop that the guard belongs to."""
+    """Rename `loop` inside a guard to the loop that the guard belongs to."""
     if node.op != "name" or not any(candidate[0] == "loop" for candidate in node.value):
         return node
     return Node("name", (), [[loop, rest] if root == "loop" else [root, rest] for root, rest in node.value], node.at)

@@ -1,4 +1,4 @@
-"""The cases of a report of `rulewright score` under other settings or another scorecard, by their recorded scores."""
+"""Labels the cases of a report of `rulewright score` again, from their recorded scores, under another policy."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def relabelled(
     if settings_hash(recorded, before.choices) != before.hash:
         raise UsageError(f"`{before.scorecard}` is not what `{report}` was scored with; run `rulewright score` again")
     if before.metric_ids:
-        raise UsageError("a report does not say which clinical metric a case belongs to, and its settings ask for that")
+        raise UsageError("a report lacks the clinical metrics of its cases, on which its settings depend")
     plan = recorded if scorecard is None else load_scorecard(scorecard).plan
     choices = _chosen(plan, before.choices, given)
     _refuse_other_scores(recorded, before.choices, plan, choices, parameter)
@@ -129,7 +129,7 @@ def _refuse_other_scores(
     """Raise UsageError if the other scorecard or settings would give other scores than the recorded ones."""
     again = "so recorded scores don't tell; run `rulewright score` again"
     if _finding(one) != _finding(two):
-        raise UsageError(f"`{two.name}` finds or scores something else than `{one.name}`, {again}")
+        raise UsageError(f"`{two.name}` does not find and score the same as `{one.name}`, {again}")
     read = _read_by_scores(two.metrics)
     changed = [parameter] if parameter is not None else []
     changed += [name for name, each in after.parameters.items() if before.parameters.get(name, each) != each]

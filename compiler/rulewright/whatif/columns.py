@@ -42,7 +42,7 @@ class _VerdictPart(NamedTuple):
     undecided: tuple[str, ...]
     eligible: bool
     resolved: bool
-    word: str  # FAIL, or what is open; empty for what clears a row
+    word: str  # FAIL, or undecided; empty for a verdict that clears a row
     cause: str
 
 

@@ -93,7 +93,7 @@ def test_a_pattern_that_another_one_holds_changes_nothing_and_one_that_nobody_ca
     (entry,) = compare_lexicons({"l": short}, {"l": Lexicon((*short.patterns, Pattern("you must.*", "regex")))})[
         "unknown"
     ]
-    assert entry["why"] == "no text was found that shows what `you must.*` finds and the other patterns do not"
+    assert entry["why"] == "no text was found that only `you must.*` matches"
 
 
 def test_what_a_lexicon_ignores_and_whose_turns_it_sees_is_told() -> None:

@@ -167,7 +167,7 @@ def test_checks_that_stand_in_no_project_are_compared_in_one_that_is_named(
     two = tmp_path / "RW-A1.yaml"
     text = one.read_text(encoding="utf-8")
     two.write_text(text.replace("any: [veiled_hopelessness]", "any: [veiled_hopelessness, grief]"), encoding="utf-8")
-    with pytest.raises(UsageError, match="which `--project` names"):
+    with pytest.raises(UsageError, match="name one with `--project`"):
         policy_diff(one, two)
     assert main(["policy-diff", str(one), str(two), "--project", str(SAFE.parents[2])]) == 1
     assert "eligibility: does not apply -> applies" in capsys.readouterr().out
