@@ -57,7 +57,7 @@ def contract_of(
     place = f"{artifact.field}.contract"
     if not known.exists:
         if not known.optional:
-            message = f"the contract `{written.value}` is declared, but there is no registry of contract types"
+            message = f"the contract `{written.value}` is declared, but no registry defines contract types"
             found.append(task.error(written, place, message, code="missing-contract-registry"))
         return None
     contract = known.types.get(written.value)

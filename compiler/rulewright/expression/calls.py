@@ -242,10 +242,10 @@ def expect(c: CheckingContext, e: Expr, found: Type, expected: Type) -> None:
     if isinstance(expected, EnumType):
         c.conform(e, expected)
     if actual == DYN and expected != DYN and not c.strict:
-        help = "compare it with something" if expected == BOOL else f"convert it, as in `{expected}(...)`"
+        help = "compare it with a value" if expected == BOOL else f"convert it, as in `{expected}(...)`"
         c.report(e, f"expected a `{expected}`, but the type of this is only known when it runs", help, whole=True)
     elif not (_widens(actual, expected) or c.known.fits(actual, expected)):
-        compare = "compare it with something" if expected == BOOL else None
+        compare = "compare it with a value" if expected == BOOL else None
         advice = _ABSENT if isinstance(actual, OptionalType) else compare
         c.report(e, f"expected a `{expected}`, found `{actual}`", advice, whole=True)
 

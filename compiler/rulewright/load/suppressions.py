@@ -123,7 +123,7 @@ def read(source: Source, root: Node | None, codes: Collection[str]) -> tuple[lis
 def unused(suppression: Suppression, source: Source) -> Diagnostic:
     """Return the finding for a comment that allows nothing, with a fix that removes it."""
     fix = replace(_removal(suppression.comment, source), "", "remove the comment", safe=True)
-    message = f"nothing here is `{suppression.code}`, so this comment allows nothing"
+    message = f"`{suppression.code}` does not occur here, so this comment allows nothing"
     finding = warning(suppression.comment, message, code="unused-suppression", fix=fix if suppression.alone else None)
     return dataclasses.replace(finding, about=suppression.code)
 

@@ -195,7 +195,7 @@ class _CaseScorecardLowering:
         names = [name for name, _, _ in self.document.inputs]
         if metric.judge_of.value not in names:
             message = f"unknown input `{metric.judge_of.value}`"
-            help_text = f"declared are {', '.join(f'`{name}`' for name in names)}"
+            help_text = f"the declared inputs are {', '.join(f'`{name}`' for name in names)}"
             self.findings.append(error(metric.judge_of, message, code="unknown-input", help=help_text))
         worse = [label for label, _ in self.document.exits if label != self.document.accepted]
         if metric.judge_counts and metric.judge_unclear not in worse:
@@ -210,7 +210,7 @@ class _CaseScorecardLowering:
         lists = [name for name, _, kind in self.document.inputs if kind == "strings"]
         if metric.of.value not in lists:
             message = f"`{metric.of.value}` is not an input of the type `strings`"
-            help_text = f"declared are {', '.join(f'`{name}`' for name in lists)}" if lists else None
+            help_text = f"the inputs of this type are {', '.join(f'`{name}`' for name in lists)}" if lists else None
             self.findings.append(error(metric.of, message, code="unknown-input", help=help_text))
         switches = [setting.name for setting in self.document.settings if setting.type == "bool"]
         if metric.fold is not None and metric.fold not in switches:

@@ -159,7 +159,7 @@ def _context(scenario: ScenarioDocument, findings: list[Diagnostic]) -> Iterator
             yield key, _as_text(written[key])
             continue
         hint = did_you_mean(key, written)
-        message = f"the persona has no key `{key}` that could be visible"
+        message = f"the persona has no key `{key}`"
         findings.append(error(persona.place("visible", index), message, code="visible-key-missing", help=hint))
 
 

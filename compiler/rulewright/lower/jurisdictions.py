@@ -52,7 +52,7 @@ def lower_rules(
     rules = {name: lowering.part(kind, name) for name in sorted(project.rule_sets)}
     if not any(lowering.has_rules.values()):
         place = check.place("routing", "rule_path" if check.routing.rule_path else "rule")
-        message = f"no rule set holds `{'.'.join(path)}`"
+        message = f"no rule set has `{'.'.join(path)}`"
         near = did_you_mean(".".join(path), _rule_paths(project)) or _without_sets(project)
         findings.append(error(place, message, code="rule-nobody-has", help=near))
         return None

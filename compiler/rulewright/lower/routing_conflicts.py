@@ -140,7 +140,7 @@ def _needs(check: CheckDocument) -> Iterator[Diagnostic]:
     if routing.corpus_required and routing.route != "extract_then_corpus":
         yield error(
             check.place("routing", "corpus_required"),
-            f"`corpus_required` is true, but the route `{routing.route}` consults no corpus",
+            f"`corpus_required` is true, but the route `{routing.route}` does not use a corpus",
             code="corpus-required-contradicts-routing",
             notes=[(check.place("routing", "route"), "the route decides")],
         )

@@ -30,7 +30,7 @@ def lower_probes(check: CheckDocument, lowering: LoweringContext) -> ProbeVerifi
     """Return the verifier of a `memory_probe` check, or None with a finding."""
     routing = check.routing
     if not routing.probes:
-        _incomplete(check, lowering, "`probes`, the kinds it is about")
+        _incomplete(check, lowering, "`probes`, the kinds of probes to verify")
         return None
     default = ProbeVerifier(("recall",))
     kinds: Any = tuple(kind for kind in PROBE_KINDS if kind in routing.probes)

@@ -358,7 +358,7 @@ def _of_another_kind(kind: str, root: Node, vocabulary: Vocabulary) -> Diagnosti
         return None
     if not validate(kind, root, vocabulary) or validate(str(other), root, vocabulary):
         return None
-    message = f"a document of kind `{other}` stands where `{kind}` is expected"
+    message = f"expected a document of kind `{kind}`, found `{other}`"
     help = "move the file to the folder of its kind, or correct the path in the project file"
     return error(first_place(root), message, code="document-of-another-kind", help=help)
 

@@ -111,7 +111,7 @@ def unseen_checks(
         dimensions = [name for kind, name in could if kind == "dimensions" and not rated]
         keys = " and no ".join(f"`{key}`" for key in absent)
         if gates:
-            message = f"the check `{check.id}` has no {keys}, so the gate `{gates[0]}` can't hold it"
+            message = f"the check `{check.id}` has no {keys}, so the gate `{gates[0]}` can't select it"
             yield error(check.place("id"), message, code="selecting-key-missing")
         elif dimensions:
             message = f"the check `{check.id}` has no {keys}, so it counts in no dimension"
@@ -145,7 +145,7 @@ def checks_that_never_apply(checks: Iterable[CheckDocument]) -> Iterator[Diagnos
 def _stops(gate: GateDocument, claim: GateClaim) -> Diagnostic | None:
     match claim.result:
         case Refuted() if claim.of_is_to_blame:
-            message = f"the gate `{gate.name}` does not hold {_named(claim) or 'any check'} when it fails"
+            message = f"the gate `{gate.name}` does not select the FAIL of {_named(claim) or 'any check'}"
         case Refuted():
             which = f"a FAIL of {_named(claim)} does not stop" if claim.check else "no FAIL stops"
             message = f"{which} the gate `{gate.name}`"
@@ -160,7 +160,7 @@ def _stops(gate: GateDocument, claim: GateClaim) -> Diagnostic | None:
 def _stays_open(gate: GateDocument, claim: GateClaim) -> Diagnostic | None:
     match claim.result:
         case Refuted() if claim.of_is_to_blame:
-            message = f"the gate `{gate.name}` does not hold {_named(claim) or 'any check'} when it has no answer"
+            message = f"the gate `{gate.name}` does not select the UNCLEAR of {_named(claim) or 'any check'}"
         case Refuted():
             which = f"an UNCLEAR of {_named(claim)}" if claim.check else "`UNCLEAR`"
             message = f"the gate `{gate.name}` passes on {which}"

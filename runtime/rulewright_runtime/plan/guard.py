@@ -54,7 +54,7 @@ def reading_verdicts(plan: Plan) -> tuple[int, ...]:
         return tuple(index for index in sorter.static_order() if index in needs)
     except CycleError as circle:
         names = " -> ".join(f"`{plan.checks[index].id}`" for index in reversed(circle.args[1]))
-        raise PlanError(f"checks read each other's verdicts in a circle: {names}") from None
+        raise PlanError(f"checks read each other's verdicts in a cycle: {names}") from None
 
 
 def materials(check: Check, plan: Plan) -> dict[str, set[str]]:

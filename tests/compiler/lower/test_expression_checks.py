@@ -112,7 +112,7 @@ def test_a_verdict_of_an_unknown_check_is_refused(tmp_path: Path) -> None:
 
 def test_verdicts_in_a_circle_are_refused(tmp_path: Path) -> None:
     one, two = ('id: one\nfail: v("two").verdict == FAIL\n', 'id: two\nfail: v("one").verdict == FAIL\n')
-    with pytest.raises(DocumentError, match="in a circle"):
+    with pytest.raises(DocumentError, match="in a cycle"):
         compile_project(project(tmp_path, one=one, two=two))
 
 

@@ -56,7 +56,7 @@ def test_a_memory_check_names_its_probes(tmp_path: Path) -> None:
 
 def test_a_memory_check_without_probes_is_refused(tmp_path: Path) -> None:
     (found,) = refusal(tmp_path, {"checks/W-1.yaml": routed("memory_probe", "likeness: 1")})
-    assert found == ("incomplete-routing", "the route `memory_probe` needs `probes`, the kinds it is about")
+    assert found == ("incomplete-routing", "the route `memory_probe` needs `probes`, the kinds of probes to verify")
 
 
 def test_a_scenario_brings_its_probes_and_what_its_turns_say_of_memory(tmp_path: Path) -> None:

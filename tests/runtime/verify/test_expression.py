@@ -170,5 +170,5 @@ def test_a_verdict_that_is_not_there_leaves_unclear() -> None:
 
 def test_a_plan_whose_checks_read_each_other_in_a_circle_is_refused() -> None:
     circle = [expression("A", fails="v['B'].eligible"), expression("B", fails="v['A'].eligible")]
-    with pytest.raises(PlanError, match=r"in a circle: `\w` -> `\w` -> `\w`"):
+    with pytest.raises(PlanError, match=r"in a cycle: `\w` -> `\w` -> `\w`"):
         decode(encode(plan(*circle)))
