@@ -155,7 +155,7 @@ def score(
     """Score files and folders of test cases; return the JSON report of `rulewright score`.
 
     `scorecard` is a name or a file. Raises DocumentError for a scorecard with mistakes, RuntimeFailure where scoring
-    can't start; cases that could not be scored are in the report's `errors`.
+    can't start, UsageError where there is no case; cases that could not be scored are in the report's `errors`.
     """
     paths = [cases] if isinstance(cases, str | os.PathLike) else list(cases)
     with tempfile.TemporaryDirectory() as folder:
@@ -172,6 +172,8 @@ def score(
         )
         with open(report, encoding="utf-8") as file:
             report_data: dict[str, object] = json.load(file)
+    if not report_data["results"] and not report_data["errors"]:
+        raise UsageError(f"there is no case in {', '.join(f'`{path}`' for path in paths) or 'no files'}")
     return report_data
 
 

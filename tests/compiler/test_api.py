@@ -132,6 +132,12 @@ def test_expressions_have_native_values() -> None:
         rulewright.evaluate("1 / 0")
 
 
+def test_a_folder_without_cases_is_not_a_report_without_failures(tmp_path: Path) -> None:
+    for cases in (tmp_path, []):
+        with pytest.raises(UsageError, match="there is no case in "):
+            rulewright.score(cases)
+
+
 def test_cases_are_scored_as_the_command_scores_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
