@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.judging.judge import TooLongError
 from rulewright_runtime.models.call import WHOLE
+from rulewright_runtime.strict_json import UNDECODED, Decoder
 
 if TYPE_CHECKING:
     import os
@@ -20,9 +21,9 @@ class RecordedExchange(msgspec.Struct, frozen=True):
 
     transcript_id: str
     check_id: str
-    repetition: int
-    attempt: int
-    window: int = 0
+    repetition: Annotated[int, msgspec.Meta(ge=0, lt=1000)]  # a check has at most 101 votes
+    attempt: Annotated[int, msgspec.Meta(ge=0)]
+    window: Annotated[int, msgspec.Meta(ge=0)] = 0
     purpose: str = "check"
     reply: str | None = None
     error: str | None = None
@@ -32,13 +33,16 @@ class RecordedExchange(msgspec.Struct, frozen=True):
     prompt: str | None = None
 
 
+_LINES: Final = Decoder(RecordedExchange)
+
+
 def read_exchanges(path: str | os.PathLike[str]) -> Iterator[RecordedExchange]:
     """Yield the exchanges in a file, in order. Raises InputError for a line that can't be read."""
     with open(path, "rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                yield msgspec.json.decode(line, type=RecordedExchange)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                yield _LINES.decode(line)
+            except UNDECODED as error:
                 raise InputError(f"this is not a recorded reply: {error}", str(path), number) from None
 
 
