@@ -133,7 +133,8 @@ def test_expressions_have_native_values() -> None:
 
 
 def test_a_folder_without_cases_is_not_a_report_without_failures(tmp_path: Path) -> None:
-    for cases in (tmp_path, []):
+    nothing: list[str] = []
+    for cases in (tmp_path, nothing):
         with pytest.raises(UsageError, match="there is no case in "):
             rulewright.score(cases)
 
