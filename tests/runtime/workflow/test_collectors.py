@@ -164,6 +164,12 @@ def test_checklists_count_items_outside_code(tmp_path: Path) -> None:
         of("checklist_completion", tmp_path, "```\n- [x] only code\n```\n")
 
 
+@pytest.mark.parametrize("line", ["\u2610 two", "- \u2b1c two", "| two | \u25a1 |", "- \u2612 two"])
+def test_the_sign_of_a_box_is_an_open_item(line: str, tmp_path: Path) -> None:
+    reading = of("checklist_completion", tmp_path, f"- [x] one\n{line}\n`\u2610` is a box\n")
+    assert (reading.good, reading.total) == (1, 2)
+
+
 def test_requirements_are_found_as_whole_words(tmp_path: Path) -> None:
     write(tmp_path, out__picture2="none")
     write(tmp_path, req="REQ-1 and REQ-2, (REQ-3)\nAUTH-NFR-12.", out__b="AUTH-NFR-12", none="none")
@@ -193,8 +199,9 @@ def test_junit_counts_tests_that_ran(tmp_path: Path) -> None:
     reading = junit(tmp_path, "report")
     assert (reading.good, reading.total) == (1, 2)
     assert "first failure: m.b" in reading.details
-    write(tmp_path, report=suite('<testcase name="a"/>', errors=1))
-    assert not junit(tmp_path, "report").clean
+    for name in ("errors", "failed", "Failures", "error"):
+        write(tmp_path, report=suite('<testcase name="a"/>', **{name: 1}))
+        assert not junit(tmp_path, "report").clean
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from rulewright_runtime.workflow.collectors.report_reading import (
 # Any short mark in brackets makes an item, so that `[-]`, `[n/a]` and `[]` count as open and are not ignored; brackets
 # followed by `(`, `[` or `:` are a link.
 _ITEM: Final = re.compile(r"\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([^\[\]\n]{0,10})\](?![(\[:])(.*)")
+_OPEN: Final = re.compile(r"\[ \]|[\u2610\u2612\u25a1\u25fb\u25fd\u2b1c]")  # the last are boxes that are not ticked
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 _CODE: Final = re.compile(r"(`+)[^`]*\1")
 
@@ -52,12 +53,13 @@ def outside_code(text: str) -> Iterator[str]:
 
 
 def _item(line: str) -> ChecklistItem | None:
-    """Parse a line as an item. An empty box anywhere in a line, as in a table, is an open item, too."""
+    """Parse a line as an item. An empty box anywhere in a line, as in a table, is an open item, too, and so is the sign
+    of one."""
     match = _ITEM.match(line)
     if match:
         words = match[2].strip()
         return ChecklistItem(match[1] in ("x", "X") and match[2][:1].isspace() and bool(words), words)
-    return ChecklistItem(False, line.strip()) if "[ ]" in _CODE.sub("", line) else None
+    return ChecklistItem(False, line.strip()) if _OPEN.search(_CODE.sub("", line)) else None
 
 
 class _Text:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Outcome = Literal["passed", "failed", "not run"]
 
 _SUITES: Final = frozenset({"testsuites", "testsuite"})
+_TOTALS: Final = frozenset({"failures", "failure", "failed", "errors", "error"})  # counts of a suite
 _FAILURES: Final = frozenset({"failure", "error", "rerunfailure", "rerunerror"})
 # Values of `status` and `result` of a test case in reports of common runners.
 _OUTCOMES: Final[dict[str, Outcome]] = {
@@ -93,7 +94,7 @@ def _check_totals(path: str, suite: Element) -> None:
 
 
 def _stated_failures(path: str, suite: Element) -> int:
-    return (_stated_count(path, suite, "failures") or 0) + (_stated_count(path, suite, "errors") or 0)
+    return sum(_stated_count(path, suite, key) or 0 for key in suite.attrib if key.casefold() in _TOTALS)
 
 
 def _stated_count(path: str, suite: Element, name: str) -> int | None:
