@@ -45,6 +45,8 @@ class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Accept the earlier name. Raises ValueError without either."""
+        if self.check_id and not self.mode_id:
+            return
         if not (self.check_id or self.mode_id):
             raise ValueError("Object missing required field `check_id`")
         force_setattr(self, "check_id", self.check_id or self.mode_id)
@@ -105,9 +107,14 @@ def read_run(folder: Path) -> StoredRun:
 def _verdicts(path: Path) -> list[StoredVerdict]:
     try:
         with _uncollected():
-            return strict_json.Decoder(StoredVerdict).decode_lines(path.read_bytes())
+            return strict_json.Decoder(StoredVerdict, defaulted=_without_why).decode_lines(path.read_bytes())
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: these are not verdicts of a run: {error}") from None
+
+
+def _without_why(verdict: StoredVerdict) -> int:
+    """The number of its quotes without a rationale, which only some lines name as null."""
+    return sum([span.rationale is None for span in verdict.evidence]) if verdict.evidence else 0
 
 
 @contextmanager

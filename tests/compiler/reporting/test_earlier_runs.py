@@ -108,3 +108,19 @@ def test_reading_a_run_leaves_the_garbage_collector_on(runs: tuple[Path, Path], 
     with pytest.raises(UsageError, match="not verdicts of a run"):
         read_run(damaged)
     assert gc.isenabled()
+
+
+def test_a_quote_without_a_rationale_hides_no_doubled_key(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(runs[0], folder)
+    (folder / "manifest.json").unlink()  # the lines are edited
+    path = folder / "verdicts.jsonl"
+    first, second, *rest = path.read_text(encoding="utf-8").splitlines()
+    quoting = {**json.loads(first), "evidence": [{"role": "user", "turn": 1, "quote": "please stay"}]}
+    path.write_text("\n".join([json.dumps(quoting), second, *rest]) + "\n", encoding="utf-8")
+    (before, *_), *_ = [list(verdicts.values()) for verdicts in read_run(folder).verdicts.values()]
+    assert [(span.quote, span.rationale) for span in before.evidence] == [("please stay", None)]
+    doubled = second.replace('"eligible":', '"eligible":false,"eligible":', 1)
+    path.write_text("\n".join([json.dumps(quoting), doubled, *rest]) + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="duplicate key `eligible`"):
+        read_run(folder)
