@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-CHAT = "/v1/chat/completions"
-
 
 @dataclass
 class Response:

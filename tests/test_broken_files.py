@@ -4,13 +4,13 @@ exception leaves the reader, and the files beside it are judged."""
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 from pathlib import Path
 from typing import Final
 
 import pytest
+from tests.rounds import rounds
 from tests.runtime.transcripts.formats import ATIF, CLAUDE, SAID
 
 import rulewright
@@ -19,7 +19,7 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
-FILES: Final = 5_000 if os.environ.get("RULEWRIGHT_TORTURE") else 150
+FILES: Final = rounds(150, 5_000)
 SHIPPED: Final = Path(__file__).parent / "runtime" / "transcripts" / "chats"
 JUNK: Final = (
     b"\x00",

@@ -6,7 +6,6 @@ It is used, or refused in words, or counted as an error; nothing breaks.
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections.abc import Callable
 from functools import cache
@@ -17,6 +16,7 @@ import msgspec
 import pytest
 from tests.compiler.linting.breaking import Breaker, Tree, as_text
 from tests.compiler.linting.usage import VERDICTS, HostileReplies
+from tests.rounds import rounds
 
 from rulewright.check.project_check import compile_project
 from rulewright.errors import RulewrightError
@@ -36,7 +36,7 @@ from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs import store
 
-EXAMPLES = 2_000 if os.environ.get("RULEWRIGHT_TORTURE") else 12
+EXAMPLES = rounds(12, 2_000)
 BENCHMARK = shipped_root() / "benchmark"
 TRANSCRIPTS = sorted((BENCHMARK / "transcripts").glob("*.jsonl"))
 REPLIES = BENCHMARK / "judge_replies" / "replies.json"

@@ -55,8 +55,13 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+@cache
+def walked(tree: ast.Module) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree))
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in walked(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -117,7 +122,7 @@ def needed(name: str, path: Path, modules: Iterable[str]) -> set[str]:
     """The modules of ours that one imports, in whatever form: at its top, in a function, for its types; a module, or a
     name of one or of a package; relatively or absolutely."""
     found: set[str] = set()
-    for node in ast.walk(parsed(path)):
+    for node in walked(parsed(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -188,7 +193,7 @@ def test_configuration_never_becomes_code() -> None:
         wrong += [
             f"{where}:{line} imports {name}" for line, name in imported(tree) if name.split(".")[0] in NEVER_IMPORTED
         ]
-        for node in ast.walk(tree):
+        for node in walked(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NEVER_CALLED:
                 wrong.append(f"{where}:{node.lineno} calls {node.func.id}")
             if isinstance(node, ast.Attribute) and node.attr in CONSTRUCTING_LOADERS:
@@ -204,7 +209,7 @@ def test_what_is_put_together_for_a_line_of_output_is_printed_on_one_line() -> N
     """A value may hold line breaks: `say` and `complain` make one line of it, `print` would let it forge another."""
     found = []
     for _, path in sources():
-        calls = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
+        calls = [node for node in walked(parsed(path)) if isinstance(node, ast.Call)]
         prints = [call for call in calls if ast.unparse(call.func) in PRINTING and path.name not in ANOTHER_PROCESS]
         found += [
             f"{path.name}:{call.lineno}" for call in prints if any(isinstance(arg, ast.JoinedStr) for arg in call.args)
@@ -247,10 +252,10 @@ def private_parts(tree: ast.Module) -> Iterator[int]:
     if not any(name.split(".")[0] in PARSING or name in MADE_OF_THEM for _, name in imported(tree)):
         return
     own = {"self", "cls"}
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in PACKAGES:
             own |= {alias.asname or alias.name for alias in node.names}
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
             if not (isinstance(node.value, ast.Name) and node.value.id in own):
                 yield node.lineno
@@ -284,7 +289,7 @@ def test_few_imports_stand_inside_functions() -> None:
     inside = {
         (path, each.lineno)
         for _, path in sources()
-        for function in ast.walk(parsed(path))
+        for function in walked(parsed(path))
         if isinstance(function, functions)
         for each in ast.walk(function)
         if isinstance(each, ast.Import | ast.ImportFrom)

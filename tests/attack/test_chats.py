@@ -34,7 +34,6 @@ TABLES: Final = {
     ".csv": b'id,question,answer\n1,"hi, you",hello\n2,"two\nlines",yes\n3,bye,"""bye"""\n',
     ".tsv": b"chat_id\trole\tcontent\n1\tuser\thi\n1\tassistant\thello\n",
 }
-NO_CHATS: Final = ("README", "promptfooconfig")
 MADE: Final = [
     *(
         (path.suffix, path.read_bytes())

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.attack.generated import ALL, SEED, part
+from tests.rounds import rounds
 from tests.runtime.plans import Scripted, asked, plan, reply, talk
 from tests.shared_data import ROOT
 
@@ -313,7 +314,7 @@ JSON: Final = st.recursive(
 )
 
 
-@settings(max_examples=2000 if ALL else 100, deadline=None)
+@settings(max_examples=2000 if ALL else 100)
 @given(
     st.dictionaries(st.text(max_size=8).filter(lambda key: "verdict" not in key), JSON, max_size=5),
     st.sampled_from(sorted(VERDICTS)),
@@ -332,14 +333,14 @@ def test_of_every_single_object_the_verdict_read_is_its_own(
     assert set(found) == {key.encode("utf-8", "replace").decode() for key in (*fields, "verdict")}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=rounds(120, 3_000))
 @given(st.text(alphabet='{}[]"\\:,`~> \n\u200bPASFILverdict', max_size=60), st.text(max_size=20))
 def test_whatever_stands_around_an_object_the_verdict_is_its_own_or_there_is_none(before: str, after: str) -> None:
     for verdict in sorted(VERDICTS):
         assert read(f'{before}{{"verdict": "{verdict}"}}{after}') in (verdict, None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=rounds(80, 2_000))
 @given(st.text() | JSON.map(lambda value: json.dumps(value)))
 def test_a_reply_without_a_verdict_is_never_given_one(raw: str) -> None:
     assert read(raw) is None

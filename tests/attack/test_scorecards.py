@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import pytest
 from tests.attack.generated import part
+from tests.folders import write
 
 from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Severity
@@ -295,10 +296,7 @@ def built(attack: Attack, folder: Path) -> Path:
     if any(name.startswith("configs/") for name in attack.files):
         names = [Path(name).stem for name in attack.files if name.startswith("configs/")]
         files["rulewright.yaml"] += "".join(f"{name}: configs/{name}.yaml\n" for name in names)
-    for name, text in (files | {key: text for key, text in attack.files.items() if text}).items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
+    return write(folder, files | {key: text for key, text in attack.files.items() if text})
 
 
 class Judge:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests import folders
+
 CHECK = """\
 id: W-1
 name: says_no
@@ -60,8 +62,4 @@ FILES = {
 
 def write(folder: Path, files: dict[str, str] | None = None) -> Path:
     """The project's folder: one check, one scenario, one lexicon, profiles; `files` replaces or adds some."""
-    for name, text in {**FILES, **(files or {})}.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return folder
+    return folders.write(folder, {**FILES, **(files or {})})

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import os
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -17,11 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.compiler.expressions_at_random import WHOLE, expressions, mistyped
+from tests.rounds import rounds
 
 from rulewright import cel as ours
 from rulewright.errors import ExpressionError
 
-EXAMPLES = 20_000 if os.environ.get("RULEWRIGHT_TORTURE") else 800
+EXAMPLES = rounds(400, 20_000)
 TYPES = {
     "i": "int",
     "j": "int",
@@ -128,9 +128,7 @@ def _bound(bindings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: int(value) if name == "u" else value for name, value in bindings.items()}
 
 
-fuzzed = settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
+fuzzed = settings(max_examples=EXAMPLES, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
 @fuzzed

@@ -6,7 +6,6 @@ lexicons, facts, records - and the rows that remain are held against those of th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.rounds import TORTURE
 
 from rulewright.check.project_check import compile_project
 from rulewright_runtime.errors import EvaluationError
@@ -30,7 +30,6 @@ from rulewright_runtime.verify import evaluation_context as context
 from rulewright_runtime.verify import verifier_of
 
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
-TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))
 REPLIES = f"replay:{BENCHMARK / 'judge_replies' / 'replies.json'}"
 
 

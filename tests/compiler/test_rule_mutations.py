@@ -10,7 +10,6 @@ reports of its own bad files has to survive comments, blank lines and another la
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 from collections.abc import Callable
@@ -21,6 +20,8 @@ from typing import Final
 import pytest
 from tests.compiler.test_rule_conditions import RULES as CONDITIONS
 from tests.compiler.test_rule_oracles import DOCUMENTS, PROJECTS
+from tests.folders import files_of, write
+from tests.rounds import rounds
 
 from rulewright.linting.lint_settings import RuleSelection
 from rulewright.linting.run import lint, lint_text
@@ -28,10 +29,8 @@ from rulewright.manual import pages
 
 FOLDER = Path(__file__).parent / "rules"
 CHECKS = Path(__file__).parents[2] / "checks"
-TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))
-BROKEN = 20 if TORTURE else 8  # how many broken files a rule is shown
-NEUTRAL = 2 if TORTURE else 1
-PART = re.compile(r"^-- (.+) --\n", re.MULTILINE)
+BROKEN = rounds(8, 20)  # how many broken files a rule is shown
+NEUTRAL = rounds(1, 2)
 Make = Callable[[random.Random, re.Match[str]], str]
 
 
@@ -71,11 +70,6 @@ def typo(chance: random.Random, found: re.Match[str]) -> str:
     letters = [i for i, char in enumerate(text) if char.isalnum()]
     at = chance.choice(letters)
     return text[:at] + chance.choice(["", text[at] * 2, "q" if text[at] != "q" else "w"]) + text[at + 1 :]
-
-
-def other_case(chance: random.Random, found: re.Match[str]) -> str:
-    """What was found in capitals and small letters by chance."""
-    return "".join(chance.choice((char.lower(), char.upper())) for char in found.group())
 
 
 EDITS: dict[str, tuple[Edit, ...]] = {
@@ -302,12 +296,7 @@ def found_in(name: str, text: str, rule: str, scratch: Path) -> int:
     only = RuleSelection(select=(rule.replace("_", "-"),))
     if not name.endswith(".txtar"):
         return len(lint_text(text.encode(), name, only).diagnostics)
-    parts = PART.split(text)
-    for path, content in zip(parts[1::2], parts[2::2], strict=True):
-        file = scratch / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(content, encoding="utf-8")
-    return len(lint([scratch], only).diagnostics)
+    return len(lint([write(scratch, files_of(text))], only).diagnostics)
 
 
 def test_no_edits_are_left_of_a_rule_that_is_gone() -> None:
@@ -382,9 +371,8 @@ def test_edits_that_mean_nothing_change_no_finding(path: Path, tmp_path: Path) -
     chance = random.Random(path.name)
     for number in range(NEUTRAL):
         if path.suffix == ".txtar":
-            parts = PART.split(text)
-            pairs = zip(parts[1::2], parts[2::2], strict=True)
-            changed = "".join(f"-- {name} --\n{neutral(content, name, chance)}" for name, content in pairs)
+            files = files_of(text).items()
+            changed = "".join(f"-- {name} --\n{neutral(content, name, chance)}" for name, content in files)
         else:
             changed = neutral(text, path.name, chance)
         assert found_in(path.name, changed, rule, tmp_path / str(number)) == before, changed

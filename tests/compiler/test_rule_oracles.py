@@ -9,9 +9,7 @@ others it has to report the rule exactly where its oracle says so.
 from __future__ import annotations
 
 import json
-import os
 import random
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,9 +18,11 @@ from typing import Any, Final
 
 import pytest
 import yaml
+from tests import folders
 from tests.compiler.mutations import oracles_of_documents, oracles_of_projects, oracles_of_workflows
 from tests.compiler.mutations.operators import Pool, copied, mutant
 from tests.compiler.mutations.oracles_of_projects import Project, kind_at
+from tests.rounds import rounds
 from tests.schemas import validator
 
 from rulewright.documents.kinds import kind_of
@@ -33,16 +33,14 @@ from rulewright.load import load_text, plain
 
 DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the one in C takes an eighth of the time
 FOLDER = Path(__file__).parent / "rules"
-TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))
-BROKEN = 20 if TORTURE else 6  # mutants that a rule has to find
+BROKEN = rounds(6, 20)  # mutants that a rule has to find
 # Mutants that it has to leave alone, and as many that a schema refuses and lint has to refuse as well.
-SOUND = 10 if TORTURE else 3
+SOUND = rounds(3, 10)
 TRIES = 4_000
 FEWEST = 3  # some conditions come about in few ways
-PATIENCE = TRIES if TORTURE else 300  # tries after which the fewest are enough
+PATIENCE = rounds(300, TRIES)  # tries after which the fewest are enough
 DOCUMENTS: Final[dict[str, Callable[[Any], bool]]] = {**oracles_of_workflows.ORACLES, **oracles_of_documents.ORACLES}
 PROJECTS: Final = oracles_of_projects.ORACLES
-PART: Final = re.compile(r"^-- (.+) --\n", re.MULTILINE)
 
 
 @cache
@@ -152,9 +150,7 @@ class Mutant:
 
 
 def write(files: dict[str, Any], folder: Path) -> None:
-    for name, data in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(written(data, name), encoding="utf-8")
+    folders.write(folder, {name: written(data, name) for name, data in files.items()})
 
 
 def examples(rule: str) -> list[Example]:
@@ -172,8 +168,8 @@ def example(path: Path) -> Example:
 
 def project_of(path: Path) -> dict[str, Any]:
     """The documents of a project by their paths."""
-    parts = PART.split(path.read_text(encoding="utf-8"))
-    roots = {name: load_text(text, name).root for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+    files = folders.files_of(path.read_text(encoding="utf-8"))
+    roots = {name: load_text(text, name).root for name, text in files.items()}
     return {name: None if root is None else plain(root) for name, root in roots.items()}
 
 

@@ -11,6 +11,7 @@ import lark
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rounds import rounds
 
 import rulewright_grammar
 from rulewright.errors import ExpressionError
@@ -129,7 +130,7 @@ def accepts(parser: lark.Lark, text: str) -> bool:
     return True
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=rounds(120, 3_000))
 @given(st.lists(st.sampled_from(SNIPPETS), max_size=8).map("".join))
 def test_a_text_that_lark_refuses_is_a_mistake_and_no_other(text: str) -> None:
     mistakes = Mistakes(text)

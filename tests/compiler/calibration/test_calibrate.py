@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.compiler.small_project import check, write
+from tests.rounds import rounds
 
 from rulewright.calibration import propagate
 from rulewright.calibration.gold import GoldLabel, read_gold, to_csv
@@ -367,7 +367,7 @@ def test_labels_of_another_judge_or_prompt_are_refused(
     assert said in capsys.readouterr().err
 
 
-TRUTHS = 2_000 if os.environ.get("RULEWRIGHT_TORTURE") else 150
+TRUTHS = rounds(150, 2_000)
 
 
 def test_gates_by_labels_of_another_run_hold_the_truth_as_often_as_they_claim(monkeypatch: pytest.MonkeyPatch) -> None:

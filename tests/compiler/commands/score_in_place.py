@@ -13,8 +13,6 @@ from tests.safe_cases import write
 from rulewright.cli import main
 from rulewright_runtime.cases import json_report
 
-FAIL = {"summary": "nothing", "signals": []}
-
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests import folders
 
 from rulewright import cache
 from rulewright.check.project_check import compile_project
@@ -37,10 +38,7 @@ FILES = {
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(cache, "programs", lambda: "these programs")
     monkeypatch.delenv("CHECKS", raising=False)
-    for name, text in FILES.items():
-        path = tmp_path / "p" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    folders.write(tmp_path / "p", FILES)
     monkeypatch.chdir(tmp_path / "p")
     return tmp_path / "p"
 
@@ -80,15 +78,11 @@ def test_an_unchanged_project_gives_the_same_bytes_without_being_read(project: P
     assert without_compiling("--profile", "other") is None
 
 
-def write(name: str, text: str) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-
-    return change
+def write(name: str, text: str) -> Callable[[Path], object]:
+    return lambda folder: folders.write(folder, {name: text})
 
 
-CHANGES: dict[str, Callable[[Path], None]] = {
+CHANGES: dict[str, Callable[[Path], object]] = {
     "another pattern": write("lexicons/words.yaml", "patterns: [you may not]\n"),
     "as many bytes": write("lexicons/words.yaml", "patterns: [you mist]\n"),
     "a check more": write("checks/W-2.yaml", FILES["checks/W-1.yaml"].replace("W-1", "W-2")),
@@ -101,7 +95,7 @@ CHANGES: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_change_is_compiled(change: Callable[[Path], None], project: Path) -> None:
+def test_a_change_is_compiled(change: Callable[[Path], object], project: Path) -> None:
     scan()
     change(project)
     assert without_compiling() is None

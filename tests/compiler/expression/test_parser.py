@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compiler.expression.published import cel_cases
+from tests.rounds import rounds
 
 from rulewright.errors import ExpressionError
 from rulewright.expression import nodes
@@ -190,13 +191,13 @@ def test_strict_cel_has_no_word_operators() -> None:
     [
         "(" * 10_000,
         "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1),
-        "not " * 20_000 + "a",
+        "not " * 10_000 + "a",
         "a" + " + a" * 20_000,
-        "a" + ".a" * 40_000,
-        "a" + "[0]" * 30_000,
+        "a" + ".a" * 20_000,
+        "a" + "[0]" * 10_000,
         "a ? b : " * 10_000 + "c",
         "a" * (MAX_LENGTH + 1),
-        "-" * 99_999,
+        "-" * 40_000,
         "&" * 99_999,
         "'" * 99_999,
         '"""' * 33_333,
@@ -207,7 +208,7 @@ def test_strict_cel_has_no_word_operators() -> None:
         "a?" * 49_999,
         "{" * 99_999,
         "f(" * 49_999,
-        ".x" * 49_999 + "{",
+        ".x" * 20_000 + "{",
     ],
     ids=lambda text: f"{text[:8]} x {len(text)}",
 )
@@ -247,7 +248,7 @@ def outcome(text: str, dialect: Dialect, *, macros: bool) -> nodes.Expr | Expres
         return refusal
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=rounds(200, 5_000))
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join), st.sampled_from(list(Dialect)), st.booleans())
 def test_any_text_gives_a_tree_or_mistakes_within_it(text: str, dialect: Dialect, macros: bool) -> None:
     found = outcome(text, dialect, macros=macros)

@@ -7,7 +7,6 @@ that the finding is about has another value, every comment is where it was, and 
 from __future__ import annotations
 
 import hashlib
-import os
 import random
 import re
 import subprocess
@@ -19,6 +18,7 @@ import pytest
 from tests.compiler.linting.fixing import fix_files
 from tests.compiler.linting.test_fixes import changes, fixable, meaning
 from tests.compiler.test_rules import BAD, name_of
+from tests.rounds import rounds
 from tests.shared_data import ROOT
 
 from rulewright.cli import main
@@ -26,7 +26,7 @@ from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.run import lint_text
 from rulewright_runtime.terminal import visible
 
-ROUNDS: Final = 60 if os.environ.get("RULEWRIGHT_TORTURE") else 4
+ROUNDS: Final = rounds(4, 60)
 SHIPPED: Final = sorted(
     [
         *(ROOT / "checks").glob("*.yaml"),

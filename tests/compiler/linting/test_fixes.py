@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -15,6 +14,7 @@ from tests.compiler.linting.fixing import fix_files
 from tests.compiler.mutations.operators import mutant
 from tests.compiler.test_rule_oracles import FOLDER, example, pool, written
 from tests.compiler.test_rules import BAD, FIXABLE, code_of, name_of, unpacked
+from tests.rounds import rounds
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.linting.fixes import fixed_texts
@@ -22,7 +22,7 @@ from rulewright.linting.report import Report
 from rulewright.linting.run import lint, lint_text
 from rulewright.load import load_text, plain
 
-MUTANTS = 10 if os.environ.get("RULEWRIGHT_TORTURE") else 2  # of each good file
+MUTANTS = rounds(2, 10)  # of each good file
 
 
 def changes(before: Any, after: Any) -> int:

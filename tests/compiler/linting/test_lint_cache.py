@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests import folders
 from tests.compiler.test_rules import BAD, name_of, unpacked
 
 import rulewright
@@ -52,10 +53,7 @@ def same_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, text in FILES.items():
-        path = tmp_path / "p" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    folders.write(tmp_path / "p", FILES)
     monkeypatch.chdir(tmp_path / "p")
     monkeypatch.delenv("CHECKS", raising=False)
     return tmp_path / "p"
@@ -96,20 +94,15 @@ def test_a_cached_output_equals_that_of_linting(
     assert lint(capsys, *words, "--no-cache") == first
 
 
-def write(name: str, text: str) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
-    return change
+def write(name: str, text: str) -> Callable[[Path], object]:
+    return lambda folder: folders.write(folder, {name: text})
 
 
-def remove(name: str) -> Callable[[Path], None]:
+def remove(name: str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).unlink()
 
 
-CHANGES: dict[str, Callable[[Path], None]] = {
+CHANGES: dict[str, Callable[[Path], object]] = {
     "another value": write("checks/X1.yaml", CHECK.replace("S2", "S9")),
     "as many bytes": write("checks/X1.yaml", CHECK.replace("lexicon_only", "lexicon_onyl")),
     "a file more": write("checks/X2.yaml", CHECK.replace("X1", "X2") + "wrong: 1\n"),
@@ -123,7 +116,9 @@ CHANGES: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_change_is_noticed(change: Callable[[Path], None], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_change_is_noticed(
+    change: Callable[[Path], object], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lint(capsys, ".")
     change(project)
     assert is_cached(capsys, ".") is None

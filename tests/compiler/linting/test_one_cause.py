@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.linting.mutations import copied
+from tests.folders import write
 
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.run import lint, lint_text
@@ -24,14 +25,6 @@ severity: S3
 def told(root: Path) -> list[tuple[str, str, int]]:
     found = lint([root]).grouped().diagnostics
     return [(each.code, Path(each.span.path).name, each.span.line) for each in found]
-
-
-def write(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return root
 
 
 @pytest.mark.parametrize(

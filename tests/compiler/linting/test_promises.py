@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import random
 import shutil
 from collections.abc import Iterator
@@ -16,15 +15,15 @@ from tests.compiler.linting.usage import VERDICTS, HostileReplies, use_everywher
 from tests.compiler.linting.worlds import World, large_worlds, own_worlds, small_worlds
 from tests.compiler.linting.worlds import broken as worlds_broken
 from tests.compiler.test_rules import BAD, FIXABLE, code_of, name_of, unpacked
+from tests.rounds import TORTURE, rounds
 
 from rulewright.check.project_check import compile_project
 from rulewright.linting.run import lint
 from rulewright_runtime.execution import execute
 
-TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))
-EXAMPLES = 20_000 if TORTURE else 100
-BATCH = 100
-ROUNDS = 20 if TORTURE else 2
+EXAMPLES = rounds(50, 20_000)
+BATCH = 50
+ROUNDS = rounds(2, 20)
 ONE_FILE = [path for path in BAD if path.suffix != ".txtar"]
 BROKEN = ONE_FILE if TORTURE else [path for path in ONE_FILE if code_of(path) in FIXABLE or path in ONE_FILE[::8]]
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests import shared_data
 from tests.compiler.linting.fixing import fix_files
+from tests.folders import write
 
 from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Severity
@@ -48,11 +49,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def project(folder: Path, **files: str) -> Path:
     """A small project; each name is a path with `__` for `/` and `_yaml` for its suffix."""
     written = {"checks__X1_yaml": CHECK, "lexicons__x_lexicon_yaml": "patterns:\n- xyzzy\n"} | files
-    for name, text in written.items():
-        path = folder / re.sub(r"_yaml$", ".yaml", name.replace("__", "/"))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return folder
+    return write(folder, {re.sub(r"_yaml$", ".yaml", name.replace("__", "/")): text for name, text in written.items()})
 
 
 def codes(report: Report) -> list[str]:

@@ -18,10 +18,11 @@ from rulewright.render import render
 SCHEMA: dict[str, Any] = json.loads(
     (Path(__file__).parent / "sarif" / "sarif-2.1.0-rtm.5.schema.json").read_text(encoding="utf-8")
 )
+FIRST = {path.parent: path for path in reversed(BAD)}  # one example of each code
 VALIDATOR = jsonschema.Draft4Validator(SCHEMA, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
 
 
-@pytest.mark.parametrize("path", BAD, ids=name_of)
+@pytest.mark.parametrize("path", FIRST.values(), ids=name_of)
 def test_the_findings_of_an_example_are_valid_sarif(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.compiler.test_rules import name_of
+from tests.folders import files_of, write
+from tests.rounds import TORTURE, rounds
 
 from rulewright.diagnostics import Diagnostic, Span
 from rulewright.linting.report import Report
@@ -17,16 +20,11 @@ from rulewright.linting.run import fix, lint, lint_text
 FOLDER = Path(__file__).parents[1] / "rules"
 LONE = sorted(path for path in FOLDER.glob("*/*") if path.suffix in (".yaml", ".json"))
 PROJECTS = sorted(FOLDER.glob("*/*.txtar"))
-TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))
-ROUNDS = 60 if TORTURE else 2
+ROUNDS = rounds(2, 60)
 ENDS = {"unix": "\n", "windows": "\r\n", "old": "\r"}
 VALUES = ["null", "[]", "{}", "[[]]", "3", "-1", "1e9", "true", '"x"', '""', "[null]", '{"a": [1]}', "[3, {}]", ".nan"]
 NAME = "document"
 ABOUT_WHOLE_FILES = ("control_character", "empty_document", "not_utf_8", "unknown_document")  # or about bytes
-
-
-def name_of(path: Path) -> str:
-    return f"{path.parent.name}/{path.name}"
 
 
 def broken(text: str, chance: random.Random) -> str:
@@ -73,16 +71,11 @@ def test_no_broken_document_crashes_the_linter(path: Path) -> None:
 @pytest.mark.parametrize("path", PROJECTS, ids=name_of)
 def test_no_broken_project_crashes_the_linter(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    parts = re.split(r"^-- (.+) --\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    files = dict(zip(parts[1::2], parts[2::2], strict=True))
+    files = files_of(path.read_text(encoding="utf-8"))
     chance = random.Random(name_of(path))
-    for name in files:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     for _ in range(ROUNDS // 2):
         unlucky = chance.choice(list(files))
-        for name, text in files.items():
-            content = broken(broken(text, chance), chance) if name == unlucky else text
-            (tmp_path / name).write_text(content, encoding="utf-8")
+        write(tmp_path, {**files, unlucky: broken(broken(files[unlucky], chance), chance)})
         check_places(lint([os.curdir]))
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from benchmark.speed.hostile import HOSTILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rounds import rounds
 
 from rulewright.linting.run import lint_text
 from rulewright.load import load_text, plain
 from rulewright.render import render
 
-EXAMPLES = 20_000 if os.environ.get("RULEWRIGHT_TORTURE") else 200
+EXAMPLES = rounds(120, 20_000)
 LONGEST = 20_000  # characters of a report
 
 
@@ -23,7 +22,7 @@ def test_a_flood_of_mistakes_is_cut_off() -> None:
     assert len(loaded.diagnostics) == 100
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(st.binary(max_size=60) | st.text(alphabet="ab:-?[]{}&*!|>'\"#%@`,<\n \t\\~", max_size=60), st.booleans())
 def test_any_bytes_give_a_root_or_a_diagnostic(content: bytes | str, as_json: bool) -> None:
     loaded = load_text(content, "f.json" if as_json else "f.yaml")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rounds import rounds
 
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_text, place
 
-EXAMPLES = 20_000 if os.environ.get("RULEWRIGHT_TORTURE") else 300
+EXAMPLES = rounds(150, 20_000)
 
 
 def value_of(text: str, path: str = "f.yaml", key: str = "k") -> Scalar:
@@ -152,14 +151,14 @@ def documents(draw: st.DrawFn) -> str:
     return text.replace("\n", draw(st.sampled_from(["\n", "\r\n", "\r"])))
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(documents())
 def test_every_character_of_every_style_is_traced(text: str) -> None:
     for scalar in strings(load_text(text, "f.yaml").root):
         check_every_character(scalar)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(st.text(alphabet='{}[],:"\\ab1eu0d89cn \n\ud7ff', max_size=40))
 def test_every_character_of_json_is_traced(text: str) -> None:
     for scalar in strings(load_text('{"k": "' + text.replace('"', "") + '"}', "f.json").root):

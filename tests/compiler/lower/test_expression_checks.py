@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.folders import write
 
 from rulewright.check.document import document_findings
 from rulewright.check.project_check import compile_project
@@ -24,11 +25,7 @@ def project(folder: Path, **checks: str) -> Path:
     files = {f"checks/{name.replace('_', '-')}.yaml": text for name, text in checks.items()}
     files["rulewright.yaml"] = "project: small\n"
     files["scenarios/chat.json"] = '{"scenario_id": "chat", "title": "T", "category": "safety", "open": true}'
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return folder
+    return write(folder, files)
 
 
 def messages(text: str) -> list[str]:

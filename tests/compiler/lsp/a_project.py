@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests import folders
+
 CHECK = """\
 id: promises-presence
 name: promises_presence
@@ -80,8 +82,4 @@ FILES = {
 
 def write(folder: Path, files: dict[str, str] | None = None) -> Path:
     """The project's folder; `files` replaces or adds some."""
-    for name, text in {**FILES, **(files or {})}.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return folder
+    return folders.write(folder, {**FILES, **(files or {})})

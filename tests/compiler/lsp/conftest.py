@@ -1,4 +1,4 @@
-"""One server for the tests of a file: it takes a second to start."""
+"""One server for all tests: it takes a second to start."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.compiler.lsp import a_project
 from tests.compiler.lsp.client import Editor
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
     """An editor whose folder holds the folders of all tests."""
     found = Editor(tmp_path_factory.getbasetemp())

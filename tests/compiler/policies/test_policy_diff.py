@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import random
 import shutil
 from pathlib import Path
@@ -12,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.rounds import rounds
 
 from rulewright.claims.documents import lowered_alone_or_in_project, root_of
 from rulewright.cli import main
@@ -27,7 +27,7 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.score import score_of
 
-PAIRS = 500 if os.environ.get("RULEWRIGHT_TORTURE") else 8
+PAIRS = rounds(8, 500)
 SAFE = Path("benchmark/configs/scorecards/safe-v0.yaml").resolve()
 WORKFLOW = Path("benchmark/workflows").resolve()
 CARD = """\

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.compiler.proving.conditions_at_random import DOMAINS, ENVIRONMENT, conditions, inputs, program
+from tests.rounds import rounds
 
 from rulewright.diagnostics import Span
 from rulewright.expression.build import build
@@ -23,12 +23,11 @@ from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.polarity import Polarity, condition
 
-TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))
-PAIRS = 500 if TORTURE else 30
-EQUAL = 1_000 if TORTURE else 40
+PAIRS = rounds(20, 500)
+EQUAL = rounds(25, 1_000)
 INPUTS = list(inputs())[::299]
 NOWHERE = Span("", 0, 0, 0, 0)
-LOOSE = settings(max_examples=PAIRS, deadline=None, suppress_health_check=list(HealthCheck))
+LOOSE = settings(max_examples=PAIRS, suppress_health_check=list(HealthCheck))
 
 
 def text(word: str) -> Program:

@@ -107,7 +107,7 @@ def test_the_parts_without_which_a_condition_means_the_same(text: str, expected:
     assert [written(extract(condition, at)) for at, _ in without_effect(condition, DOMAINS)] == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(conditions)
 def test_a_part_that_adds_nothing_can_be_dropped_everywhere(text: str) -> None:
     condition = program(text)

@@ -58,7 +58,7 @@ def table(text: str) -> Table:
     return build_table(rule, ENVIRONMENT)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(conditions, min_size=1, max_size=4))
 def test_a_table_runs_as_its_proof_says(texts: list[str]) -> None:
     programs = rows(*texts)
@@ -76,7 +76,7 @@ def test_a_table_runs_as_its_proof_says(texts: list[str]) -> None:
             assert at not in answers
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(conditions, min_size=2, max_size=3))
 def test_rows_called_disjoint_never_hold_together(texts: list[str]) -> None:
     evaluators = [condition(each, Polarity.TABLE) for each in rows(*texts)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Any
 
 from msgspec.structs import replace
+from tests.rounds import rounds
 from tests.runtime.plans import check, plan, talk
 
 from rulewright.documents.state_machine import StateMachineDocument, read_state_machine
@@ -18,7 +18,7 @@ from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.scan import Scenario, Session
 from rulewright_runtime.plan.verifiers import TraceVerifier
 
-MACHINES = 400 if os.environ.get("RULEWRIGHT_TORTURE") else 60
+MACHINES = rounds(60, 400)
 WHENS = (
     "turns_in_state > 0", "turns_in_state >= 1", "turns_in_state <= 0", "turns_in_state > 2", "session == 1",
     "session > 1",

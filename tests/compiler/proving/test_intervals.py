@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compiler.proving.conditions_at_random import DOMAINS, conditions, inputs, narrowed, program
+from tests.rounds import rounds
 
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains
@@ -29,7 +30,7 @@ def questions(draw: st.DrawFn) -> tuple[list[str], Goal]:
     return texts, [(number, draw(_bits)) for number in range(len(texts))]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=rounds(100, 2_500))
 @given(questions(), st.one_of(st.just(DOMAINS), narrowed()))
 def test_the_splitter_agrees_with_the_solver_and_its_witnesses_replay(
     question: tuple[list[str], Goal], domains: Domains
@@ -47,7 +48,7 @@ def test_the_splitter_agrees_with_the_solver_and_its_witnesses_replay(
         assert all(bits_of(prepare(programs[number]), found.bindings) & bits for number, bits in goal)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(questions())
 def test_no_input_at_all_meets_a_goal_that_is_proved_out_of_reach(question: tuple[list[str], Goal]) -> None:
     texts, goal = question
@@ -57,7 +58,7 @@ def test_no_input_at_all_meets_a_goal_that_is_proved_out_of_reach(question: tupl
         assert not any(all(bits_of(evaluators[n], given_) & bits for n, bits in goal) for given_ in INPUTS[::7])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=rounds(80, 2_000))
 @given(conditions)
 def test_what_is_known_of_every_cell_is_what_the_evaluator_says(text: str) -> None:
     """True, false and undecided divide all inputs: no box belongs to two of them, and together they are everything."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import pytest
+from tests.rounds import rounds
 
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
@@ -24,7 +24,7 @@ from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
 
-CONDITIONS = 1_500 if os.environ.get("RULEWRIGHT_TORTURE") else 100
+CONDITIONS = rounds(60, 1_500)
 TYPES: dict[str, Type] = {"a": SCORE, "b": SCORE, "c": SCORE, "i": INT, "j": INT}
 ENVIRONMENT = Environment(variables=TYPES)
 SUMS = (

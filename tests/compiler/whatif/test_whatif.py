@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from fractions import Fraction
 from itertools import pairwise
@@ -14,6 +13,7 @@ from typing import Any, Final
 import pytest
 from tests.attack.test_random_scorecards import SCORING
 from tests.compiler.comparing.planted import TRANSCRIPTS, Judge, Plants, project, said
+from tests.rounds import rounds
 from tests.runtime.aggregate.test_bounds import record
 
 from rulewright.check.project_check import compile_project
@@ -30,7 +30,7 @@ from rulewright_runtime.judging.judge import JudgeRecord
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 
-CARDS: Final = 500 if os.environ.get("RULEWRIGHT_TORTURE") else 15
+CARDS: Final = rounds(15, 500)
 USES: Final = (
     "rates.answers < least ? 'low' : 'high'",
     "dimensions.one.orValue(score(0)) >= least ? 'good' : 'bad'",

@@ -19,6 +19,7 @@ from tests.compiler.workflow.workflows_in_place import (
     task_of,
     workflow,
 )
+from tests.rounds import TORTURE
 
 from rulewright.claims.workflow import CLAIMS, prove_workflow
 from rulewright.proving.results import Proved, Refuted
@@ -32,7 +33,6 @@ COMBINATIONS = [
 ]
 BOTH = {"agentic_review", "paired_workflow"}
 VALID = [each for each in COMBINATIONS if not set(each) >= BOTH]
-TORTURE = bool(os.environ.get("RULEWRIGHT_TORTURE"))
 TIERS = ("T0", "T1", "T2")
 GOLDEN = Path(__file__).parent / "golden_traces.txt"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import random
 from typing import Any
 
 import pytest
 from tests.compiler.workflow.workflows_in_place import broken
+from tests.rounds import rounds
 
 from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.claims.workflow import prove_workflow
@@ -98,7 +98,7 @@ def test_the_document_that_is_changed_is_good() -> None:
     assert [each.message for each in check(found) if each.severity is Severity.ERROR] == []
 
 
-@pytest.mark.parametrize("seed", range(60 if os.environ.get("RULEWRIGHT_TORTURE") else 6))
+@pytest.mark.parametrize("seed", range(rounds(6, 60)))
 def test_whatever_a_file_holds_is_refused_or_proved(seed: int) -> None:
     chance = random.Random(seed)
     compiled = 0

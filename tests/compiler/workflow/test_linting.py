@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests import folders
 
 from rulewright.linting.run import lint, lint_text
 
@@ -12,10 +13,7 @@ GHOST = "tasks: {a: {agent: ghost}}\n"
 
 
 def write(folder: Path, **texts: str) -> None:
-    for name, text in texts.items():
-        path = folder / (name.replace("__", "/") + ".yaml")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    folders.write(folder, {f"{name.replace('__', '/')}.yaml": text for name, text in texts.items()})
 
 
 def codes(*paths: Path) -> list[str]:

@@ -57,17 +57,6 @@ def without_ways(source: str, event: str) -> Mutation:
     return lambda machine: changed(machine, lambda each: None if (each.source, each.event) == (source, event) else each)
 
 
-def inverted(source: str) -> Mutation:
-    """The ways from `source` are tried in the opposite order."""
-
-    def mutate(machine: Machine) -> Machine:
-        mine = [each for each in machine.transitions if each.source == source]
-        rest = [each for each in machine.transitions if each.source != source]
-        return replace(machine, transitions=(*rest, *reversed(mine)))
-
-    return mutate
-
-
 def with_status(name: str, status: str) -> Mutation:
     return lambda machine: replace(
         machine,

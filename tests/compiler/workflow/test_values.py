@@ -86,7 +86,7 @@ def test_a_context_can_be_read_aloud() -> None:
     assert spoken(world) == "confidence_score = 0.8, review.decision = GO, not (a > b)"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     low=st.integers(0, 100), high=st.integers(0, 100), score=st.integers(0, 1000),
     word=st.sampled_from(["GO", "NO_GO", None]), joined=st.sampled_from(["and", "or"]),

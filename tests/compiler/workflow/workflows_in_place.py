@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tests.folders import write
+
 from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.claims.workflow import REACHABLE
 from rulewright.diagnostics import Diagnostic, Severity
@@ -61,10 +63,7 @@ def refused(text: str) -> tuple[Diagnostic, ...]:
 
 def files(folder: Path, **texts: str) -> Workflow:
     """A project on disk, file by file (`__` stands for `/`, a dot and `yaml` are added), and its default workflow."""
-    for name, text in texts.items():
-        path = folder / (name.replace("__", "/") + ".yaml")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(text), encoding="utf-8")
+    write(folder, {f"{name.replace('__', '/')}.yaml": textwrap.dedent(text) for name, text in texts.items()})
     return load_workflow(folder=folder)
 
 

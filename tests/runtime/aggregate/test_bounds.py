@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, islice, product
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 from tests.attack.test_random_scorecards import BUCKETS, OF_CHECK, SCORING, condition, facts
+from tests.rounds import rounds
 
 from rulewright.documents.scorecard import read_scorecard
 from rulewright.load import load_text
@@ -19,7 +19,7 @@ from rulewright.lower.scorecard import lower_scorecard
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.bounds import ANSWERS, MAX_EXACT
 
-CARDS: Final = 2_000 if os.environ.get("RULEWRIGHT_TORTURE") else 120
+CARDS: Final = rounds(120, 2_000)
 WORDS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
 SCORES: Final = (
     "wmean_present(dimensions, weights)",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rounds import rounds
 from tests.runtime.programs import Tree, call, const, local, loop, name, op, program
 
 from rulewright_runtime.errors import EvaluationError
@@ -18,7 +18,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import NONE, Map, Optional, UInt
 
-EXAMPLES = 10_000 if os.environ.get("RULEWRIGHT_TORTURE") else 300
+EXAMPLES = rounds(150, 10_000)
 ORDERS = ["_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"]
 CONSTANTS: list[Any] = [
     0.5,
@@ -153,7 +153,7 @@ def _outcome(given_program: Program, bindings: dict[str, Any]) -> str:
     return repr(value)
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(tree=DECISIONS, bindings=ROOTS, strict=st.booleans())
 def test_fast_and_general_closures_agree(tree: Tree, bindings: dict[str, Any], strict: bool) -> None:
     given_program = program(tree, strict)
@@ -198,7 +198,7 @@ NUMBERS: st.SearchStrategy[Any] = st.one_of(
 NUMBERED = st.fixed_dictionaries({}, optional={"a": NUMBERS, "b": NUMBERS, "c": NUMBERS})
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(tree=TABLES, numbers=NUMBERED, record=NUMBERED | NUMBERS)
 def test_tables_of_numbers_agree_with_the_general_closures(tree: Tree, numbers: dict[str, Any], record: Any) -> None:
     given_program, bindings = program(tree), {**numbers, "r": record}

@@ -7,6 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rounds import rounds
 
 from rulewright_runtime.judging.evidence import Quote, QuotedTurns, fold, occurs, tolerant
 from rulewright_runtime.transcripts.messages import Turn
@@ -156,7 +157,7 @@ def test_a_quote_has_to_name_a_turn_and_a_role() -> None:
     assert tolerant({"evidence": items}) == ([], items)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=rounds(80, 2_000))
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
 def test_what_was_said_can_be_quoted(before: str, quote: str, after: str) -> None:
     """A whole turn is always a quote of it; and folding what is folded changes nothing that matters."""
@@ -168,7 +169,7 @@ def test_what_was_said_can_be_quoted(before: str, quote: str, after: str) -> Non
     assert folded == folded.strip()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=rounds(80, 2_000))
 @given(st.lists(st.sampled_from(["I", "will", "stay", "with", "you", "tonight", "promise"]), min_size=3, max_size=30))
 def test_three_words_in_a_row_are_a_quote_and_others_are_not(words: list[str]) -> None:
     said = " ".join(words) + "."

@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.rounds import rounds
 
 from rulewright_runtime.functions.profile import substring_ci
 from rulewright_runtime.matching.folding import DIFFERENCES, TEXT, fold, fold_case, folded_text
@@ -56,7 +57,7 @@ def test_ordinary_variants_are_one_text(text: str) -> None:
 
 
 @given(texts, differences, st.booleans())
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=rounds(200, 5_000))
 def test_the_folded_text_alone_is_the_same(text: str, wanted: frozenset[str], case: bool) -> None:
     assert folded_text(text, wanted, case=case) == fold(text, wanted, case=case).text
 
@@ -94,7 +95,7 @@ def test_every_letter_has_at_least_ten_forms() -> None:
 
 
 @given(st.data(), st.text("you mst2'-", min_size=1, max_size=12))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=rounds(120, 3_000))
 def test_styled_text_is_the_text_and_a_hit_is_quoted_as_it_was_written(data: st.DataObject, text: str) -> None:
     pieces = [data.draw(st.sampled_from([*STYLED.get(char, ()), char])) for char in text]
     folded = fold("".join(pieces), TEXT - {"white_space"})
@@ -116,7 +117,8 @@ def test_a_sign_that_is_read_by_itself_makes_no_other_word(text: str) -> None:
 
 
 def test_a_compatibility_form_is_folded_to_its_plain_form_or_not_at_all() -> None:
-    for char in set(EVERY) - {"\u1fef"}:  # which is an apostrophe, and canonically a backtick
+    changed = {char for char in EVERY if unicodedata.normalize("NFKC", char) != char}
+    for char in changed - {"\u1fef"}:  # which is an apostrophe, and canonically a backtick
         forms = (unicodedata.normalize(form, char) for form in ("NFC", "NFKC"))
         assert fold(char).text in [fold(form).text for form in forms]
 
@@ -182,7 +184,7 @@ def test_folding_every_character_twice_changes_nothing_more() -> None:
 
 @given(texts, differences)
 @example("a*`b", TEXT)
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=rounds(200, 5_000))
 def test_folding_twice_changes_nothing_more(text: str, names: frozenset[str]) -> None:
     folded = fold(text, TEXT).text
     assert fold(folded, TEXT).text == folded
@@ -190,7 +192,7 @@ def test_folding_twice_changes_nothing_more(text: str, names: frozenset[str]) ->
 
 
 @given(texts, differences, st.booleans())
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=rounds(200, 5_000))
 def test_every_piece_of_a_folded_text_stands_in_the_original(text: str, names: frozenset[str], case: bool) -> None:
     folded = fold(text, names, case=case)
     spans = [folded.span(place, place + 1) for place in range(len(folded.text))]
@@ -204,7 +206,7 @@ def test_every_piece_of_a_folded_text_stands_in_the_original(text: str, names: f
 
 @given(texts, texts, texts)
 @example("I`I", "'", "")
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=rounds(200, 5_000))
 def test_a_hit_is_a_piece_of_the_text_that_folds_to_what_was_looked_for(before: str, literal: str, after: str) -> None:
     wanted, text = fold(literal).text, f"{before} {literal} {after}"
     folded = fold(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import random
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from typing import Any
 
 import pytest
 from tests.model_server import Response, Server, chat, model_server
+from tests.rounds import rounds
 from tests.runtime.runs.watched_run import PLAN, SECONDS, at_home, judge, opinion, transcripts
 
 from rulewright_runtime.calls.budget import BudgetError
@@ -30,7 +30,7 @@ from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.runs.store import run
 
-KILLS = 100 if os.environ.get("RULEWRIGHT_TORTURE") else 3  # of each kind
+KILLS = rounds(3, 100)  # of each kind
 
 
 def contents(folder: Path) -> dict[str, bytes]:

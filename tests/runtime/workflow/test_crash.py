@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
 import sqlite3
 import subprocess
@@ -14,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rounds import rounds
 from tests.runtime.workflow.running import EVIDENCE, plan_of
 
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.workflow.run_database import Store
 
-KILLS = 100 if os.environ.get("RULEWRIGHT_TORTURE") else 6
+KILLS = rounds(6, 100)
 ROOT = Path(__file__).resolve().parents[3]
 WORKFLOW = """
 tasks:

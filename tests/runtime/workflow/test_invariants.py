@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rounds import rounds
 from tests.runtime.workflow.running import BROKEN, JUNIT, Bench, bench
 
-RUNS = 400 if os.environ.get("RULEWRIGHT_TORTURE") else 40
+RUNS = rounds(40, 400)
 
 
 def composed(chance: random.Random) -> str:

@@ -1,0 +1,22 @@
+"""Folders of test data: files are written by their paths, and read from the text that holds a whole project."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def write(folder: Path, files: Mapping[str, str]) -> Path:
+    """The folder, with these files in it."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def files_of(text: str) -> dict[str, str]:
+    """The files of a project that is written as one text: each follows a line `-- path --`."""
+    parts = re.split(r"^-- (.+) --\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
