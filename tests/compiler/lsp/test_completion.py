@@ -189,7 +189,7 @@ def test_a_comment_that_allows_offers_codes(editor: Editor, project: Path) -> No
     found = offered(editor, project / CHECK, f"{a_project.CHECK}# rulewright: allow dead-key, unkn|\n")
     (key,) = [each for each in found if each["label"] == "unknown-key"]
     assert key["textEdit"]["range"]["start"]["character"] == len("# rulewright: allow dead-key, ")
-    assert key["documentation"]["value"].startswith("A key that nothing reads.")
+    assert key["documentation"]["value"].startswith("A key is unknown, so nothing reads it.")
 
 
 def test_columns_behind_wide_characters_are_right(editor: Editor, project: Path) -> None:

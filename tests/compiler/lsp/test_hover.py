@@ -47,7 +47,7 @@ def test_between_words_there_may_be_nothing(editor: Editor, project: Path, word:
 def test_a_code_in_a_comment_shows_its_page(editor: Editor, project: Path) -> None:
     text = f"{a_project.CHECK}# rulewright: allow dead-key, unknown-key because it is old\n"
     found = said(editor, project / CHECK, text, "unknown-key")
-    assert found.startswith("**unknown-key**\n\nA key that nothing reads.")
+    assert found.startswith("**unknown-key**\n\nA key is unknown, so nothing reads it.")
     assert "Instead:" in found
 
 
