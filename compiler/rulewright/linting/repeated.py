@@ -154,9 +154,9 @@ def _without_copies(groups: Iterable[list[Diagnostic]]) -> list[list[Diagnostic]
     """Return the groups; a group that only repeats the messages of an earlier one is merged into it."""
     kept: list[list[Diagnostic]] = []
     for group in groups:
-        said = {(each.code, each.message) for each in group}
+        messages = {(each.code, each.message) for each in group}
         same = [other for other in kept if other[0].code == group[0].code in COPIED]
-        earlier = next((other for other in same if said <= {(each.code, each.message) for each in other}), None)
+        earlier = next((other for other in same if messages <= {(each.code, each.message) for each in other}), None)
         if earlier is None:
             kept.append(group)
         else:

@@ -34,7 +34,7 @@ class Report:
     sources: dict[str, Source]
 
     def fails(self, level: Severity = Severity.ADVICE) -> bool:
-        """Whether a finding is at least as grave as `level`."""
+        """Whether a finding is at least as severe as `level`."""
         return any(found.severity.rank <= level.rank for found in self.diagnostics)
 
     def errors(self) -> Report:

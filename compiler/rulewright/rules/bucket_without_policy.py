@@ -39,11 +39,13 @@ def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
         if check.primary_bucket and check.primary_bucket not in counted:
             buckets.setdefault(check.primary_bucket, []).append(check)
     for bucket, (first, *others) in buckets.items():
-        said = f"bucket {bucket} affects no score: no gate and no dimension lists it"
+        effect = f"bucket {bucket} affects no score: no gate and no dimension lists it"
         also = [(check.place("primary_bucket"), "also in this bucket") for check in others]
         place = first.place("primary_bucket")
         if doubled:
             twice = doubled.pop(0)
-            yield warning(twice, f"bucket {twice.value} is listed twice, and {said}", notes=[(place, "a check"), *also])
+            yield warning(
+                twice, f"bucket {twice.value} is listed twice, and {effect}", notes=[(place, "a check"), *also]
+            )
         else:
-            yield warning(place, said, notes=[(project.scoring.span, "the scoring file"), *also])
+            yield warning(place, effect, notes=[(project.scoring.span, "the scoring file"), *also])

@@ -22,5 +22,5 @@ def comparison_out_of_range(document: DocumentWithConditions) -> Iterator[Diagno
     """
     for placed in placed_conditions(document):
         for part, holds in placed.study.decided:
-            said = "can never fail" if holds else "can never hold"
-            yield warning(span_of(placed, part), f"`{written(part)}` {said}")
+            outcome = "can never fail" if holds else "can never hold"
+            yield warning(span_of(placed, part), f"`{written(part)}` {outcome}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def confidence_without_metrics(task: TaskDocument) -> Iterator[Diagnostic]:
     """A confidence loop has no metrics, or only metrics with the weight 0.
 
-    Why it matters: its confidence is always 0.0 and never meets a threshold.
+    Why it matters: its confidence is always 0.0 and never meets a threshold. Weights don't matter in `mode: raw`.
     Instead: list metrics, at least one of them with a weight above 0.
     """
     loop = task.on("confidence_loop")

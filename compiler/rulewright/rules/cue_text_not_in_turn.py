@@ -24,8 +24,8 @@ def cue_text_not_in_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
         wanted = "" if words is None else fold(str(words.value)).text.strip()
         if words is None or turn is None or not wanted:
             continue
-        said = [turn.user_message, *(branch.user_message for branch in turn.branches)]
-        if not any(wanted in fold(message).text for message in said):
+        messages = [turn.user_message, *(branch.user_message for branch in turn.branches)]
+        if not any(wanted in fold(message).text for message in messages):
             elsewhere = next((n for n, t in turns.items() if wanted in fold(t.user_message).text), None)
             yield advice(
                 words,

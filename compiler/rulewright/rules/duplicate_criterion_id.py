@@ -24,8 +24,8 @@ def duplicate_criterion_id(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
             earlier = first.setdefault(str(name.value), name)
             if earlier is not name:
                 notes = [(earlier, "first used here")]
-                say = error if id(earlier) in here else warning
-                yield say(name, f"duplicate criterion id `{name.value}`", notes=notes)
+                report = error if id(earlier) in here else warning
+                yield report(name, f"duplicate criterion id `{name.value}`", notes=notes)
 
 
 def _rubrics(scenario: ScenarioDocument) -> Iterator[list[Scalar]]:

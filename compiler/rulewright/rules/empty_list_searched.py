@@ -24,9 +24,9 @@ def empty_list_searched(document: DocumentWithExpressions) -> Iterator[Diagnosti
     for written, part in parts_of(document):
         match part:
             case Binary(operator="in", right=ListLiteral(items=())):
-                said = "can never hold: the list is empty"
+                consequence = "can never hold: the list is empty"
             case Call(function=name, args=(*_, ListLiteral(items=()))) if name in SEARCHING:
-                said = "searches for nothing: the list is empty"
+                consequence = "searches for nothing: the list is empty"
             case _:
                 continue
-        yield error(written.span(part), f"`{written.text(part)}` {said}")
+        yield error(written.span(part), f"`{written.text(part)}` {consequence}")

@@ -21,9 +21,9 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnost
         wrong = [("FAIL", "miss")] if "FAIL" in (*rate.hit, *rate.exclude) and "FAIL" not in rate.miss else []
         wrong += [("PASS", "hit")] if "PASS" in (*rate.miss, *rate.exclude) and "PASS" not in rate.hit else []
         if wrong:
-            said = " and ".join(f"{verdict} as a {key}" for verdict, key in wrong)
+            miscounted = " and ".join(f"{verdict} as a {key}" for verdict, key in wrong)
             place = scorecard.key_place("dimensions", rate.name, rate.kind, wrong[0][1])
-            yield error(place, f"the dimension `{rate.name}` does not count {said}")
+            yield error(place, f"the dimension `{rate.name}` does not count {miscounted}")
     headline = next((str(each.value) for name, each in scorecard.output if scorecard.shows(name)), "")
     for rate in scorecard.rates:
         if headline == f"rates.{rate.name}" and "FAIL" in rate.hit and "PASS" in rate.miss:

@@ -10,7 +10,7 @@ from rulewright.load import Scalar
 
 
 def hard_fail_contradicts_severity(check: CheckDocument) -> Iterator[Diagnostic]:
-    """`hard_fail` and `severity` disagree about how grave a failure is.
+    """`hard_fail` and `severity` disagree about how severe a failure is.
 
     Why it matters: gates go by severity and other scorecards by `hard_fail`, so the same failure stops a transcript
     under one of them only.
@@ -22,13 +22,15 @@ def hard_fail_contradicts_severity(check: CheckDocument) -> Iterator[Diagnostic]
         return
     notes = [(check.place("severity"), "the severity is set here")]
     known = check.vocabulary.gate_severities
-    grave = [severity for severity in reversed(check.vocabulary.severities) if severity in known]
-    if written.value is True and check.severity not in grave:
+    stopping = [severity for severity in reversed(check.vocabulary.severities) if severity in known]
+    if written.value is True and check.severity not in stopping:
         yield warning(
             written,
             f"`hard_fail` is true, but no gate stops on severity {check.severity}",
             notes=notes,
-            help=f"gates stop on {' and '.join(grave)}" if grave else "the project's `vocabulary` names no `gates`",
+            help=f"gates stop on {' and '.join(stopping)}"
+            if stopping
+            else "the project's `vocabulary` names no `gates`",
         )
-    elif written.value is False and check.severity in grave:
+    elif written.value is False and check.severity in stopping:
         yield warning(written, f"`hard_fail` is false, but gates stop on severity {check.severity}", notes=notes)

@@ -36,11 +36,11 @@ def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
                 names = str(judge.value), str(author.agent.value)
                 shared = _shared(workflow.agents, reached, *names) if names[0] != names[1] else ""
                 if shared:
-                    says = task.error if shared == ONE_AGENT else task.warning
+                    report = task.error if shared == ONE_AGENT else task.warning
                     message = (
                         f"llm_judge evaluator_agent must differ from task agent: `{names[0]}` and `{names[1]}` {shared}"
                     )
-                    yield says(judge, f"{metric.field}.evaluator_agent", message)
+                    yield report(judge, f"{metric.field}.evaluator_agent", message)
                     break
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rulewright.documents.lexicon import LexiconDocument
     from rulewright.project import Project
 
-    Says = Callable[..., Diagnostic]
+    Report = Callable[..., Diagnostic]
 
 QUOTED: Final = re.compile('"([^"\\n]+(?:\\n[^"\\n]+)?)"|\u201c([^\u201c\u201d]+)\u201d')
 # What comes before words that the assistant does not say: a negation, or another speaker.
@@ -49,19 +49,19 @@ def lexicon_misses_own_example(project: Project) -> Iterator[Diagnostic]:
         sought = _sought(check, lexicon, unit) if lexicon is not None and lexicon.patterns else None
         if lexicon is None or sought is None:
             continue
-        says, what, quoted = sought
+        report, meaning, quoted = sought
         for found, example in quoted:
             if not finds(lexicon, example, policies(project.semantics).fold):
-                yield says(
+                yield report(
                     found,
-                    f"`{lexicon.name}` does not find this example of {what}",
+                    f"`{lexicon.name}` does not find this example of {meaning}",
                     notes=[(check.place("routing", "deterministic_precheck"), "the lexicon")],
                 )
 
 
 def _sought(
     check: CheckDocument, lexicon: LexiconDocument, unit: str | None
-) -> tuple[Says, str, Iterator[tuple[Span, str]]] | None:
+) -> tuple[Report, str, Iterator[tuple[Span, str]]] | None:
     """What the check's lexicon should find: the severity and the meaning of a miss, and the examples."""
     if check.is_judged and unit == "event_window":
         return advice, "a cue: without an anchor the judge gets the whole transcript", _quoted(check, "cue")
@@ -119,6 +119,6 @@ def finds(lexicon: LexiconDocument, words: str, usual: Fold) -> bool:
     words = " ".join(words.split())  # an example may go on in the next line, and may stop before an article
     try:
         lowered = lower_lexicon(lexicon, usual)
-        return any(first(lexicon.name, lowered, said) is not None for said in (words, f"{words} a"))
+        return any(first(lexicon.name, lowered, text) is not None for text in (words, f"{words} a"))
     except PlanError:
         return True

@@ -61,11 +61,11 @@ def _tags(project: Project) -> Iterator[Diagnostic]:
     yield from _rare([each for check in project.checks for each in text_scalars(check.node, "secondary_tags")])
     sought = [each for check in project.checks for steps in SOUGHT for each in text_scalars(check.node, *steps)]
     scenarios = project.scenarios.values()
-    borne = [each for scenario in scenarios for key in TAGS for each in text_scalars(scenario.node, key)]
-    sides = [{str(each.value) for each in side} for side in (sought, borne)]
-    if borne and sought:
-        counts = Counter(str(each.value) for each in (*sought, *borne))
-        for each, others in [*((each, sides[1]) for each in sought), *((each, sides[0]) for each in borne)]:
+    carried = [each for scenario in scenarios for key in TAGS for each in text_scalars(scenario.node, key)]
+    sides = [{str(each.value) for each in side} for side in (sought, carried)]
+    if carried and sought:
+        counts = Counter(str(each.value) for each in (*sought, *carried))
+        for each, others in [*((each, sides[1]) for each in sought), *((each, sides[0]) for each in carried)]:
             word = str(each.value)
             near = None if word in others else next((tag for tag in others if is_spelt_like(word, tag)), None)
             if near is not None and counts[word] == 1 and counts[near] > 1 and len(word) >= SHORTEST:

@@ -38,8 +38,8 @@ def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
         known = recorded.keys() if word not in usual else ()
         near = next((name for name in (*known, *usual) if is_spelt_like(word, name)), None)
         if near is not None and word not in recorded and word not in usual:
-            said = f"no recorded chat calls `{word}`" if near in recorded else f"`{word}` occurs only here"
-            yield warning(where, said, help=Guess(near))
+            message = f"no recorded chat calls `{word}`" if near in recorded else f"`{word}` occurs only here"
+            yield warning(where, message, help=Guess(near))
     arguments = set().union(*recorded.values())
     for word, where in (each for check in checks for each in _arguments(check)) if arguments else ():
         if word not in arguments:

@@ -37,6 +37,6 @@ def prompt_names_another_check(project: Project) -> Iterator[Diagnostic]:
                 yield advice(span, f"`{name}` is not a check's id", help=f"write `{check.id}`")
                 break
             if len(sharing) > 1:
-                says = advice if check.id in sharing else warning  # its own id, cut off, misleads nobody
-                yield says(span, f"`{name}` could be any of {len(sharing)} checks", help=f"write `{check.id}`")
+                report = advice if check.id in sharing else warning  # its own id, cut off, misleads nobody
+                yield report(span, f"`{name}` could be any of {len(sharing)} checks", help=f"write `{check.id}`")
                 break

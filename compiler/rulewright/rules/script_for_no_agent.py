@@ -31,10 +31,10 @@ def script_for_no_agent(workflow: Workflow) -> Iterator[Diagnostic]:
     for script in scripts.values():
         if not isinstance(script.root, Mapping):
             continue
-        unknown = [said for entry in script.root.entries if (said := _unknown(entry, workflow, tasks)) is not None]
+        unknown = [found for entry in script.root.entries if (found := _unknown(entry, workflow, tasks)) is not None]
         meant = {word for each in unknown if isinstance(each.help, Guess) for word in each.help.meant.split("/")}
         unanswered = {
-            name: said for name, said in _unanswered(workflow, script, {*script.root.keys}) if name not in meant
+            name: found for name, found in _unanswered(workflow, script, {*script.root.keys}) if name not in meant
         }
         if len(unknown) == len(unanswered) == 1 and unknown[0].help is None:  # they are one mistake
             unknown, unanswered = [replace(unknown[0], help=Guess(*unanswered))], {}
@@ -68,8 +68,8 @@ def _unanswered(workflow: Workflow, script: Loaded, keys: set[str]) -> Iterator[
             is_answered = agent in names or (DEFAULT in names and agent not in others)
             own = {f"{task.id}/{agent}/{purpose}", f"{task.id}/{agent}", agent}
             if is_answered and agent in workflow.agents and not own & keys:
-                said = f"the script has no reply for `{agent}`, which task `{task.id}` calls"
-                yield agent, warning(place or task.key, said)
+                found = f"the script has no reply for `{agent}`, which task `{task.id}` calls"
+                yield agent, warning(place or task.key, found)
 
 
 def _asked(task: TaskDocument) -> Iterator[tuple[str, str]]:
