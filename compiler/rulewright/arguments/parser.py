@@ -18,8 +18,20 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that exits with the code for bad usage."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the error and where to find help; exit the process."""
-        self.exit(REFUSED, f"error: {one_line(message)}\nhelp: `{self.prog} --help` lists the arguments\n")
+        """Print the error, what was probably meant and where to find help; exit the process."""
+        meant = self._meant(message)
+        help = f"did you mean `{meant}`? " if meant else ""
+        self.exit(REFUSED, f"error: {one_line(message)}\nhelp: {help}`{self.prog} --help` lists the arguments\n")
+
+    def _meant(self, message: str) -> str | None:
+        """Return the option or the choice that a message of `argparse` is about, correctly spelt, or None."""
+        from rulewright.spelling import suggest  # only a mistake needs it
+
+        unknown, _, choices = message.partition("invalid choice: ")[2].partition(" (choose from ")
+        if choices:
+            return suggest(unknown.strip("'"), [each.strip("' )") for each in choices.split(",")])
+        option = message.removeprefix("unrecognized arguments: ").split(" ")[0].split("=")[0]
+        return suggest(option, self._option_string_actions) if option.startswith("--") else None
 
     def format_help(self) -> str:
         """Return the help, with the epilog's paragraphs wrapped to the width that argparse uses."""

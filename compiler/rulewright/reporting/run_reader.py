@@ -41,7 +41,9 @@ def plan_of(folder: Path) -> Plan:
     for part in PARTS:
         if not (folder / part).is_file():
             under_way = "; the run there is not finished, continue it with `--resume`" if RunFolder(folder).log else ""
-            raise UsageError(f"`{folder}` holds no finished run: there is no `{part}` in it{under_way}")
+            inside = [each.name for each in sorted(folder.glob("*")) if (each / PARTS[-1]).is_file()]
+            held = f"; it holds the runs {', '.join(f'`{name}`' for name in inside[:4])}" if inside else ""
+            raise UsageError(f"`{folder}` holds no finished run: there is no `{part}` in it{under_way or held}")
     return decode((folder / "plan.json").read_bytes())
 
 

@@ -30,6 +30,7 @@ class Breaker:
         self._since: float | None = None  # the first failure after the last answer
         self._open_until = 0.0
         self._cooling = FIRST_COOLING
+        self._give_up_at = 0.0  # set by the first failure
         self._probe = anyio.Lock()
         self._fatal: str | None = None
         self._has_answered = False
@@ -43,7 +44,7 @@ class Breaker:
         async with self._probe:
             while self._failures >= THRESHOLD and (remaining := self._open_until - anyio.current_time()) > 0:
                 await anyio.sleep(remaining)
-            self._open_until = anyio.current_time() + self._cooling  # this call is the probe; the next one waits
+            self._cool(anyio.current_time())  # this call is the probe; the next one waits
         self._check()
 
     def record_success(self) -> None:
@@ -60,17 +61,22 @@ class Breaker:
             now = anyio.current_time()
             self._since = now if self._since is None else self._since
             self._failures += 1
-            if self._failures >= THRESHOLD:
-                self._open_until = now + self._cooling
-                self._cooling = min(self._cooling * 2, MAX_COOLING)
             patience = self._patience(failure)
-            if self._failures >= THRESHOLD and now - self._since >= patience:
-                self._fatal = f"no answer for {patience:g} s; the last failure: {failure}"
+            self._give_up_at = self._since + patience
+            if self._failures >= THRESHOLD:
+                self._cool(now)
+                self._cooling = min(self._cooling * 2, MAX_COOLING)
+                if now - self._since >= patience:
+                    self._fatal = f"no answer for {patience:g} s; the last failure: {failure}"
         elif failure.kind == "malformed" and not self._has_answered:
             self._unreadable += 1
             if self._unreadable >= UNREADABLE:
                 self._fatal = f"{failure}, nor was any before; is the address right?"
         self._check()
+
+    def _cool(self, now: float) -> None:
+        """Let no call pass for a while, at most until the run is given up."""
+        self._open_until = min(now + self._cooling, max(now, self._give_up_at))
 
     def _patience(self, failure: CallFailure) -> float:
         """Return the seconds to wait for an answer: few if nothing listens at the address and nothing ever did."""

@@ -82,3 +82,24 @@ def test_the_first_sentence_of_every_help_fits_80_columns(
         usage, first, *_ = capsys.readouterr().out.split("\n\n")
         assert usage.startswith("usage: ")
         assert max(map(len, first.splitlines())) <= 80, name
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["scan", "chats", "--projct", "x"], "--project"),
+        (["scan", "chats", "--ovewrite"], "--overwrite"),
+        (["scan", "chats", "--projct=x"], "--project"),
+        (["lint", "--format", "jsn"], "json"),
+        (["lint", "--format", "pdf"], None),
+        (["scan", "chats", "--fail_on", "S3"], "--fail-on"),
+    ],
+)
+def test_a_misspelt_option_or_choice_is_guessed(
+    words: list[str], meant: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    assert stopped.value.code == 3
+    told = capsys.readouterr().err
+    assert (f"help: did you mean `{meant}`? `rulewright" in told) is (meant is not None)

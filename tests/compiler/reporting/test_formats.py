@@ -16,6 +16,7 @@ from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.reporting.formats import FORMATS, run_as
 from rulewright.reporting.judged import open_run
+from rulewright.reporting.run_reader import plan_of
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.text import code
 from rulewright_runtime.report.threshold import status_at
@@ -237,3 +238,11 @@ def test_a_second_scan_replaces_nothing_unless_it_is_told_to(
     assert json.loads((finished / "summary.json").read_bytes())["refused"]["count"] == 0
     with pytest.raises(SystemExit):
         main([*words, "--overwrite", "--resume"])
+
+
+def test_a_folder_of_runs_names_the_runs_in_it(tmp_path: Path) -> None:
+    for name in ("second", "first"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "summary.json").touch()
+    with pytest.raises(UsageError, match=r"no `plan\.json` in it; it holds the runs `first`, `second`$"):
+        plan_of(tmp_path)
