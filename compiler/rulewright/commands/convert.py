@@ -50,6 +50,9 @@ def _convert(args: argparse.Namespace, write: Callable[[Transcript], object]) ->
     for item in reader_of(args).read(args.inputs):
         if isinstance(item, InputError):
             refused.append(item)
+        elif args.to == "turns" and not item.scenario_id:
+            reason = "turns are of a scenario, and this chat has none; use `--to openai`"
+            refused.append(InputError(reason, item.path, item.line))
         else:
             write(item)
             count += 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rulewright_runtime.transcripts.readers.native import to_line
+from rulewright_runtime.transcripts.readers.shapes import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +62,8 @@ def _message(message: Message) -> dict[str, object]:
         "timestamp": message.timestamp,
     }
     known = {key: value for key, value in record.items() if value not in (None, [], {})}
-    return {"role": message.role, "content": content or None, **known, **message.metadata}
+    more = {key: value for key, value in message.metadata.items() if key == "parts" or key not in KNOWN}
+    return {"role": message.role, "content": content or None, **known, **more}
 
 
 def _part(part: Part) -> dict[str, object]:

@@ -43,6 +43,12 @@ def test_convert_does_not_replace_a_file_unasked(chats: Path, capsys: pytest.Cap
     assert "already exists" in capsys.readouterr().err
 
 
+def test_convert_writes_no_turns_without_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_text('{"messages": [{"role": "user", "content": "a"}]}\n', encoding="utf-8")
+    assert main(["convert", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"), "--to", "turns"]) == 3
+    assert "turns are of a scenario, and this chat has none; use `--to openai`" in capsys.readouterr().err
+
+
 def test_convert_writes_what_can_be_read_and_says_what_cannot(
     chats: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

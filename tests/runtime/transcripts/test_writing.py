@@ -52,6 +52,17 @@ def test_messages_of_chat_completions_are_written_as_they_are_read(tmp_path: Pat
     assert [lines(chat) for chat in conversations(copy)] == [lines(item.conversation) for item in read]
 
 
+def test_what_else_a_message_holds_does_not_change_who_says_what(tmp_path: Path) -> None:
+    said = {"from": "gpt", "value": "bad", "role": "user", "tool_calls": [], "note": 1}
+    talk = {"conversations": [{"from": "human", "value": "a"}, said]}
+    (chat,) = (item for item in Reader().read([written(tmp_path, [talk])]) if isinstance(item, Transcript))
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(WRITERS["openai"](chat))
+    [again] = conversations(copy)
+    assert lines(again) == ["user: a", "assistant: bad"]
+    assert again.messages[-1].metadata == {"note": 1}
+
+
 def test_turns_are_written_as_a_batch(tmp_path: Path) -> None:
     (talk,) = (item for item in Reader().read([written(tmp_path, [NATIVE])]) if isinstance(item, Transcript))
     copy = tmp_path / "copy.jsonl"
