@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice, product
-from types import MappingProxyType
+from itertools import combinations, islice, permutations, product
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.documents.vocabulary import Vocabulary
@@ -25,13 +24,14 @@ from rulewright.proving.domains import number as domain_of_numbers
 from rulewright.proving.domains import text as domain_of_texts
 from rulewright_runtime.ir import Program, literal_value
 from rulewright_runtime.plan.part import VERDICTS
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 MOST_TEXTS: Final = 6  # that are combined
 LONGEST: Final = 5_000  # characters of a reply
 MOST_TURNS: Final = 40
 MOST_WHOLE: Final = 40
 MOST_SHAPES: Final = 8  # of calls of tools, with each of the replies
+MOST_ARGUMENTS: Final = 8  # of calls of tools, in pairs
 MOST_SETTINGS: Final = 300
 MOST_RECORDS: Final = 300  # that another check's verdict may have
 USAGE: Final = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
@@ -229,7 +229,7 @@ def _conversations(written: Written) -> Iterator[Messages]:
                 yield (*_pair(_HELLO, _ANSWER) * (number - 1), *_pair(_HELLO, reply))
                 yield (_pair(_HELLO, reply) * number)[:number]
                 yield _pair(_HELLO, reply) * number
-            yield from (_calling(name, number) for name in _tools(texts))
+            yield from (_calling(name, *[{}] * number) for name in _tools(texts))
     shapes = islice(_with_tools(written, [""]), MOST_SHAPES) if "tool_calls" in fields else ()
     yield from ((*messages[:-1], {**messages[-1], "content": reply}) for messages in shapes for reply in replies)
 
@@ -251,10 +251,12 @@ def _with_more(written: Written, parts: Sequence[str]) -> Iterator[Messages]:
 def _with_tools(written: Written, parts: Sequence[str]) -> Iterator[Messages]:
     """Calls of tools with arguments and with results, and without a word."""
     for name in _tools(written.texts):
-        yield _calling(name, 1)
-        yield tuple({**each, "content": ""} if each["role"] == "assistant" else each for each in _calling(name, 1))
-        yield from (_calling(name, 1, {key: value}) for key, value in _further(written))
-        yield from (_given(_calling(name, 1), part or "done") for part in parts)
+        yield _calling(name, {})
+        yield tuple({**each, "content": ""} if each["role"] == "assistant" else each for each in _calling(name, {}))
+        given: list[JsonObject] = [{}, *({key: value} for key, value in _further(written))]
+        yield from (_calling(name, each) for each in given[1:])
+        yield from (_calling(name, *pair) for pair in permutations(given[:MOST_ARGUMENTS], 2))
+        yield from (_given(_calling(name, {}), part or "done") for part in parts)
 
 
 def _tools(texts: Iterable[str]) -> list[str]:
@@ -275,9 +277,13 @@ def _counted(name: str, amount: float) -> float:
     return round(amount) if name.endswith("_tokens") else float(f"{amount:.6g}")
 
 
-def _calling(name: str, count: int, arguments: Mapping[str, object] = MappingProxyType({})) -> Messages:
-    call = {"type": "function", "function": {"name": name, "arguments": json.dumps(dict(arguments))}}
-    return _answered(tool_calls=[{"id": f"call-{number}", **call} for number in range(1, count + 1)])
+def _calling(name: str, *arguments: JsonMapping) -> Messages:
+    """One call for each of the arguments."""
+    calls = [
+        {"id": f"call-{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(dict(each))}}
+        for number, each in enumerate(arguments, 1)
+    ]
+    return _answered(tool_calls=calls)
 
 
 def _given(messages: Messages, result: str) -> Messages:

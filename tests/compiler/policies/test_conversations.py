@@ -176,6 +176,16 @@ def said_of(witness: dict[str, Any], path: Path) -> str:
     return UNDECIDED_VERDICT if undecided else verdicts["E-1"].verdict
 
 
+def test_two_calls_show_that_one_condition_holds_and_the_other_is_absent(tmp_path: Path) -> None:
+    put = "tool_calls.exists(call, base64.decode(string(call.arguments.body)) == b'{}')"
+    paths = [project(tmp_path / word, put.format(word), "") for word in ("secret", "other")]
+    shown = {(each["before"], each["after"]): each["witness"] for each in policy_diff(*paths)["regions"]}
+    for (before, after), witness in shown.items():
+        if {before, after} != {"PASS", UNDECIDED_VERDICT}:  # impossible: one is false only if both are decided
+            assert [said_of(witness, path) for path in paths] == [before, after]
+    assert {("FAIL", UNDECIDED_VERDICT), (UNDECIDED_VERDICT, "FAIL"), ("FAIL", "PASS")} <= shown.keys()
+
+
 def test_what_no_conversation_was_found_for_is_told_and_not_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
