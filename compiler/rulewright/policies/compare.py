@@ -168,7 +168,7 @@ def _united(one: Domains, two: Domains) -> Domains:
             known[path] = replace(mine, pieces=tuple(dict.fromkeys((*mine.pieces, *domain.pieces))))
         elif mine != domain:
             del known[path]
-    return Domains({**one.types, **two.types}, known)
+    return Domains({**one.types, **two.types}, known, {**one.lacking, **two.lacking})
 
 
 def _data(one: Policy, two: Policy, found: Mapping[str, Comparison]) -> JsonObject:

@@ -94,6 +94,7 @@ class Term:
     program: Program
     domain: Domain
     reason: str
+    lacks: Path | None = None  # the part without which it has no value, if it has one otherwise
 
 
 @dataclass(slots=True)
@@ -215,8 +216,19 @@ class Atoms:
         atom = atoms._analyse(extract(renamed, len(nodes) - 1))
         if atom.opaque is not None:
             return opaque
-        self.terms[variable] = Term(part, known.known[variable], str(opaque.opaque))
+        self.terms[variable] = Term(part, known.known[variable], str(opaque.opaque), lacked_by(part, self.domains))
         return atom
+
+
+def lacked_by(program: Program, domains: Domains) -> Path | None:
+    """The one part of variables without which a program has no value, if it has one wherever that is present."""
+    read = [(path, domains.find(path)) for path in paths_of(program) or ()]
+    parts = {path[: part + 1] for path, domain in read if domain is not None for part in domain.absent}
+    if len(parts) != 1:
+        return None
+    (part,) = parts
+    present = [at for at in range(len(program.nodes)) if path_at(program, at) == part]
+    return part if typed(program, domains, present)[-1].total else None
 
 
 def _order(program: Program, reads: Mapping[Path, Domain]) -> Order | None:

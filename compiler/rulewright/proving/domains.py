@@ -151,10 +151,12 @@ def _first(absent: bool) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """The domains of variables: from their static `types`, or more exact ones in `known` for some paths."""
+    """The domains of variables: from their static `types`, or more exact ones in `known` for some paths. Variables in
+    `lacking` are absent exactly where that part of others is."""
 
     types: Mapping[str, Type] = field(default_factory=dict)
     known: Mapping[Path, Domain] = field(default_factory=dict)
+    lacking: Mapping[Path, Path] = field(default_factory=dict)
 
     @classmethod
     def of(cls, **known: Domain) -> Domains:

@@ -8,7 +8,7 @@ has several results is split at a relevant atom; single cells have one result, s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -139,7 +139,8 @@ class Space:
         self.terms = atoms.terms
         self.sums: dict[Terms, int] = {}  # the index of every compared sum
         self.spans: dict[Terms, list[NumberRange]] = {}  # the cells of every compared sum
-        self._missing = self._shared_absences()
+        lacking = {path: term.lacks for path, term in atoms.terms.items() if term.lacks is not None}
+        self._missing = self._shared_absences({**domains.lacking, **lacking})
         self._summed = {path: bounds for path, each in atoms.summed.items() if (bounds := bounds_of(each))}
         self._whole = frozenset(path for path, each in atoms.summed.items() if each.kind == "int")
         self._summed_indices = [at for at, path in enumerate(self.paths) if path in self._summed]
@@ -147,13 +148,13 @@ class Space:
         self._facts: list[_Facts | _Joint] = [self._study(atom) for atom in self.atoms]
         self.everything: Box = tuple((1 << len(cells)) - 1 for cells in self.cells)
 
-    def _shared_absences(self) -> list[list[tuple[int, int]]]:
+    def _shared_absences(self, lacks: Mapping[Path, Path]) -> list[list[tuple[int, int]]]:
         """For each part that several paths lack together, their indices in a box and the cells of the lack."""
         shared: dict[Path, list[tuple[int, int]]] = {}
         for at, path in enumerate(self.paths):
             for part in sorted(self.kinds[at].absent):
                 lacking = sum(1 << n for n, c in enumerate(self.cells[at]) if isinstance(c, Absent) and c.part <= part)
-                shared.setdefault(path[: part + 1], []).append((at, lacking))
+                shared.setdefault(lacks.get(path, path[: part + 1]), []).append((at, lacking))
         return [places for places in shared.values() if len(places) > 1]
 
     def exact(self, path: Path, box: Box) -> list[Value] | None:

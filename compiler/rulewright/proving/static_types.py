@@ -5,7 +5,7 @@ Texts come from JSON, which refuses unpaired surrogates: they always have UTF-8 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from rulewright.expression.declarations import profile_functions
@@ -62,11 +62,12 @@ class Typed(NamedTuple):
 _UNTYPED: Final = Typed(None, False)
 
 
-def typed(program: Program, domains: Domains) -> list[Typed]:
-    """The type of every node of a program."""
+def typed(program: Program, domains: Domains, present: Collection[int] = ()) -> list[Typed]:
+    """The type of every node of a program; the nodes in `present` are assumed to have a value."""
     found: list[Typed] = []
     for at, node in enumerate(program.nodes):
-        found.append(_typed(program, at, [found[arg] for arg in node.args], found, domains))
+        each = _typed(program, at, [found[arg] for arg in node.args], found, domains)
+        found.append(Typed(each.type, each.total or at in present))
     return found
 
 

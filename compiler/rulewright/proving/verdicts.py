@@ -14,7 +14,7 @@ from rulewright.expression.decompile import decompile
 from rulewright.expression.types import BOOL
 from rulewright.expression.unparse import unparse
 from rulewright.lower.expression_checks import environment_of
-from rulewright.proving.atoms import FALSE, TRUE, extract, paths_of
+from rulewright.proving.atoms import FALSE, TRUE, extract, lacked_by, paths_of
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, text, whole
 from rulewright.proving.results import Proved, Refuted, Result, Unknown
 from rulewright.proving.search import Search, refuting
@@ -84,14 +84,17 @@ def without_calls(program: Program, domains: Domains) -> tuple[Program, Domains]
 
 def domains_of(calls: Mapping[str, CallVariable], others: Domains) -> Domains:
     """The domains of the variables that replace calls, added to the others."""
-    return Domains(others.types, {**others.known, **{(call.variable,): call.domain for call in calls.values()}})
+    known: dict[Path, Domain] = {(call.variable,): call.domain for call in calls.values()}
+    lacking: dict[Path, Path] = {(call.variable,): call.lacks for call in calls.values() if call.lacks is not None}
+    return Domains(others.types, {**others.known, **known}, {**others.lacking, **lacking})
 
 
 class CallVariable(NamedTuple):
-    """A variable that replaces a call, and the domain of the call's results."""
+    """A variable that replaces a call, the domain of the call's results, and the part without which it has none."""
 
     variable: str
     domain: Domain
+    lacks: Path | None
 
 
 def in_calls(found: Refuted | Unknown | None, calls: dict[str, CallVariable]) -> Refuted | Unknown | None:
@@ -121,7 +124,9 @@ def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domain
         part = extract(program, at)
         if domain is not None and paths_of(part) != [] and not free_locals(part)[-1]:
             domain = replace(domain, absent=frozenset()) if types[at].total else domain
-            call = calls.setdefault(unparse(decompile(part)), CallVariable(f"__call_{len(calls) + 1}", domain))
+            call = calls.setdefault(
+                unparse(decompile(part)), CallVariable(f"__call_{len(calls) + 1}", domain, lacked_by(part, domains))
+            )
             nodes[at] = Node("name", (), [[call.variable, []]], node.at)
     return extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
 
