@@ -32,9 +32,9 @@ DOCUMENTS: Final = (
 INTRODUCTION: Final = """\
 # Every key of every document
 
-A key is *consumed* (something named in the table reads it), or it is *documentation* for people, or it is an error
-(`rulewright explain unknown-key`). `[]` stands for the items of a list, `NAME` for a name of your own. Where a routing
-key serves some routes only, they are named.
+The tables list every allowed key with what reads it; keys marked *documentation* are for people only. Any other key is
+an error (`rulewright explain unknown-key`). `[]` stands for the items of a list, `NAME` for a name of your choice. Keys
+that only some routes read name these routes in parentheses.
 """
 EACH: Final = "*"  # stands for every item of a list and every key with a name of the author's choice
 

@@ -23,7 +23,7 @@ def said(editor: Editor, path: Path, text: str, word: str) -> str:
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        ("severity", "**severity**: how grave a failure is"),
+        ("severity", "**severity**: the severity of a failure"),
         ("S2", "one of `S1`, `S2`, `S3`, `S4`, `S4_GATE`, `S5`"),
         ("route:", "*read by: routing*"),
         ("pass_rule", "*documentation: nothing reads it*"),
