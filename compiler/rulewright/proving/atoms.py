@@ -349,10 +349,13 @@ def written(program: Program) -> str:
 
 def extract(program: Program, at: int) -> Program:
     """The part of a program that ends at node `at`, as a program of its own."""
-    used = {at}
-    for number in range(at, -1, -1):
-        if number in used:
-            used.update(program.nodes[number].args)
+    used: set[int] = set()
+    pending = [at]
+    while pending:  # only the part's own nodes are looked at, since a long `or` asks for each of its operands
+        number = pending.pop()
+        if number not in used:
+            used.add(number)
+            pending += program.nodes[number].args
     if len(used) == len(program.nodes):
         return program
     indices = sorted(used)

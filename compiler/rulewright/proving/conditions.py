@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, TRUE, extract, paths_of
+from rulewright.proving.atoms import ANYTHING, COMPARISONS, ERROR, FALSE, TRUE, extract, paths_of
 from rulewright.proving.domains import Domains
 from rulewright.proving.results import Proved, Result
 from rulewright.proving.search import Search, refuting
@@ -40,29 +40,37 @@ def without_effect(condition: Program, domains: Domains) -> Iterator[tuple[int, 
         node = condition.nodes[at]
         if node.op in CONNECTIVES:
             pending += node.args
-        if node.op in ("and", "or"):
-            idle = next((arg for arg in reversed(node.args) if _is_idle(condition, at, arg, domains)), None)
+        if node.op in ("and", "or") and len(node.args) <= _MOST_OPERANDS:
+            idle = _idle(condition, at, domains)
             if idle is not None:
                 yield idle, node.op
 
 
-def _is_idle(condition: Program, at: int, operand: int, domains: Domains) -> bool:
-    """Whether node `at` has the same result without that operand, which is not constant."""
+def _idle(condition: Program, at: int, domains: Domains) -> int | None:
+    """The last operand without which node `at` has the same result, and which is not constant."""
+    operands = condition.nodes[at].args
+    others = [_without(condition, at, operand) for operand in operands]
+    search = Search([extract(condition, at), *others], domains, solver=False)  # one, for all share their atoms
+    for number in range(len(operands), 0, -1):
+        if any(search.find([(0, bits), (number, ANYTHING & ~bits)]) is not None for bits in (TRUE, FALSE, ERROR)):
+            continue
+        part = extract(condition, operands[number - 1])
+        if not any(isinstance(never(part, domains, bits, solver=False), Proved) for bits in (TRUE, FALSE)):
+            return operands[number - 1]
+    return None
+
+
+def _without(condition: Program, at: int, operand: int) -> Program:
+    """Node `at` without one of its operands."""
     node = condition.nodes[at]
     rest = tuple([arg for arg in node.args if arg != operand])
-    if len(rest) > 1:
-        nodes = (*condition.nodes[:at], Node(node.op, rest, None, node.at))
-        without = extract(Program(nodes, condition.source, condition.strict), at)
-    else:
-        without = extract(condition, rest[0])
-    part = extract(condition, operand)
-    if any(isinstance(never(part, domains, bits, solver=False), Proved) for bits in (TRUE, FALSE)):
-        return False
-    search = Search([extract(condition, at), without], domains, solver=False)
-    return all(search.find(goal) is None for goal in _DIFFERENT)
+    if len(rest) == 1:
+        return extract(condition, rest[0])
+    nodes = (*condition.nodes[:at], Node(node.op, rest, None, node.at))
+    return extract(Program(nodes, condition.source, condition.strict), at)
 
 
-_DIFFERENT: Final = tuple([((0, bits), (1, (TRUE | FALSE | ERROR) & ~bits)) for bits in (TRUE, FALSE, ERROR)])
+_MOST_OPERANDS: Final = 60  # of an `and` or `or` whose operands are left out one after the other
 
 
 def choices(value: Program) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:

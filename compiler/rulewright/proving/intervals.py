@@ -45,10 +45,11 @@ Box: TypeAlias = tuple[int, ...]
 Goal: TypeAlias = "Sequence[tuple[int, int]]"
 MAX_BOXES: Final = 50_000
 _LARGEST_TABLE: Final = 64
+_MOST_DECISIONS: Final = 200_000  # atoms times the cells of their variable: with n values of one, the square of n
 
 
 class TooMany(Exception):  # noqa: N818  control flow, not an error
-    """The conditions need more than MAX_BOXES boxes."""
+    """The conditions need more than MAX_BOXES boxes, or their atoms are too many for their cells."""
 
 
 def _combine(left: int, right: int, decisive: int) -> int:
@@ -126,7 +127,7 @@ class Space:
 
     def __init__(self, programs: Sequence[Program], domains: Domains, by_terms: bool = False) -> None:
         """Find the atoms of all conditions, divide every variable into cells, and evaluate every atom on every cell;
-        `by_terms` also divides what parts compute that are compared with constants only."""
+        `by_terms` also divides what parts compute that are compared with constants only. Raises TooMany."""
         atoms = Atoms(domains, by_terms)
         self.formulas: list[Formula] = [atoms.formula(program) for program in programs]
         self.atoms = atoms.atoms
@@ -134,6 +135,9 @@ class Space:
         self.kinds: list[Domain] = [atoms.found[path] for path in self.paths]
         self.cuts: list[set[object]] = [atoms.cuts.get(path, set()) for path in self.paths]
         self.cells: list[list[object]] = [kind.cells(cuts) for kind, cuts in zip(self.kinds, self.cuts, strict=True)]
+        sizes = {path: len(cells) for path, cells in zip(self.paths, self.cells, strict=True)}
+        if sum(sizes[path] for atom in self.atoms for path in atom.reads[:1] if path in sizes) > _MOST_DECISIONS:
+            raise TooMany
         self.opaque: dict[int, Atom] = {}  # by the index in a box of the variable that replaces the atom
         self._orders: dict[tuple[Path, Path], int] = {}  # the index of the relation of two numbers
         self.terms = atoms.terms

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -28,17 +27,22 @@ class Search:
     solver: bool = True  # whether to use the solver if splitting can't decide a goal
     by_terms: bool = False  # whether to divide what parts compute into cells
     space: Space | None = field(init=False, default=None)
+    hindrance: str = field(init=False, default="")  # why there is no space
     evaluators: dict[int, Evaluator] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare the conditions once for all goals."""
-        with suppress(RecursionError):
+        try:
             self.space = Space(self.programs, self.domains, self.by_terms)
+        except TooMany:
+            self.hindrance = TOO_MANY
+        except RecursionError:
+            self.hindrance = TOO_DEEP
 
     def find(self, goal: Goal) -> Counterexample | Unknown | None:
         """An input that meets the goal; None if there is none; Unknown if it can't be decided."""
         if self.space is None:
-            return Unknown(TOO_DEEP)
+            return Unknown(self.hindrance)
         why: str | None = None
         try:
             for box in self.space.boxes(goal):

@@ -203,7 +203,8 @@ def _constant(part: Program, domains: Domains) -> bool | None:
 
 def _decided(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
     for part in comparisons(program):
+        search = Search([part], domains, solver=False)
         for bits, holds in ((TRUE, False), (FALSE, True)):
-            if part is not program and _is_never(part, domains, bits):
+            if part is not program and search.find([(0, bits)]) is None:
                 yield part, holds
                 break

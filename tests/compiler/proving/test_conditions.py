@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from operator import eq, ge, gt, le, lt, ne
 from typing import Final
@@ -22,6 +23,7 @@ from tests.compiler.proving.conditions_at_random import (
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import DOUBLE
+from rulewright.linting.run import lint_text
 from rulewright.proving.atoms import FALSE, bits_of, extract, written
 from rulewright.proving.conditions import holds_always, holds_never, never, without_effect
 from rulewright.proving.domains import Domains
@@ -149,3 +151,11 @@ def test_a_double_meets_the_nearest_double_of_an_int() -> None:
     passed = build("d < 9007199254740993 && d >= 9007199254740992.0", environment).program
     assert isinstance(holds_never(met, domains), Refuted)
     assert holds_never(passed, domains) == Proved()
+
+
+@pytest.mark.parametrize("count", [55, 300, 3000])
+def test_hundreds_of_alternatives_are_linted_in_seconds(count: int) -> None:
+    text = " or ".join(f"answer == 'w{number}'" for number in range(count))
+    start = time.perf_counter()
+    assert lint_text(f"id: many\nfail: {text}\n", "many.yaml").diagnostics == ()  # 200 of them took minutes
+    assert time.perf_counter() - start < 40
