@@ -1,4 +1,4 @@
-"""Findings sort by place, and are easy to make at anything that knows its place."""
+"""Findings are sorted by place and can be created at anything with a span."""
 
 from __future__ import annotations
 

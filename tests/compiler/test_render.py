@@ -1,4 +1,4 @@
-"""Findings as people and machines see them."""
+"""Findings in every output format."""
 
 from __future__ import annotations
 

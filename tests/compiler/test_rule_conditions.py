@@ -1,4 +1,4 @@
-"""The rules about conditions against all cases there are: what a condition is, is what it is in every one of them."""
+"""The rules about conditions, compared with an evaluation of every possible case."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ tasks:
 
 
 def reported(written: Condition) -> set[str]:
-    """What is said of a condition that ends a loop; of its parts only what they add."""
+    """The findings for a condition that ends a loop, and the redundant ones of its parts."""
     text = WORKFLOW.format(bound=BOUND, condition=written.text)
     said = lint_text(text, "workflow.yaml").diagnostics
     return {found.code for found in said if "this part" not in found.message} & CODES

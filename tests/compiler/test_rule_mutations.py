@@ -1,10 +1,10 @@
-"""Small random edits that break a rule's good file are caught, and edits that mean nothing change nothing.
+"""Random edits that break a rule's good file are reported; edits without a meaning change no finding.
 
-Most rules have an oracle (`test_rule_oracles.py`), which tells the mutants that are wrong from those that are not. For
-rules about texts, prompts and expressions `EDITS` says how a good file is broken: a pattern that finds the place, and
-what is written there instead, drawn at random. A new rule needs neither: its bad file shows what it finds. Where a
-pattern occurs several times one place is drawn as well. A rule has to report at least 95 of 100 broken files; what it
-reports of its own bad files has to survive comments, blank lines and another layout of JSON.
+Most rules have an oracle (`test_rule_oracles.py`) that separates wrong mutants from correct ones. For rules about
+texts, prompts and expressions, `EDITS` says how to break a good file: a pattern that finds the place (a random one of
+several), and a random replacement. A new rule needs neither: its bad file shows what it finds. A rule has to report
+at least 95 of 100 broken files; its findings in its own bad files have to survive comments, blank lines and another
+layout of JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Make = Callable[[random.Random, re.Match[str]], str]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """How a good file is broken: what `make` writes in place of one match of `pattern`."""
+    """An edit that breaks a good file: one match of `pattern` is replaced by the result of `make`."""
 
     file: str
     pattern: str
@@ -49,7 +49,7 @@ def one_of(*texts: str) -> Make:
 
 
 def word(chance: random.Random) -> str:
-    """A word that stands in no file."""
+    """A word that no file contains."""
     return "".join(chance.choice("qwxzvk") for _ in range(8))
 
 
@@ -65,7 +65,7 @@ def written(template: str) -> Make:
 
 
 def typo(chance: random.Random, found: re.Match[str]) -> str:
-    """What was found with one letter doubled, left out or replaced."""
+    """The match with one letter doubled, left out or replaced."""
     text = found.group()
     letters = [i for i, char in enumerate(text) if char.isalnum()]
     at = chance.choice(letters)
@@ -292,7 +292,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
 
 
 def found_in(name: str, text: str, rule: str, scratch: Path) -> int:
-    """How often the rule reports something in the text of a file of that name."""
+    """The number of findings of the rule in a text under that file name."""
     only = RuleSelection(select=(rule.replace("_", "-"),))
     if not name.endswith(".txtar"):
         return len(lint_text(text.encode(), name, only).diagnostics)
@@ -321,7 +321,7 @@ def test_random_edits_that_break_a_good_file_are_caught(rule: str, tmp_path: Pat
 
 
 def neutral(text: str, name: str, chance: random.Random) -> str:
-    """The same document, written otherwise: JSON laid out anew, YAML with comments and blank lines."""
+    """The same document in another form: JSON with another layout, YAML with comments and blank lines."""
     if name.endswith(".json"):
         try:
             pairs = json.loads(text, object_pairs_hook=lambda found: found)

@@ -1,9 +1,9 @@
-"""Each rule against a plain reading of what it is about: random mutants of good files, told apart by an oracle.
+"""Compares each rule with an oracle on random mutants of its good files.
 
-`mutations/operators.py` makes mutants of the good files of a rule, as a slip makes them: a key dropped or misspelt, a
-value exchanged for another that such a key has elsewhere, an item twice. The oracles in `mutations` say of the plain
-data whether the rule's condition holds. Of the mutants that a schema refuses, the linter has to refuse each one; of the
-others it has to report the rule exactly where its oracle says so.
+`mutations/operators.py` makes mutants of a rule's good files with realistic slips: a key dropped or misspelt, a value
+replaced by one that such a key has elsewhere, an item duplicated. The oracles in `mutations` decide from the plain data
+whether the rule's condition holds. Lint has to refuse every mutant that a schema refuses, and has to report the rule in
+the others exactly where the oracle expects it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PROJECTS: Final = oracles_of_projects.ORACLES
 
 @cache
 def pool() -> Pool:
-    """What stands in the examples of all rules."""
+    """The contents of the examples of all rules."""
     found = Pool()
     for path in sorted(FOLDER.glob("*/*")):
         if path.suffix in (".yaml", ".json"):
@@ -70,7 +70,7 @@ def written(data: Any, name: str) -> str:
 
 @dataclass(slots=True)
 class Count:
-    """How many of the mutants of one sort came out right, and those that did not."""
+    """The number of mutants of one sort with the right result, and the others."""
 
     wanted: int
     right: int = 0
@@ -87,14 +87,14 @@ class Count:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of a rule's mutants: those it has to find, those it has to leave alone, those a schema refuses."""
+    """The results for a rule's mutants: those it has to report, those it has to accept, and those a schema refuses."""
 
     broken: Count = field(default_factory=lambda: Count(BROKEN))
     sound: Count = field(default_factory=lambda: Count(SOUND))
     refused: Count = field(default_factory=lambda: Count(SOUND))
 
     def is_enough(self, tries: int) -> bool:
-        """Whether more tries would tell nothing, or too little for their time."""
+        """Whether further mutants would add too little for their time."""
         is_full = self.broken.is_full or (tries >= PATIENCE and self.broken.right >= FEWEST)
         return is_full and self.sound.is_full and self.refused.is_full
 
@@ -126,18 +126,18 @@ class Mutant:
         return {**self.good.files, self.name: self.data}
 
     def is_valid(self) -> bool:
-        """Whether the schema takes the changed document, and no two documents have one id."""
+        """Whether the schema accepts the changed document, and no two documents have the same id."""
         ids = [data.get(key) for data in self.files.values() for key in ("id", "scenario_id") if isinstance(data, dict)]
         given = [str(each) for each in ids if each is not None]
         return len(given) == len(set(given)) and validator(self.good.kinds[self.name]).is_valid(self.data)
 
     def holds(self, rule: str) -> bool:
-        """Whether the rule's oracle says that it has something to find."""
+        """Whether the rule's oracle expects a finding."""
         files = copied(self.files)
         return PROJECTS[rule](Project(files)) if rule in PROJECTS else DOCUMENTS[rule](files[self.name])
 
     def findings(self, scratch: Path) -> Report:
-        """What linting finds; the folder keeps the documents that are not changed for the next mutant."""
+        """Return the findings; unchanged documents stay in the folder for the next mutant."""
         if self.good.path.suffix != ".txtar":
             return lint_text(written(self.data, self.name), self.name, EVERYTHING)
         folder = scratch / self.good.path.stem
@@ -174,7 +174,7 @@ def project_of(path: Path) -> dict[str, Any]:
 
 
 def tally(rule: str, scratch: Path) -> Tally:
-    """What linting says of mutants of the rule's good files, none of them twice."""
+    """Lint distinct mutants of the rule's good files."""
     found = Tally()
     chance = random.Random(f"{rule} 7")
     good = examples(rule)

@@ -1,4 +1,4 @@
-"""Random conditions over two scores, a decision and a count, and their truth in every case that differs."""
+"""Random conditions over two scores, a decision and a count, and their truth in every distinct case."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cases() -> Iterator[Case]:
 
 
 def condition(chance: random.Random, depth: int = 2) -> Condition:
-    """A comparison, or two conditions with `&&` or `||` between them, or the contrary of one."""
+    """A comparison, two conditions joined by `&&` or `||`, or a negation."""
     if depth == 0 or chance.random() < 0.2:
         return comparison(chance)
     one, two = condition(chance, depth - 1), condition(chance, depth - 1)
@@ -46,7 +46,7 @@ def condition(chance: random.Random, depth: int = 2) -> Condition:
 
 
 def chain(chance: random.Random) -> tuple[str, tuple[Condition, ...]]:
-    """Two or three comparisons, and the operator that stands between them."""
+    """Two or three comparisons, and the operator between them."""
     return chance.choice(("&&", "||")), tuple(comparison(chance) for _ in range(chance.choice((2, 2, 3))))
 
 

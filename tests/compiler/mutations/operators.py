@@ -1,7 +1,7 @@
-"""Small random edits of documents as plain data: what a slip of the hand or of the mind does to a file.
+"""Small random edits of documents as plain data, as a slip of an author makes them.
 
-What is written instead of a value, or added, mostly comes from the pool: what stands under the same key in the examples
-of all rules. So a mutant is wrong as files are wrong, and not only misspelt.
+New values and entries mostly come from the pool: the values of the same key in the examples of all rules. So mutants
+resemble real mistakes and are not only misspelt.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Container = dict[str, Any] | list[Any]
 
 
 class Site(NamedTuple):
-    """A value in a document: where it is kept, and the name of the nearest key above it."""
+    """A value in a document: its container, and the nearest key above it."""
 
     container: Container
     key: Any
@@ -28,13 +28,13 @@ class Site(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What stands in documents: values by their key, and entries by the key of the mapping that holds them."""
+    """The contents of documents: values by key, and entries by the key of their mapping."""
 
     values: dict[str, list[Any]] = field(default_factory=dict)
     entries: dict[str, list[tuple[str, Any]]] = field(default_factory=dict)
 
     def add(self, data: Any) -> None:
-        """Take in a whole document."""
+        """Add the contents of a document to the pool."""
         for site in sites(data):
             known = self.values.setdefault(site.name, [])
             if not any(each == site.value and type(each) is type(site.value) for each in known):
@@ -67,7 +67,7 @@ def _gather(data: Any, name: str, found: list[Site]) -> None:
 
 
 def copied(data: Any) -> Any:
-    """The same mappings, lists and values anew; `copy.deepcopy` takes five times as long for them."""
+    """Copy mappings, lists and values; `copy.deepcopy` takes five times as long."""
     if isinstance(data, dict):
         return {key: copied(value) for key, value in data.items()}
     return [copied(value) for value in data] if isinstance(data, list) else data
@@ -95,7 +95,7 @@ def misspell(data: Any, chance: random.Random, pool: Pool) -> bool:
 
 
 def misspell_key(data: Any, chance: random.Random, pool: Pool) -> bool:
-    """The same with a key."""
+    """Double, leave out or replace a letter of a key."""
     site = chance.choice(sites(data))
     if not isinstance(site.key, str) or len(site.key) < 2:
         return False
@@ -107,7 +107,7 @@ def misspell_key(data: Any, chance: random.Random, pool: Pool) -> bool:
 
 
 def other(data: Any, chance: random.Random, pool: Pool) -> bool:
-    """Write what stands under the same key elsewhere."""
+    """Replace the value by one of the same key elsewhere."""
     site = chance.choice(sites(data))
     value = copied(chance.choice(pool.values.get(site.name) or [site.value]))
     if value == site.value:
@@ -117,7 +117,7 @@ def other(data: Any, chance: random.Random, pool: Pool) -> bool:
 
 
 def borrow(data: Any, chance: random.Random, pool: Pool) -> bool:
-    """Write what stands elsewhere in the document under the same key."""
+    """Replace the value by one of the same key in this document."""
     site = chance.choice(sites(data))
     values = [each.value for each in sites(data) if each.name == site.name and each.value != site.value]
     if not values:
@@ -141,7 +141,7 @@ def insert(data: Any, chance: random.Random, pool: Pool) -> bool:
 
 
 def duplicate(data: Any, chance: random.Random, pool: Pool) -> bool:
-    """Write an item of a list twice."""
+    """Duplicate an item of a list."""
     site = chance.choice(sites(data))
     if not isinstance(site.container, list):
         return False
@@ -150,7 +150,7 @@ def duplicate(data: Any, chance: random.Random, pool: Pool) -> bool:
 
 
 def swap(data: Any, chance: random.Random, pool: Pool) -> bool:
-    """Exchange two values that stand under the same key."""
+    """Exchange two values of the same key."""
     one = chance.choice(sites(data))
     rest = [each for each in sites(data) if each.name == one.name and each.value != one.value]
     rest = [each for each in rest if type(each.value) is type(one.value) and not isinstance(each.value, (dict, list))]
@@ -175,7 +175,7 @@ def change_number(data: Any, chance: random.Random, pool: Pool) -> bool:
 
 
 def change_type(data: Any, chance: random.Random, pool: Pool) -> bool:
-    """A list, a mapping, a number or nothing where something else stands."""
+    """Replace a value by a list, a mapping, a number or null."""
     return _put(data, chance, lambda value, chance: chance.choice([[value], {"value": value}, 7, "seven", None, True]))
 
 

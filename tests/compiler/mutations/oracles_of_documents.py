@@ -1,4 +1,4 @@
-"""What the rules of checks, profiles, lexicons and scenarios are about, said plainly over a document as plain data."""
+"""Oracles of the rules for checks, profiles, lexicons and scenarios: their conditions, computed from plain data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMER = ("criterion_id", "description", "max_points", "scoring_guide", "trigger
 
 
 def routing(check: Data) -> Data:
-    """How it is verified; a prompt alone is put to a judge."""
+    """The route of a check; a prompt alone means a judge."""
     found: Data = check.get("routing", {"route": "llm_primary"} if "prompt" in check else {})
     return found
 
@@ -91,7 +91,7 @@ def condition(branch: Data) -> Data:
 
 
 def owners(scenario: Data) -> Iterator[Data]:
-    """Who may have a rubric: turns and branches."""
+    """Turns and branches, which may have a rubric."""
     yield from turns(scenario)
     yield from (branch for _, branch in branches(scenario))
 
@@ -102,7 +102,7 @@ def criteria(scenario: Data) -> Iterator[Data]:
 
 
 def points_at(scenario: Data) -> Iterator[int]:
-    """Every turn that something of the scenario names."""
+    """Every turn that a part of the scenario refers to."""
     for anchor in scenario.get("cue_anchors", []):
         window = anchor.get("response_window", {})
         yield from (each for each in (anchor.get("cue_turn"), window.get("from_turn"), window.get("to_turn")) if each)
@@ -180,7 +180,7 @@ def is_refused(expression: str) -> bool:
 
 
 def phrases(data: Data) -> Iterator[list[str]]:
-    """Every list of texts that are looked for inside others: of a lexicon, or of a scenario's branches."""
+    """Every list of texts that are searched for inside others: of a lexicon, or of a scenario's branches."""
     yield texts(data)
     yield from (condition(branch).get("values", []) for _, branch in branches(data))
 

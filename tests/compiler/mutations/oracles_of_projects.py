@@ -1,4 +1,4 @@
-"""What the rules of whole projects are about, said plainly over the documents of a project as plain data."""
+"""Oracles of the rules for projects: their conditions, computed from the documents as plain data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CUES = ("cue", "expected_reply", "forbidden_reply")
 
 
 class Project:
-    """The documents of a project by their kind, as their paths tell it."""
+    """The documents of a project by kind, according to their paths."""
 
     def __init__(self, files: dict[str, Any]) -> None:
         self.files = files
@@ -53,7 +53,7 @@ class Project:
 
 
 def kind_at(path: str) -> str | None:
-    """The kind of a project's file; None for those that are left as they are."""
+    """The kind of a project's file; None for files that are not changed."""
     folder = str(PurePath(path).parent)
     if path == "configs/scoring.yaml":
         return "scoring"
@@ -106,7 +106,7 @@ def applies(check: Data, scenario: Data) -> bool | None:
 
 
 def some(condition: Callable[[Project, Data, Data], bool]) -> Callable[[Project], bool]:
-    """The condition that some check meets in some scenario."""
+    """Whether some check meets the condition in some scenario."""
     return lambda project: any(condition(project, c, s) for c in project.checks for s in project.scenarios)
 
 

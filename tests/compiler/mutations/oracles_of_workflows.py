@@ -1,4 +1,4 @@
-"""What workflow rules are about, said a second time and plainly: conditions over a workflow as plain data."""
+"""Oracles of the rules for workflows: their conditions, computed from plain data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Task:
         self.written = {each for each in names if any(each in layer for layer in layers)}
 
     def on(self, name: str) -> Data | None:
-        """The overlay where it is enabled; `hil` is unless somebody says otherwise."""
+        """The overlay if it is enabled; `hil` is enabled by default."""
         overlay = self.overlays[name]
         return overlay if overlay.get("enabled", name == "hil") else None
 
@@ -40,7 +40,7 @@ class Task:
 
     @property
     def partners(self) -> Iterator[tuple[str | None, str | None]]:
-        """Who judges and who writes, in what is enabled."""
+        """The judges and authors of the enabled overlays."""
         for name, judge, writer in (
             ("paired_workflow", "challenger_agent", "driver_agent"),
             ("agentic_review", "reviewer_agent", "coder_agent"),
@@ -68,12 +68,12 @@ def tasks(flow: Data) -> list[Task]:
 
 
 def of_a_task(condition: Callable[[Task], bool]) -> Callable[[Data], bool]:
-    """The condition that some task meets."""
+    """Whether some task meets the condition."""
     return lambda flow: any(condition(task) for task in tasks(flow))
 
 
 def above(flow: Data) -> dict[str, set[str]]:
-    """For each task those that it waits for, directly or not."""
+    """For each task the tasks that it depends on, directly or indirectly."""
     needs = {task.name: set(task.data.get("dependencies", [])) for task in tasks(flow)}
     for middle in needs:
         for name, needed in needs.items():
