@@ -111,7 +111,8 @@ def _prefix_digests(messages: tuple[Message, ...]) -> list[bytes]:
     """A digest of the first message, of the first two, and so on."""
     digest, digests = b"", []
     for message in messages:
-        content = msgspec.json.encode((message.role, message.text, message.tool_calls))
+        said = (message.role, message.parts, message.tool_calls, message.refusal, message.metadata.get("error"))
+        content = msgspec.json.encode(said)
         digest = blake2b(digest + content, digest_size=16).digest()
         digests.append(digest)
     return digests

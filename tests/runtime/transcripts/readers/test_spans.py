@@ -108,3 +108,18 @@ def test_a_span_that_no_later_one_repeats_and_that_has_no_output_has_no_answer(t
     retried = [*export([ASKED], startTimeUnixNano=1), *export([ASKED, attribute(OUT, REPLY)], startTimeUnixNano=2)]
     [chat] = conversations(written(tmp_path, retried))
     assert lines(chat) == ["user: a", "assistant: b", "user: c", "assistant: d"]
+
+
+@pytest.mark.parametrize("more", [{"refusal": "bad"}, {"error": "bad"}])
+def test_a_reply_that_a_later_span_does_not_repeat_whole_is_kept(more: dict[str, str], tmp_path: Path) -> None:
+    question, reply = {"role": "user", "content": "a"}, {"role": "assistant", "content": ""}
+    spans = [
+        *export(
+            [attribute(IN, json.dumps([question])), attribute(OUT, json.dumps([{**reply, **more}]))],
+            startTimeUnixNano=1,
+        ),
+        *export([attribute(IN, json.dumps([question, reply, question])), attribute(OUT, REPLY)], startTimeUnixNano=2),
+    ]
+    first, second = conversations(written(tmp_path, spans))
+    assert (first.messages[-1].refusal or first.messages[-1].metadata["error"]) == "bad"
+    assert lines(second)[-1] == "assistant: d"
