@@ -14,6 +14,9 @@ import sys
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from rulewright_runtime import quick_msgspec  # noqa: F401  before anything that imports msgspec
+
+# isort: split
 import msgspec
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
