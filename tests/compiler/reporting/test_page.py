@@ -240,7 +240,7 @@ def test_a_conversation_that_was_changed_since_is_not_shown(finished: Path) -> N
     said(finished.parent / "said", "model__night", "Hello", "Something else.")
     text = report(finished)
     assert "Something else." not in text
-    assert "it was changed since" in text
+    assert "its file was moved or changed since the run" in text
     folder = finished.parent / "elsewhere"
     folder.mkdir()
     (finished.parent / "moved.jsonl").rename(folder / "model__night.jsonl")

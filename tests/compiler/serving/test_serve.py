@@ -197,7 +197,7 @@ def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
     with served(runs) as server:
         place = next(int(n) for n in re.findall(r"/run/1/label/(\d+)", ask(server, "/run/1/label")[1]))
         at, seen = f"/run/1/label/{place}", []
-        while "Save and go on" in (text := ask(server, at)[1]):
+        while "Save and continue" in (text := ask(server, at)[1]):
             assert not re.search("<mark|FAIL</span>|judge's words|no majority", text)
             (number,) = re.findall(r'name="number" value="(\d+)"', text)
             seen.append(number)

@@ -117,7 +117,7 @@ def test_an_item_shows_gate_history_and_what_changed(tmp_path: Path) -> None:
     with served(tmp_path) as (_, server):
         page = ask(server, ITEM)[1]
     assert "sign-off of a T2 gate" in page
-    assert "Confidence 1: confidence threshold met (advice only; it decides nothing)" in page
+    assert "Confidence 1: confidence threshold met (advisory only)" in page
     assert '<span class="del">-old line</span>' in page
     assert "confidence_loop: continue" in page
     assert "2 of 2</td>" in page
