@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable
+from dataclasses import replace as dataclass_replace
 from typing import Final
 
-from rulewright.diagnostics import Fix, replace
-from rulewright.load import Mapping, Scalar
+from rulewright.diagnostics import Diagnostic, Fix, replace
+from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.load.load_errors import shorten
 from rulewright.spelling import suggest
 
@@ -38,6 +39,7 @@ DEGREES: Final = (  # common words for degrees of harm, mildest first
     frozenset(("high", "important", "major", "serious", "severe")),
     frozenset(("blocker", "blocking", "critical", "fatal", "gate", "highest")),
 )
+ASSIGNMENT: Final = re.compile(r"\s*([\w-]+) *= *(\S.*)")
 CONDITIONS: Final = frozenset(("assert", "condition", "if", "rule", "when"))
 DECIDING: Final = frozenset(("fail", "pass", "prompt", "routing", "use"))  # keys that decide a check
 
@@ -53,6 +55,18 @@ def by_degree(word: str, allowed: Iterable[str]) -> str | None:
     degree = next((each for each in DEGREES if word.casefold() in each), frozenset[str]())
     near = [each for each in allowed if each.casefold() in degree]
     return near[0] if len(near) == 1 else None
+
+
+def in_document(found: Diagnostic, node: Node, properties: Container[str]) -> Diagnostic:
+    """Return the finding that a document is no mapping with the help for lines with `=` and for a list of patterns."""
+    if isinstance(node, Sequence) and "patterns" in properties:
+        return dataclass_replace(found, help="write the list below `patterns:`")
+    lines = node.source.text[node.start : node.end].splitlines() if isinstance(node, Scalar) else []
+    pairs = [ASSIGNMENT.fullmatch(line) for line in lines]
+    if not pairs or None in pairs:
+        return found
+    written = "\n".join(f"{pair[1]}: {pair[2]}" for pair in pairs if pair)
+    return dataclass_replace(found, fix=replace(node, written, "write `key: value` on each line", safe=False))
 
 
 def synonym(name: str, properties: Container[str]) -> str | None:

@@ -24,6 +24,7 @@ from rulewright.documents.meant import (
     by_degree,
     by_meaning,
     condition_meant,
+    in_document,
     key_without_colon,
     parameter_meant,
     synonym,
@@ -370,7 +371,8 @@ def _is_wrong_type(found: Diagnostic, node: Node) -> bool:
 
 def _type(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
     wanted = departure.wanted
-    yield _wrong_type(node, path, [NAMES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)])
+    found = _wrong_type(node, path, [NAMES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)])
+    yield found if path else in_document(found, node, departure.properties)
 
 
 def _wrong_type(node: Node, path: str, expected: Many[str]) -> Diagnostic:
@@ -493,8 +495,9 @@ def _missing(departure: _Departure, node: Node, path: str, _: Owners) -> Iterato
     assert isinstance(node, Mapping)
     for name in departure.wanted:
         if name not in node:
-            unknown = [key for key in node.keys if key not in departure.properties]
+            unknown = [key for key in node.keys if departure.properties and key not in departure.properties]
             misspelt = [key for key in unknown if suggest(key, [name]) or synonym(key, [name])]
+            misspelt = misspelt or (unknown if len(unknown) == len(departure.wanted) == 1 else [])
             notes = [(node.key_span(key), "possibly meant here") for key in misspelt[:1]]
             yield error(_head(node), f"`{name}` is missing{_where(path)}", code="missing-key", notes=notes)
 

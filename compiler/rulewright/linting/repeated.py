@@ -179,6 +179,8 @@ def _cause(found: Diagnostic) -> object:
         return found.help
     if found.fix is None and found.code in ACROSS:
         return found.code, found.severity, found.message if found.code in SAME_MESSAGE else None
+    if found.fix is None and found.code == "missing-key":
+        return found.span, found.code
     if found.fix is None and found.code in SAME_MESSAGE_IN_DOCUMENT:
         return found.span.path, found.code, found.message, found.help
     if found.fix is None and found.code in GROUPED:

@@ -27,6 +27,7 @@ _WORD = re.compile(r"[ ]*(?:- *)?[\w-]*")
 _COMMENT = re.compile(r"\s#.*")
 _ONLY_KEY = re.compile(r"[ ]*([\w-]+)(?=:(?:\s|$))")
 _APOSTROPHE = re.compile(r"(?:: |- |[\[{,] *)'[^']*\w(')\w")
+_AFTER_QUOTES = re.compile(r"[ ]*(?:- +)*([\w-]+): +((?:\"[^\"]*\"|'[^']*')[ ]+[^\s#].*?)\s*$")
 _UNOPENED = re.compile(r"[ ]*(?:- +)*[\w-]+: +([^{}\"'#]+\})\s*(?:#.*)?$")
 _LONE = re.compile(r"[ ]*(\w[\w-]*)[ ]*(?:#.*)?$")
 _NO_COLON = re.compile(r"[ ]*(?:- +)?((\w[\w-]*)(?:[ ]*[=:][ ]*|[ ]+)(\S.*))")
@@ -160,6 +161,10 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
             "the quotes end at this apostrophe",
             help="write it twice (`''`), or use double quotes",
         )
+    if "did not find expected key" in problem and (more := _AFTER_QUOTES.match(text)):
+        span = source.span(start + more.start(2), start + more.end(2))
+        help = f"write it below `{more[1]}: >-`" if "'" in more[2] else f"write `{more[1]}: '{shorten(more[2])}'`"
+        return mistake("yaml-syntax", span, "the value continues after its quotes", help=help)
     if "did not find expected key" in problem and (key := _ONLY_KEY.match(text)):  # a comment ended the text above
         return _no_pair_above(source, line, key.start(1))
     if "could not find expected ':'" in problem:

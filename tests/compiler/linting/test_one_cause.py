@@ -92,6 +92,46 @@ def test_a_slip_in_a_project_gives_one_finding(
     assert told(tmp_path) == [(code, Path(file).name, line)]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "code", "cure"),
+    [
+        ("checks/a.yaml", "id = a\nprompt = Is it rude?\n", "wrong-type", "write `key: value` on each line"),
+        (
+            "checks/a.yaml",
+            'id: a\nfail: "idiot" in answer\n',
+            "yaml-syntax",
+            "write `fail: '\"idiot\" in answer'`",
+        ),
+        ("checks/a.yaml", "id: a\nfail: 'idiot' in answer\n", "yaml-syntax", "write it below `fail: >-`"),
+        ("lexicons/a.yaml", "- idiot\n- stupid\n", "wrong-type", "write the list below `patterns:`"),
+        (
+            "lexicons/a.yaml",
+            "rude:\n- idiot\n",
+            "unknown-key",
+            "the keys here are `fold`, `name`, `patterns`, `role`",
+        ),
+        (
+            "checks/a.yaml",
+            "id: a\nrouting: {route: lexicon_only, deterministic_precheck: words}\n",
+            "missing-key",
+            None,
+        ),
+    ],
+)
+def test_a_slip_of_a_newcomer_is_told_once(name: str, text: str, code: str, cure: str | None, tmp_path: Path) -> None:
+    folders = "checks: checks\nlexicons: lexicons\n"
+    files = {
+        "checks/good.yaml": "id: good\nfail: size(answer) > 9\n",
+        "lexicons/words.yaml": "patterns: [a word]\n",
+        name: text,
+    }
+    root = write(tmp_path, {"rulewright.yaml": f"project: p\n{folders}", **files})
+    found = [each for each in lint([root]).grouped().diagnostics if each.code != "unused-lexicon"]
+    assert [(each.code, cure is None or cure in (each.help, each.fix and each.fix.message)) for each in found] == [
+        (code, True)
+    ]
+
+
 DESK = "rulewright.yaml"
 RELEASE = "scorecards/release.yaml"
 WORDS = "vocabulary:\n  buckets: [security, honesty, service]\n  severities: [minor, major, blocking]\n"
