@@ -222,8 +222,6 @@ def _run_command(name: str, words: list[str]) -> int:
     if name == PARSES_ITSELF:
         return _load(name).run_words(words, parse)
     args = parse()
-    from rulewright_runtime import quick_msgspec  # noqa: F401  before the command imports msgspec
-
     return _load(name).run(args)
 
 

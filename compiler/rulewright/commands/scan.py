@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from rulewright_runtime import quick_msgspec  # noqa: F401  before anything that imports msgspec
+
+# isort: split
 from rulewright.cache import CacheEntry
 from rulewright.commands.running import run_plan
 from rulewright_runtime.errors import PlanError
