@@ -40,19 +40,20 @@ ROWS: Final[dict[str, str]] = {
         challenger-is-the-reviewer check-never-fails check-never-passes check-no-scenario-reaches
         comparison-out-of-range condition-adds-nothing condition-always-holds condition-never-holds
         cue-lexicon-ignores-the-user directive-ignored-by-route duplicate-criterion-id equality-after-rounding
-        even-repetitions event-window-unbounded exit-below-threshold gate-ignores-unrun-checks gate-judged-once
-        gate-severity-outside-gate-bucket hard-fail-contradicts-severity human-gate-bypassed index-past-the-end
-        input-not-awaited integer-division judge-answers-as-the-author judge-reads-missing-file label-row-is-dead
-        label-table-not-proved level-skipped lexicon-hits-good-example lexicon-misses-own-example
-        listed-check-is-silenced loop-nothing-ends misspelt-input-path misspelt-path misspelt-rule-key misspelt-tool
-        output-written-twice parameter-of-another-metric pattern-lost-in-folding pattern-shared-by-gates
-        probe-expects-an-untold-name probe-names-another-turn probe-reads-a-later-session prompt-names-another-check
-        prompt-with-single-braces prompt-without-judge prompt-without-pass-or-fail question-of-common-words
-        regex-between-slashes regex-taken-for-text review-above-pass rubric-dimension-unknown script-for-no-agent
-        session-number-skipped short-word-hits-inside-others tag-no-scenario-carries tags-on-universal-check
-        threshold-of-zero transcript-outside-fence transition-never-made trigger-without-condition
-        turn-numbers-out-of-order unclear-policy-without-its-path unit-of-analysis-unfit unreadable-elapsed-time
-        unusable-reply update-of-unstated-fact weight-of-zero weights-far-apart words-differ-in-case yaml-trap
+        even-repetitions event-window-unbounded exit-below-threshold file-named-unlike-its-scenario
+        gate-ignores-unrun-checks gate-judged-once gate-severity-outside-gate-bucket hard-fail-contradicts-severity
+        human-gate-bypassed index-past-the-end input-not-awaited integer-division judge-answers-as-the-author
+        judge-reads-missing-file label-row-is-dead label-table-not-proved level-skipped lexicon-hits-good-example
+        lexicon-misses-own-example listed-check-is-silenced loop-nothing-ends misspelt-input-path misspelt-path
+        misspelt-rule-key misspelt-tool output-written-twice parameter-of-another-metric pattern-lost-in-folding
+        pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn probe-reads-a-later-session
+        prompt-names-another-check prompt-with-single-braces prompt-without-judge prompt-without-pass-or-fail
+        question-of-common-words regex-between-slashes regex-taken-for-text review-above-pass rubric-dimension-unknown
+        script-for-no-agent session-number-skipped short-word-hits-inside-others tag-no-scenario-carries
+        tags-on-universal-check threshold-of-zero transcript-outside-fence transition-never-made
+        trigger-without-condition turn-numbers-out-of-order unclear-policy-without-its-path unit-of-analysis-unfit
+        unreadable-elapsed-time unusable-reply update-of-unstated-fact weight-of-zero weights-far-apart
+        words-differ-in-case yaml-trap
     """,
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks

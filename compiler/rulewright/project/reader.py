@@ -46,7 +46,7 @@ from rulewright.documents.vocabulary import Vocabulary, invisiblebench, vocabula
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
 from rulewright.project.project import Project
-from rulewright.spelling import Guess, is_slip_of
+from rulewright.spelling import Guess, is_slip_of, is_spelt_like
 from rulewright_grammar import schema_names
 
 EXCHANGE_TURNS: Final = 8  # turns of a window at most, unless the project file sets another number
@@ -242,7 +242,7 @@ class _ProjectReader:
         scenarios: dict[str, ScenarioDocument] = {}
         for path, root in self._documents(paths.get("scenarios"), "scenario", deep=True):
             scenario = worded(read_scenario(root), self.vocabulary)
-            if is_slip_of(scenario.id, path.stem):  # any other difference is intended
+            if is_spelt_like(scenario.id, path.stem):  # any other difference is intended
                 self._compare_with_file_name(path, root, "scenario_id", scenario.id)
             if scenario.id:
                 self._add(scenarios, scenario.id, scenario, "scenario", "scenario_id")

@@ -22,6 +22,7 @@ from rulewright.rules.dev_repetitions_nobody_uses import dev_repetitions_nobody_
 from rulewright.rules.event_window_unbounded import event_window_unbounded
 from rulewright.rules.event_window_without_anchor import event_window_without_anchor
 from rulewright.rules.expectation_without_question import expectation_without_question
+from rulewright.rules.file_named_unlike_its_scenario import file_named_unlike_its_scenario
 from rulewright.rules.gate_lexicon_opts_out_of_folding import gate_lexicon_opts_out_of_folding
 from rulewright.rules.gate_without_blindspot import gate_without_blindspot
 from rulewright.rules.judge_reads_missing_file import judge_reads_missing_file
@@ -78,6 +79,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     several_anchors_for_check,
     cue_lexicon_ignores_the_user,
     unknown_scenario,
+    file_named_unlike_its_scenario,
     unknown_jurisdiction,
     dead_key,
     project_without_checks,

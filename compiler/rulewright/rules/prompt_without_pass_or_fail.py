@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument
+from rulewright.load import place
 from rulewright_runtime.plan.part import VERDICTS
+
+EXPLAINED: Final = re.compile(rf"^[ \t]*({'|'.join(VERDICTS)}):", re.MULTILINE)  # at the beginning of a line
 
 
 def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
@@ -20,6 +25,14 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
     if prompt is None or not isinstance(prompt.value, str):
         return
     named = {word for word in VERDICTS if re.search(rf"\b{word}\b", prompt.value)}
+    explained = Counter(EXPLAINED.findall(prompt.value))
+    twice = next((found for found in EXPLAINED.finditer(prompt.value) if explained[found[1]] > 1), None)
+    lacking = [word for word in ("PASS", "FAIL") if word not in explained]
+    if len(explained) > 1 and twice is not None and lacking:
+        last = [found for found in EXPLAINED.finditer(prompt.value) if found[1] == twice[1]][-1]
+        notes = [(place(prompt, *twice.span(1)), "explained here first")]
+        message = f"the prompt explains {twice[1]} twice and {lacking[0]} nowhere"
+        yield warning(place(prompt, *last.span(1)), message, notes=notes)
     for word in ("PASS", "FAIL"):
         if len(named) > 1 and word not in named:
             yield warning(prompt, f"the prompt mentions {' and '.join(sorted(named))}, but not {word}")

@@ -1,0 +1,34 @@
+"""Rule: a scenario whose file bears another name than its id, where all others agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.spelling import is_spelt_like
+
+if TYPE_CHECKING:
+    from rulewright.project import Project
+
+FEWEST: Final = 3  # other scenarios that make a habit
+
+
+def file_named_unlike_its_scenario(project: Project) -> Iterator[Diagnostic]:
+    """A scenario's `scenario_id` is not the name of its file, although it is in all other scenarios.
+
+    Why it matters: transcripts and lists name a scenario by its id, and whoever looks for the file does not find it.
+    Instead: rename the file, or correct `scenario_id` together with what refers to it.
+    """
+    scenarios = [each for each in project.scenarios.values() if each.id]
+    unlike = [each for each in scenarios if Path(each.path).stem != each.id]
+    if len(unlike) == 1 and len(scenarios) > FEWEST:
+        (scenario,) = unlike
+        name = Path(scenario.path)
+        if is_spelt_like(scenario.id, name.stem):
+            return  # a slip, which is an error
+        help = f"rename the file to `{scenario.id}{name.suffix}`"
+        yield warning(
+            scenario.place("scenario_id"), f"the scenario `{scenario.id}` is in the file `{name.name}`", help=help
+        )
