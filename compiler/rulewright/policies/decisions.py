@@ -126,12 +126,6 @@ def computed(place: str, program: Program) -> PolicyDecision:
     return PolicyDecision(place, tuple(steps), outcome_of(program, unabridged(program)))
 
 
-def truth(place: str, condition: Program, held: str, not_held: str) -> PolicyDecision:
-    """A single guarding condition."""
-    met, not_met = PolicyOutcome(held, held), PolicyOutcome(not_held, not_held)
-    return PolicyDecision(place, (guarding(condition, met),), not_met)
-
-
 def reads(*path: str) -> Program:
     """The program that reads a path."""
     nodes = [Node("name", (), [[path[0], []]])]

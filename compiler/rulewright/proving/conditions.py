@@ -12,9 +12,9 @@ from rulewright.proving.search import Search, refuting
 from rulewright_runtime.ir import CONNECTIVES, Node, Program
 
 
-def holds_always(condition: Program, domains: Domains, *, solver: bool = True) -> Result:
+def holds_always(condition: Program, domains: Domains) -> Result:
     """Whether the condition is true for every input; the witness is one for which it is false or undecided."""
-    return never(condition, domains, FALSE | ERROR, solver=solver)
+    return never(condition, domains, FALSE | ERROR)
 
 
 def holds_never(condition: Program, domains: Domains) -> Result:

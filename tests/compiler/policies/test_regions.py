@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.compiler.proving.conditions_at_random import DOMAINS, ENVIRONMENT, conditions, inputs, program
+from tests.compiler.proving.conditions_at_random import DOMAINS, ENVIRONMENT, conditions, inputs, program, truth
 from tests.rounds import rounds
 
 from rulewright.diagnostics import Span
@@ -15,7 +15,7 @@ from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import INT, SCORE, EnumType, Type
 from rulewright.lower.table_syntax import TableRow
-from rulewright.policies.decisions import NOTHING, PolicyDecision, computed, table, truth
+from rulewright.policies.decisions import NOTHING, PolicyDecision, computed, table
 from rulewright.policies.regions import Comparison, compare
 from rulewright.proving.atoms import TRUE, bits_of
 from rulewright.proving.domains import Domains

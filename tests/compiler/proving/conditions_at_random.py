@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, ListType, OptionalType, RecordType, Type
+from rulewright.policies.decisions import PolicyDecision, PolicyOutcome, guarding
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domain, DomainPiece, Domains, Path
 from rulewright.proving.results import Proved, Result
@@ -41,6 +42,11 @@ ORDER: Final = ("<", "<=", ">", ">=", "==", "!=")
 def program(text: str) -> Program:
     """The condition that `text` writes."""
     return build(text, ENVIRONMENT, expect=BOOL).program
+
+
+def truth(place: str, condition: Program, held: str, not_held: str) -> PolicyDecision:
+    """The decision of a guarding condition alone."""
+    return PolicyDecision(place, (guarding(condition, PolicyOutcome(held, held)),), PolicyOutcome(not_held, not_held))
 
 
 def implies(one: Program, two: Program) -> Result:

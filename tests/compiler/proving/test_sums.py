@@ -8,12 +8,12 @@ from itertools import product
 from typing import Any
 
 import pytest
+from tests.compiler.proving.conditions_at_random import truth
 from tests.rounds import rounds
 
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, Type
-from rulewright.policies.decisions import truth
 from rulewright.policies.regions import compare
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.conditions import never
