@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Diagnostic, Fix, replace, warning
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.load import Scalar
+from rulewright.rules.short_word_hits_inside_others import plain_texts
 
 if TYPE_CHECKING:
     from rulewright.documents.lexicon import MarkerSet
@@ -24,20 +25,12 @@ def regex_taken_for_text(document: LexiconDocument | MarkerSet) -> Iterator[Diag
     Why it matters: nobody says `\\b` or `(?i)`, so the pattern never hits, and the check passes.
     Instead: write `regex: '...'`, or, in a marker set, the words themselves.
     """
-    for scalar in _texts(document):
+    for scalar in plain_texts(document):
         found = OF_REGEX.search(str(scalar.value))
         if found is not None:
             message = f"`{found[0]}` is searched for literally: the pattern is a text"
             fix = _as_regex(scalar) if isinstance(document, LexiconDocument) else None
             yield warning(scalar, message, help="write `regex:` before it, or take the signs away", fix=fix)
-
-
-def _texts(document: LexiconDocument | MarkerSet) -> Iterator[Scalar]:
-    if isinstance(document, LexiconDocument):
-        yield from (each.scalar for each in document.patterns if each.mode == "substring_ci")
-    else:
-        for phrases in document.phrases:
-            yield from phrases
 
 
 def _as_regex(scalar: Scalar) -> Fix:

@@ -17,7 +17,7 @@ def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | Scenari
     Why it matters: `APS` occurs in "perhaps" and `AI` in "said", so the branch or pattern hits almost every text.
     Instead: write a longer text, or a regular expression with word boundaries: `(?i)\\bAPS\\b`.
     """
-    for found in _texts(subject):
+    for found in plain_texts(subject):
         text = str(found.value)
         if 0 < len(text) <= 3 and text.isalpha():
             yield warning(
@@ -35,7 +35,7 @@ def _help(subject: LexiconDocument | MarkerSet | ScenarioDocument, regex: str) -
     return f"use {what} with word boundaries: {regex}"
 
 
-def _texts(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Scalar]:
+def plain_texts(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Scalar]:
     """Every text that is searched for inside other texts."""
     if isinstance(subject, LexiconDocument):
         yield from (pattern.scalar for pattern in subject.patterns if pattern.mode == "substring_ci")

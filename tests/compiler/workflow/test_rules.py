@@ -229,7 +229,10 @@ def test_wl24_a_contract_written_in_place_needs_no_registry() -> None:
 
 
 def test_wl25_contracts_without_a_registry_are_refused() -> None:
-    assert "there is no registry" in errors("tasks:\n  A: {agent: dev, outputs: [{path: a, contract: b@1}]}\n")[0]
+    assert (
+        "no registry defines contract types"
+        in errors("tasks:\n  A: {agent: dev, outputs: [{path: a, contract: b@1}]}\n")[0]
+    )
 
 
 def test_wl25_only_an_explicit_flag_relaxes_it(tmp_path: Path) -> None:
