@@ -12,6 +12,7 @@ from rulewright.arguments.shared_options import (
     add_run_options,
     add_spending_options,
     at_least,
+    existing,
 )
 
 
@@ -38,7 +39,9 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
 
     It writes `scan_plan.json` and `cost_report.json` into --out. With --compare A B, it compares two profiles instead.
     """
-    parser.add_argument("transcripts", nargs="*", metavar="TRANSCRIPTS", help="transcript files or folders")
+    parser.add_argument(
+        "transcripts", nargs="*", metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
+    )
     add_project_options(parser)
     parser.add_argument(
         "--compare",
@@ -71,7 +74,9 @@ def scan_arguments(parser: argparse.ArgumentParser) -> None:
 
     The compiled plan is cached in the user's cache folder until a file, an option or the program changes.
     """
-    parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPTS", help="transcript files or folders")
+    parser.add_argument(
+        "transcripts", nargs="+", metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
+    )
     add_project_options(parser)
     add_run_options(parser)
     parser.add_argument("--no-cache", action="store_true", help="disable the cache of plans")
@@ -84,7 +89,9 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
     `scan`.
     """
     parser.add_argument("plan", metavar="PLAN", help="a plan of `rulewright compile`")
-    parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPTS", help="transcript files or folders")
+    parser.add_argument(
+        "transcripts", nargs="+", metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
+    )
     add_run_options(parser)
 
 
@@ -96,7 +103,9 @@ def questions_arguments(parser: argparse.ArgumentParser) -> None:
     --judge replay:ANSWERS` reads the answers: the output of the batch, or lines of `{"custom_id": ..., "reply": ...}`.
     A question without a usable answer is not a vote, and never a pass.
     """
-    parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPTS", help="transcript files or folders")
+    parser.add_argument(
+        "transcripts", nargs="+", metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
+    )
     add_project_options(parser)
     parser.add_argument("-o", "--out", required=True, metavar="FILE", help="the questions, as lines of JSON")
     parser.add_argument("--batch", metavar="FILE", help="the same as a batch of chat completions")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from decimal import Decimal, InvalidOperation
@@ -24,6 +25,23 @@ def at_least(least: int) -> Callable[[str], int]:
         return number
 
     return whole_number
+
+
+def existing(path: str) -> str:
+    """Return the path of a file or folder that exists. Raises ArgumentTypeError, with a name that was perhaps meant."""
+    if os.path.lexists(path):
+        return path
+    from rulewright.spelling import suggest  # only a mistake needs it
+
+    folder, name = os.path.split(path)
+    try:
+        near = suggest(name, os.listdir(folder or "."))
+    except OSError:
+        near = None
+    if "\\" in path and os.path.lexists(path.replace("\\", "/")):
+        folder, near = "", path.replace("\\", "/")
+    guess = f"; did you mean `{os.path.join(folder, near)}`?" if near else ""
+    raise argparse.ArgumentTypeError(f"no such file or folder: `{path}`{guess}")
 
 
 def _seconds(text: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -87,12 +88,12 @@ def test_the_first_sentence_of_every_help_fits_80_columns(
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (["scan", "chats", "--projct", "x"], "--project"),
-        (["scan", "chats", "--ovewrite"], "--overwrite"),
-        (["scan", "chats", "--projct=x"], "--project"),
+        (["scan", ".", "--projct", "x"], "--project"),
+        (["scan", ".", "--ovewrite"], "--overwrite"),
+        (["scan", ".", "--projct=x"], "--project"),
         (["lint", "--format", "jsn"], "json"),
         (["lint", "--format", "pdf"], None),
-        (["scan", "chats", "--fail_on", "S3"], "--fail-on"),
+        (["scan", ".", "--fail_on", "S3"], "--fail-on"),
     ],
 )
 def test_a_misspelt_option_or_choice_is_guessed(
@@ -103,3 +104,31 @@ def test_a_misspelt_option_or_choice_is_guessed(
     assert stopped.value.code == 3
     told = capsys.readouterr().err
     assert (f"help: did you mean `{meant}`? `rulewright" in told) is (meant is not None)
+
+
+@pytest.mark.parametrize(
+    ("path", "guess"),
+    [
+        ("data/chat.jsonl", "; did you mean `data/chats.jsonl`?"),
+        ("data\\chats.jsonl", "; did you mean `data/chats.jsonl`?"),
+        ("data/other.csv", ""),
+        ("nowhere/chats.jsonl", ""),
+    ],
+)
+@pytest.mark.parametrize("command", [["scan"], ["run", "plan.json"], ["questions", "-o", "q"], ["plan"]])
+def test_transcripts_that_are_not_there_are_refused_before_anything_runs(
+    command: list[str],
+    path: str,
+    guess: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "chats.jsonl").touch()
+    with pytest.raises(SystemExit) as stopped:
+        main([*command, path])
+    assert stopped.value.code == 3
+    assert f"no such file or folder: `{path}`{guess}\n" in capsys.readouterr().err
+    assert [each.name for each in tmp_path.iterdir()] == ["data"]
