@@ -9,7 +9,7 @@ import pytest
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.documents.examples import examples_of, missed, verdict_on
+from rulewright.documents.examples import example_mismatch, examples_of, verdict_on
 from rulewright.documents.library import library
 from rulewright.linting.run import lint
 from rulewright.project import Project, load_project
@@ -54,7 +54,7 @@ def test_a_ready_check_gets_its_examples_right(own: tuple[Project, Plan], name: 
     assert check is not None
     examples = list(examples_of(check))
     assert {"PASS", "FAIL"} <= {example.verdict for example in examples}
-    assert [wrong for each in examples if (wrong := missed(each, verdict_on(each, plan)))] == []
+    assert [wrong for each in examples if (wrong := example_mismatch(each, verdict_on(each, plan)))] == []
 
 
 def test_every_ready_check_can_be_used(tmp_path: Path, own: tuple[Project, Plan]) -> None:

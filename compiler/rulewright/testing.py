@@ -14,7 +14,7 @@ from typing import Any
 from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.examples import Example, examples_of, missed, verdict_of, verdict_on
+from rulewright.documents.examples import Example, example_mismatch, examples_of, verdict_of, verdict_on
 from rulewright.documents.layout import looks_like_a_project, project_file_above
 from rulewright.errors import DocumentError, RulewrightError
 from rulewright.project import Project, load_project
@@ -77,7 +77,7 @@ class TestBench:
         if name not in {each.id for each in self.plan.checks}:
             raise CheckError(f"the profile leaves out `{name}`")
         try:
-            miss = missed(example, verdict_on(example, self.plan, resolve_judge(judge)))
+            miss = example_mismatch(example, verdict_on(example, self.plan, resolve_judge(judge)))
         except RuntimeFailure as failure:
             raise CheckError(str(failure)) from None
         if miss is not None:

@@ -66,7 +66,7 @@ def test_unanswered_failures_never_raise_a_rank_or_a_lower_bound(
     assert any(model["unresolved"] for model in silent.values())
     assert main(["leaderboard", str(tmp_path / "silent"), "--harness", "unrecorded"]) != 0
     shown = capsys.readouterr().out
-    assert "answers are missing, the score is an interval" in shown
+    assert "with missing answers; the score is an interval" in shown
 
 
 def test_an_outage_is_no_hard_fail_of_a_valid_row(tmp_path: Path) -> None:

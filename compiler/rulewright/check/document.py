@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.base import Document, worded
+from rulewright.documents.base import Document, with_vocabulary
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.library import check_findings
 from rulewright.documents.validation import PAGES as STRUCTURE
@@ -37,7 +37,7 @@ def models_of(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) ->
     """The models in a document of this kind; empty for kinds without rules."""
     reader = document_kind(kind)
     models = reader.read(root, Path(root.source.path).stem, vocabulary) if reader else ()
-    return [worded(each, vocabulary) for each in models] if vocabulary else models
+    return [with_vocabulary(each, vocabulary) for each in models] if vocabulary else models
 
 
 def is_seen_alone(code: str) -> bool:

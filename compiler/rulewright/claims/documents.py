@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rulewright.claims.workflow import prove_workflow
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.base import worded
+from rulewright.documents.base import with_vocabulary
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -176,7 +176,7 @@ def lowered_alone_or_in(project: Project | None, root: Mapping) -> tuple[Scoreca
     mistakes = [*validate("scorecard", root), *mistakes]
     if document is None or mistakes:
         raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
-    document = document if project is None else worded(document, project.vocabulary)
+    document = document if project is None else with_vocabulary(document, project.vocabulary)
     plan, mistakes = lower_without_project(document) if project is None else _lowered_in(project, document)
     if plan is None:
         raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.claims.workflow_machine import Explorer
-from rulewright.documents.workflow import EVIDENCE_KEYS, lacking
+from rulewright.documents.workflow import EVIDENCE_KEYS, evidence_phrase
 from rulewright.proving.workflow_values import Truths, World, paths_of, points_of, texts_of
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.polarity import Polarity, condition
@@ -78,7 +78,7 @@ def _why_not(task: TaskPlan, best: Score | None, passes: bool) -> str:
     gate, confidence = task.gate, task.confidence
     if gate is not None and not passes:
         missing = [name for name in gate.required if not _has_source(gate, name)]
-        why = f"`evidence` names no file for {lacking(missing)}" if missing else "its conditions can't hold"
+        why = f"`evidence` names no file for {evidence_phrase(missing)}" if missing else "its conditions can't hold"
         return f"the {gate.risk_tier} gate never says PASS: {why}"
     threshold = None if confidence is None else confidence.threshold
     if confidence is not None and threshold and confidence.mode == "raw":

@@ -17,7 +17,7 @@ from rulewright.commands.output import answer
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.project import load_project
-from rulewright.reporting.forget import forget, told
+from rulewright.reporting.forget import forget, summary_lines
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.strict_json import JsonMapping
@@ -131,5 +131,5 @@ def _forget(path: Path, args: argparse.Namespace) -> int:
     if removed or runs:
         done.changed.insert(0, path)
         say(f"removed {removed} calls of `{args.transcript}`")
-    say(*told(done, args.transcript))
+    say(*summary_lines(done, args.transcript))
     return 0 if done.is_whole else 1

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.errors import UsageError
-from rulewright.reporting.data_summary import shown, summary_of
+from rulewright.reporting.data_summary import summary_lines, summary_of
 from rulewright.shipped import CONFIGS, shipped_root
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import complain, say
@@ -89,7 +89,7 @@ def _made_for(chats: str, target: Path) -> dict[str, bytes]:
         raise UsageError(f"`{chats}` contains no readable chat{reason}")
     if summary.refused:
         complain(f"warning: {len(summary.refused)} of {chats} can't be read, the first: {summary.refused[0]}")
-    say(*shown(found), "")
+    say(*summary_lines(found), "")
     made = project_for(target.resolve().name or "chats", found)
     return {name: text.encode() for name, text in sorted(made.items())}
 

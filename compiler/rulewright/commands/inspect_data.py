@@ -8,7 +8,7 @@ import sys
 from rulewright.commands.output import answer
 from rulewright.commands.running import reader_of, refusals
 from rulewright.exit_codes import MET, REFUSED
-from rulewright.reporting.data_summary import shown, summary_of
+from rulewright.reporting.data_summary import summary_lines, summary_of
 from rulewright_runtime.terminal import complain, fit, width_for
 
 
@@ -17,5 +17,5 @@ def run(args: argparse.Namespace) -> int:
     summary = summary_of(reader_of(args).read(args.inputs))
     complain(*refusals([str(each) for each in summary.refused]))
     found = summary.result()
-    answer(args.format, found, (fit(line, width_for(sys.stdout)) for line in shown(found)))
+    answer(args.format, found, (fit(line, width_for(sys.stdout)) for line in summary_lines(found)))
     return REFUSED if summary.refused else MET

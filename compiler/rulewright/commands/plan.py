@@ -15,9 +15,8 @@ from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.planning.bounds import bound_of
-from rulewright.planning.fusion import fusion_of
-from rulewright.planning.fusion import shown as shown_fusion
-from rulewright.planning.profiles import compare_profiles, shown
+from rulewright.planning.fusion import fusion_lines, fusion_of
+from rulewright.planning.profiles import compare_profiles, comparison_text
 from rulewright.planning.scan import cost_report, scan_plan
 from rulewright.project import Project
 from rulewright_runtime.errors import InputError
@@ -39,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     project, plan = compile_chosen(args)
     if args.show_fusion:
         found = fusion_of(plan)
-        answer(args.format, found, shown_fusion(found))
+        answer(args.format, found, fusion_lines(found))
         return 0
     transcripts, refused = read_transcripts(plan, args)
     model = args.judge_model or judge_model(project, args.judge)
@@ -68,7 +67,7 @@ def _compare(args: argparse.Namespace) -> int:
     )
     folder = Path(args.out)
     _write(folder, {"comparison.json": comparison})
-    answer(args.format, comparison, shown(comparison).split("\n"))
+    answer(args.format, comparison, comparison_text(comparison).split("\n"))
     return REFUSED if refused else 0
 
 

@@ -20,7 +20,7 @@ from rulewright.arguments.shared_options import again
 from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.commands.workflow_graph import draw
 from rulewright.commands.workflow_settings import open_store, settings_of, state_of
-from rulewright.commands.workflow_status import as_data, one_line, places, shown, standing
+from rulewright.commands.workflow_status import as_data, one_line, places, status_table, task_progress
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
@@ -114,11 +114,11 @@ def _watch(args: argparse.Namespace) -> int:
         before: list[str] = []
         while True:
             run = store.run(run_id)
-            tasks = standing(store, run_id, decode(run.plan))
+            tasks = task_progress(store, run_id, decode(run.plan))
             if args.format == "json":
                 print(json.dumps(as_data(tasks, run), ensure_ascii=False))
                 return EXIT.get(run.status, 2)
-            lines = shown(tasks, run, min(width_for(sys.stdout), 100))
+            lines = status_table(tasks, run, min(width_for(sys.stdout), 100))
             if sys.stdout.isatty() and not args.once:
                 output.clear()
             if lines[2:] != before:
@@ -257,7 +257,7 @@ def _publisher(args: argparse.Namespace, store: Store, plan: WorkflowPlan) -> Ca
             log.write(events)
         if shows and events:
             run_id = events[-1].run_id
-            screen.show_progress(fit(one_line(standing(store, run_id, plan), store.run(run_id)), 79))
+            screen.show_progress(fit(one_line(task_progress(store, run_id, plan), store.run(run_id)), 79))
 
     return publish
 

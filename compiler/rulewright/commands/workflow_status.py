@@ -18,7 +18,7 @@ _HEADS: Final = (("iteration", 10), ("confidence", 11))
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TaskProgress:
     """The progress of one task. `limit` is the maximum of iterations of its outermost loop; None without a loop."""
 
     task_id: str
@@ -30,7 +30,7 @@ class Standing:
     waits_for: str
 
 
-def standing(store: Store, run_id: str, plan: WorkflowPlan) -> list[Standing]:
+def task_progress(store: Store, run_id: str, plan: WorkflowPlan) -> list[TaskProgress]:
     """The progress of every task, in the order of the plan."""
     records = store.records(run_id)
     done = {name for name, (status, _) in records.items() if status == "COMPLETED"}
@@ -43,7 +43,7 @@ def standing(store: Store, run_id: str, plan: WorkflowPlan) -> list[Standing]:
         missing = [name for name in task.dependencies if name not in done] if status == "PENDING" else []
         waits_for = f"a person ({record.item})" if status == "HIL_PENDING" else ", ".join(missing)
         found.append(
-            Standing(
+            TaskProgress(
                 task.id,
                 status,
                 record.state.place,
@@ -63,14 +63,14 @@ def elapsed(run: StoredWorkflow, now: datetime | None = None) -> str:
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
-def one_line(tasks: list[Standing], run: StoredWorkflow) -> str:
+def one_line(tasks: list[TaskProgress], run: StoredWorkflow) -> str:
     """The run as one line of progress."""
     done = sum(task.status == "COMPLETED" for task in tasks)
     active = [_active(task) for task in tasks if task.status not in ("PENDING", "COMPLETED", "FAILED")]
     return "; ".join([f"{done} of {len(tasks)} tasks, {elapsed(run)}", *active])
 
 
-def _active(task: Standing) -> str:
+def _active(task: TaskProgress) -> str:
     parts = [f"{task.task_id}: {task.place}"]
     parts += [f"iteration {_iteration(task)}"] if task.iteration else []
     parts += [f"confidence {number(task.confidence)}"] if task.confidence is not None else []
@@ -78,7 +78,7 @@ def _active(task: Standing) -> str:
     return ", ".join(parts)
 
 
-def shown(tasks: list[Standing], run: StoredWorkflow, columns: int = 80) -> list[str]:
+def status_table(tasks: list[TaskProgress], run: StoredWorkflow, columns: int = 80) -> list[str]:
     """The run as a table, no line wider than `columns`."""
     wide = columns - 12 - sum(width for _, width in _HEADS)
     name = wide // 2
@@ -94,7 +94,7 @@ def shown(tasks: list[Standing], run: StoredWorkflow, columns: int = 80) -> list
     return lines
 
 
-def _iteration(task: Standing) -> str:
+def _iteration(task: TaskProgress) -> str:
     if not task.iteration:
         return "–"
     return str(task.iteration) if task.limit is None else f"{task.iteration} of {task.limit}"
@@ -105,6 +105,6 @@ def places(store: Store, run_id: str) -> Mapping[str, tuple[str, str]]:
     return {name: (status, record.state.place) for name, (status, record) in store.records(run_id).items()}
 
 
-def as_data(tasks: list[Standing], run: StoredWorkflow) -> dict[str, object]:
+def as_data(tasks: list[TaskProgress], run: StoredWorkflow) -> dict[str, object]:
     """The same as JSON data."""
     return {"run_id": run.run_id, "status": run.status, "elapsed": elapsed(run), "tasks": list(map(asdict, tasks))}

@@ -56,7 +56,7 @@ class Document:
         return place_of(self.node, *steps)
 
 
-def worded(document: Model, vocabulary: Vocabulary) -> Model:
+def with_vocabulary(document: Model, vocabulary: Vocabulary) -> Model:
     """The document with this vocabulary."""
     return document if document.vocabulary == vocabulary else replace(document, vocabulary=vocabulary)
 

@@ -90,9 +90,9 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Iterator[Di
     asking = set(needs_judge(plan))
     for check in checks:
         for example in examples_of(check):
-            if example.judge is None and asking & needed(plan, check.id):
+            if example.judge is None and asking & with_dependencies(plan, check.id):
                 continue
-            wrong = missed(example, verdict_on(example, plan))
+            wrong = example_mismatch(example, verdict_on(example, plan))
             if wrong is not None:
                 yield wrong
 
@@ -110,7 +110,7 @@ def verdict_on(example: Example, plan: Plan, judge: Judge | None = None) -> Verd
 def verdict_of(name: str, plan: Plan, chat: Transcript, judge: Judge | str | None = None) -> VerdictResult:
     """The verdict of the check called `name` on a conversation. Only this check and those it reads are run.
     Raises PlanError if it needs a judge and there is none, InputError for a chat that a run would refuse."""
-    kept = needed(plan, name)
+    kept = with_dependencies(plan, name)
     alone = replace(plan, checks=tuple(each for each in plan.checks if each.id in kept), scorecard=None, left_out=())
     result = next(execute(alone, [chat], judge))
     if result.errors:
@@ -118,7 +118,7 @@ def verdict_of(name: str, plan: Plan, chat: Transcript, judge: Judge | str | Non
     return next(each for each in result.verdicts if each.check_id == name)
 
 
-def needed(plan: Plan, name: str) -> set[str]:
+def with_dependencies(plan: Plan, name: str) -> set[str]:
     """The ids of the check called `name` and of those whose verdicts it reads."""
     by_id = {check.id: check for check in plan.checks}
     found, waiting = {name}, [name]
@@ -129,7 +129,7 @@ def needed(plan: Plan, name: str) -> set[str]:
     return found
 
 
-def missed(example: Example, found: VerdictResult | InputError) -> Diagnostic | None:
+def example_mismatch(example: Example, found: VerdictResult | InputError) -> Diagnostic | None:
     """The message for an example with another verdict, or that can't be read; None if the verdict is as expected."""
     if isinstance(found, InputError):
         return error(example.node, f"this example can't be read: {found}", code="check-misses-own-example")

@@ -61,9 +61,9 @@ WRITTEN: Final = (
 def kind_of(root: Node | None) -> str | None:
     """The kind whose keys the document has, a schema's name; None if it has those of no kind, and for files that a
     command wrote."""
-    if root is not None and not is_written(root) and _holds_cases(root):
+    if root is not None and not is_command_output(root) and _holds_cases(root):
         return CASES
-    if type(root) is not Mapping or is_written(root):
+    if type(root) is not Mapping or is_command_output(root):
         return None
     if PurePath(root.source.path).name == CASE_SETTINGS_FILE:
         return CASE_SETTINGS
@@ -80,7 +80,7 @@ def kind_of(root: Node | None) -> str | None:
     return _by_values(root)
 
 
-def is_written(root: Node | None) -> bool:
+def is_command_output(root: Node | None) -> bool:
     """Whether a command wrote this file; such files may be in a folder of documents."""
     return type(root) is Mapping and any(keys <= root.index.keys() for keys in WRITTEN)
 

@@ -20,7 +20,7 @@ from referencing import Registry, Resource
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Note, Span, error, replace, respell
 from rulewright.documents.base import descend, first_place
-from rulewright.documents.meant import (
+from rulewright.documents.suggestions import (
     by_degree,
     by_meaning,
     condition_meant,

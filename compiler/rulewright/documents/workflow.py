@@ -262,11 +262,11 @@ def names(node: Node | None, key: str) -> tuple[str, ...]:
     return (alone,) if alone else tuple(each for each in texts(node, key) if each)
 
 
-def lacking(checks: Sequence[str]) -> str:
+def evidence_phrase(checks: Sequence[str]) -> str:
     """The keys of `evidence` that these checks need, for a message: "`acceptance`, nor for `lint` or `security`"."""
     return ", nor for ".join(" or ".join(f"`{key}`" for key in EVIDENCE_KEYS[check]) for check in checks)
 
 
-def nearest(task: TaskDocument, *steps: Step) -> Span:
+def span_in_task(task: TaskDocument, *steps: Step) -> Span:
     """The span of a part of the task, or of the task's name."""
     return place_of(task.node, *steps) if descend(task.node, *steps) is not None else task.key.span

@@ -13,7 +13,7 @@ from typing import Final
 from rulewright import dependencies
 from rulewright.check.document import document_findings
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.kinds import CASE_SETTINGS, CASE_SETTINGS_FILE, CASES, is_written, kind_of
+from rulewright.documents.kinds import CASE_SETTINGS, CASE_SETTINGS_FILE, CASES, is_command_output, kind_of
 from rulewright.documents.layout import (
     PROJECT_FILE_NAMES,
     case_lines_in,
@@ -136,7 +136,7 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
     else:
         for file in documents_in(path, deep=True):
             loaded = _loaded(file)
-            if not is_written(loaded.root):
+            if not is_command_output(loaded.root):
                 yield _file(loaded, file, selection, around)
         for file in case_lines_in(path):
             loaded = load_file(file)

@@ -79,7 +79,7 @@ def _work(check: Check, settled: list[dict[str, str | None]]) -> str:
     return "transcript" if getattr(check.verifier, "each", "conversation") == "conversation" else "part"
 
 
-def shown(fusion: JsonMapping) -> Iterator[str]:
+def fusion_lines(fusion: JsonMapping) -> Iterator[str]:
     """Format the result of `fusion_of` as lines."""
     yield f"plan {fusion['plan'][:16]}, profile {fusion['profile']}: {plural(len(fusion['work']), 'check')}"
     yield ""

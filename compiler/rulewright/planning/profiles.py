@@ -77,7 +77,7 @@ def _difference(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None else first - second
 
 
-def shown(comparison: JsonObject) -> str:
+def comparison_text(comparison: JsonObject) -> str:
     """Format the comparison as text."""
     first, second = comparison["first"], comparison["second"]
     lines = [f"{'':<14} {first:>12} {second:>12}"]

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error, is_within, warning
-from rulewright.documents.base import Document, first_place, items, scalar, text, worded
+from rulewright.documents.base import Document, first_place, items, scalar, text, with_vocabulary
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.corpus import read_corpus
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -241,7 +241,7 @@ class _ProjectReader:
     def _scenarios(self, paths: dict[str, DocumentPath]) -> dict[str, ScenarioDocument]:
         scenarios: dict[str, ScenarioDocument] = {}
         for path, root in self._documents(paths.get("scenarios"), "scenario", deep=True):
-            scenario = worded(read_scenario(root), self.vocabulary)
+            scenario = with_vocabulary(read_scenario(root), self.vocabulary)
             if is_spelt_like(scenario.id, path.stem):  # any other difference is intended
                 self._compare_with_file_name(path, root, "scenario_id", scenario.id)
             if scenario.id:
@@ -264,7 +264,8 @@ class _ProjectReader:
                 if name is not None and name.value != entry.name:
                     message = f"`name` is `{name.value}`, but its key is `{entry.name}`"
                     self.findings.append(error(name, message, code="id-differs-from-file-name"))
-            return {} if root is None else {model.name: worded(model, self.vocabulary) for model in read_many(root)}
+            models = read_many(root) if root is not None else ()
+            return {model.name: with_vocabulary(model, self.vocabulary) for model in models}
         return self._each(place, kind, read_one)
 
     def _each(
@@ -274,7 +275,7 @@ class _ProjectReader:
         models: dict[str, Model] = {}
         for path, root in self._documents(place, kind):
             self._compare_with_file_name(path, root, "name", text(root, "name") or path.stem)
-            self._add(models, path.stem, worded(read_one(root, path.stem), self.vocabulary), kind, "name")
+            self._add(models, path.stem, with_vocabulary(read_one(root, path.stem), self.vocabulary), kind, "name")
         return models
 
     def _markers(
@@ -309,7 +310,7 @@ class _ProjectReader:
             if card is not None:
                 if is_slip_of(card.name, path.stem):
                     self._compare_with_file_name(path, root, "scorecard", card.name)
-                cards[card.name or path.stem] = worded(card, self.vocabulary)
+                cards[card.name or path.stem] = with_vocabulary(card, self.vocabulary)
         return cards
 
     def _rule_sets(

@@ -102,7 +102,7 @@ def _spread(numbers: list[int]) -> dict[str, int] | None:
     return {"min": ordered[0], "median": ordered[len(ordered) // 2], "max": ordered[-1]}
 
 
-def shown(found: JsonObject) -> list[str]:
+def summary_lines(found: JsonObject) -> list[str]:
     """Return the summary for people, one fact per line."""
     per = found["messages_per_conversation"]
     lines = [

@@ -310,7 +310,7 @@ def _object(line: bytes) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
-def told(done: Forgotten, transcript_id: str) -> Iterator[str]:
+def summary_lines(done: Forgotten, transcript_id: str) -> Iterator[str]:
     """Return the report as lines. Raises UsageError if no file named the transcript."""
     if done.changed:
         yield f"removed `{transcript_id}` from {len(done.changed)} files:"

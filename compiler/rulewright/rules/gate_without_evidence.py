@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.workflow import TaskDocument, lacking
+from rulewright.documents.workflow import TaskDocument, evidence_phrase
 from rulewright.documents.workflow_fixes import gate_evidence
 
 
@@ -18,5 +18,5 @@ def gate_without_evidence(task: TaskDocument) -> Iterator[Diagnostic]:
     gate, missing = task.on("policy_gate"), task.missing_evidence
     if gate is not None and missing:
         place = gate.find("evidence") or gate.place
-        message = f"the {task.tier} gate never says PASS: `evidence` names no file for {lacking(missing)}"
+        message = f"the {task.tier} gate never says PASS: `evidence` names no file for {evidence_phrase(missing)}"
         yield task.warning(place, gate.field, message, fix=gate_evidence(task, missing))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.workflow import TaskDocument, nearest
+from rulewright.documents.workflow import TaskDocument, span_in_task
 
 
 def human_gate_bypassed(task: TaskDocument) -> Iterator[Diagnostic]:
@@ -16,4 +16,4 @@ def human_gate_bypassed(task: TaskDocument) -> Iterator[Diagnostic]:
     """
     if task.requires_human and "hil" not in task.enabled:
         message = "`hil` is off, so the task runs without waiting for a person"
-        yield task.warning(nearest(task, "requires_human"), "requires_human", message)
+        yield task.warning(span_in_task(task, "requires_human"), "requires_human", message)

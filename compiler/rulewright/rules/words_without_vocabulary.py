@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error, replace
 from rulewright.documents.base import scalar
-from rulewright.documents.meant import DEGREES, by_degree
+from rulewright.documents.suggestions import DEGREES, by_degree
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.load import Mapping
 from rulewright.spelling import did_you_mean, suggest

@@ -15,7 +15,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.documents.scoring import ModelPrice
 from rulewright.planning.bounds import bound_of, questions_by_key
-from rulewright.planning.profiles import shown
+from rulewright.planning.profiles import comparison_text
 from rulewright.project import load_project
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest
@@ -81,4 +81,4 @@ def test_a_comparison_never_saves_less_than_nothing() -> None:
         "only_in": {"a": {}, "b": {}}, "open_gates": {"a": {}, "b": {}}, "fewer_calls": {}, "more_calls": {},
         "saved": {"llm_calls": -89, "cost_usd": -8.5},
     }  # fmt: skip
-    assert shown(comparison).endswith("a saves 89 calls and 8.5000 USD against b")
+    assert comparison_text(comparison).endswith("a saves 89 calls and 8.5000 USD against b")

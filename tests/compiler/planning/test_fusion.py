@@ -10,7 +10,7 @@ from tests.compiler.small_project import check, write
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.planning.fusion import WHY_LITERAL, WHY_NOT_FUSED, WHY_REGEX, fusion_of, shown
+from rulewright.planning.fusion import WHY_LITERAL, WHY_NOT_FUSED, WHY_REGEX, fusion_lines, fusion_of
 from rulewright_runtime.execution import searched_lexicons
 from rulewright_runtime.matching import match
 from rulewright_runtime.matching.match import Matcher
@@ -63,7 +63,7 @@ def test_lexicons_share_a_pass_for_each_form_of_the_text(plan: Plan) -> None:
 def test_a_lexicon_stays_apart_for_the_pattern_that_is_named(plan: Plan) -> None:
     found = fusion_of(plan)
     assert found["apart"] == [{"role": "assistant", "lexicon": "pinned", "pattern": "\\Ano", "why": WHY_REGEX}]
-    assert "  assistant pinned (`\\Ano`): it pins" in "\n".join(shown(found))
+    assert "  assistant pinned (`\\Ano`): it pins" in "\n".join(fusion_lines(found))
 
 
 def test_what_is_told_of_a_lexicon_is_what_the_matcher_does(plan: Plan) -> None:
@@ -122,4 +122,4 @@ def test_the_command_reads_no_transcripts_and_writes_nothing(
     assert sorted(tmp_path.rglob("*")) == before
     with pytest.raises(SystemExit):
         main(["plan"])
-    assert "name the transcripts, or give `--show-fusion`" in capsys.readouterr().err
+    assert "name the transcripts, or use `--show-fusion`" in capsys.readouterr().err

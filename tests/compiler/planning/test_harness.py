@@ -137,7 +137,7 @@ def test_a_dry_run_does_not_put_another_plan_beside_transcripts(
     main(argv)
     with pytest.raises(SystemExit):
         main([*argv, "--dry-run"])
-    assert "holds a run already" in capsys.readouterr().err
+    assert "already contains a run" in capsys.readouterr().err
 
 
 def test_a_dry_run_says_which_run_it_would_resume_and_changes_nothing(

@@ -244,7 +244,7 @@ def test_a_conversation_that_was_changed_since_is_not_shown(finished: Path) -> N
     folder = finished.parent / "elsewhere"
     folder.mkdir()
     (finished.parent / "moved.jsonl").rename(folder / "model__night.jsonl")
-    assert "it was changed since" not in report(finished, "--transcripts", str(folder))
+    assert "its file was moved or changed since the run" not in report(finished, "--transcripts", str(folder))
 
 
 def test_conversations_are_left_out_on_demand(finished: Path) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from rulewright.commands.workflow_status import Standing, elapsed, one_line, shown
+from rulewright.commands.workflow_status import TaskProgress, elapsed, one_line, status_table
 from rulewright_runtime.workflow.run_database import StoredWorkflow
 
 TASKS = [
-    Standing("write", "COMPLETED", "COMPLETED", 1, None, None, ""),
-    Standing("build", "RUNNING", "WORK", 2, 5, 0.72, ""),
-    Standing("check", "PENDING", "PENDING", 0, None, None, "build"),
-    Standing("sign", "HIL_PENDING", "ASK", 0, None, None, "a person (run-1-sign-1)"),
+    TaskProgress("write", "COMPLETED", "COMPLETED", 1, None, None, ""),
+    TaskProgress("build", "RUNNING", "WORK", 2, 5, 0.72, ""),
+    TaskProgress("check", "PENDING", "PENDING", 0, None, None, "build"),
+    TaskProgress("sign", "HIL_PENDING", "ASK", 0, None, None, "a person (run-1-sign-1)"),
 ]
 
 
@@ -28,7 +28,7 @@ def test_a_line_says_what_is_under_way_with_iteration_confidence_and_wait() -> N
 
 
 def test_a_table_fits_its_columns() -> None:
-    lines = shown(TASKS, run_of("2026-01-01T10:00:00+00:00", "2026-01-01T10:00:05+00:00"), 80)
+    lines = status_table(TASKS, run_of("2026-01-01T10:00:00+00:00", "2026-01-01T10:00:05+00:00"), 80)
     assert lines[0] == "run-1 RUNNING, flow, 0:00:05, 0.2500 USD"
     assert max(map(len, lines)) <= 80
     assert lines[4].split() == ["build", "RUNNING", "WORK", "2", "of", "5", "0.72"]
