@@ -17,8 +17,8 @@ import pytest
 from tests.compiler.linting.breaking import Breaker, Tree, as_text
 from tests.compiler.linting.usage import VERDICTS, HostileReplies
 from tests.rounds import rounds
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright.errors import RulewrightError
 from rulewright.lower.policy import compile_policy
 from rulewright.planning.harness import compile_run_plan
@@ -54,11 +54,6 @@ DECLARED = {"variables": [{"name": "a", "type": {"type_name": "int"}}], "imports
 
 
 @cache
-def plan() -> Plan:
-    return compile_project(BENCHMARK / "rulewright.yaml")
-
-
-@cache
 def card() -> CaseScorecard:
     return load_scorecard("safe-v0")
 
@@ -81,7 +76,7 @@ def resealed(text: str, module: Any, kind: type) -> Any:
 
 
 def a_plan(folder: Path, chance: random.Random) -> None:
-    text = broken(json.loads(encode(plan())), chance)
+    text = broken(json.loads(encode(shipped_plan())), chance)
     store.run(resealed(text, plan_file, Plan), TRANSCRIPTS[:2], folder, judge=HostileReplies(VERDICTS, chance))
 
 
@@ -95,12 +90,12 @@ def a_transcript(folder: Path, chance: random.Random) -> None:
     turns = json.loads(broken([json.loads(line) for line in chosen.read_text().splitlines()], chance))
     lines = [json.dumps(turn) for turn in (turns if isinstance(turns, list) else [turns])]
     (folder / chosen.name).write_text("\n".join(lines), encoding="utf-8")
-    store.run(plan(), [folder / chosen.name], folder / "out", judge=HostileReplies(VERDICTS, chance))
+    store.run(shipped_plan(), [folder / chosen.name], folder / "out", judge=HostileReplies(VERDICTS, chance))
 
 
 def recorded_replies(folder: Path, chance: random.Random) -> None:
     (folder / "replies.json").write_text(broken(json.loads(REPLIES.read_text()), chance), "utf-8", "surrogatepass")
-    store.run(plan(), TRANSCRIPTS[:2], folder / "out", judge=f"replay:{folder / 'replies.json'}")
+    store.run(shipped_plan(), TRANSCRIPTS[:2], folder / "out", judge=f"replay:{folder / 'replies.json'}")
 
 
 def cases(folder: Path, chance: random.Random) -> None:

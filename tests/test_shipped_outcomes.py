@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright.project import load_project
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.verdicts import VerdictResult
@@ -19,7 +19,7 @@ REPLIES = f"replay:{BENCHMARK / 'judge_replies' / 'replies.json'}"
 
 @cache
 def results(profile: str) -> dict[str, TranscriptResult]:
-    plan = compile_project(PROJECT, profile=profile)
+    plan = shipped_plan(profile=profile)
     done = execute(plan, [BENCHMARK / "transcripts"], None if profile == "smoke" else REPLIES)
     return {result.transcript_id: result for result in done}
 

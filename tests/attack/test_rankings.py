@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from tests.shared_data import ROOT
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.reporting.leaderboard import leaderboard
@@ -42,7 +42,7 @@ class Replayed:
 
 
 def plan(profile: str = "publish") -> Plan:
-    return compile_project(BENCHMARK / "rulewright.yaml", profile=profile)
+    return shipped_plan(profile=profile)
 
 
 def scanned(folder: Path, judge: Any, profile: str = "publish", model: str = "") -> Path:

@@ -16,8 +16,8 @@ from tests.attack.generated import ALL, SEED, part
 from tests.rounds import rounds
 from tests.runtime.plans import Scripted, asked, plan, reply, talk
 from tests.shared_data import ROOT
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging import replies
@@ -362,7 +362,7 @@ def test_no_request_of_the_shipped_checks_repeated_is_a_reply() -> None:
             self.requests.append(request.prompt)
             return request.prompt
 
-    results = execute(compile_project(ROOT / "benchmark"), [ROOT / "benchmark" / "transcripts"], Echo())
+    results = execute(shipped_plan(), [ROOT / "benchmark" / "transcripts"], Echo())
     asked_of = {name for result in results for name in result.judge_calls}
     assert len(asked_of) >= 10
     for prompt in Echo.requests:

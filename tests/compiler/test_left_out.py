@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
+from tests.shipped_plans import shipped_plan
 
 from rulewright.check.project_check import compile_project
 from rulewright.planning.scan import scan_plan
@@ -25,7 +26,7 @@ def rows(plan: Plan) -> dict[str, dict[str, Any]]:
 
 
 def smoke() -> Plan:
-    return compile_project(BENCHMARK / "rulewright.yaml", profile="smoke")
+    return shipped_plan(profile="smoke")
 
 
 def test_a_left_out_gate_check_that_applies_leaves_its_gate_open() -> None:
@@ -62,9 +63,9 @@ def test_the_scan_plan_says_what_gates_will_wait_for() -> None:
 
 
 def test_no_profile_turns_a_gate_true_that_the_full_profile_does_not() -> None:
-    whole = rows(compile_project(BENCHMARK / "rulewright.yaml", profile="publish"))
+    whole = rows(shipped_plan(profile="publish"))
     for profile in ("smoke", "dev", "full"):
-        for name, row in rows(compile_project(BENCHMARK / "rulewright.yaml", profile=profile)).items():
+        for name, row in rows(shipped_plan(profile=profile)).items():
             for gate, found in row["gates"].items():
                 assert not found["passed"] or whole[name]["gates"][gate]["passed"], (profile, name, gate)
 
@@ -86,7 +87,7 @@ def replace_profile(profile: Any, **changes: Any) -> Any:
 
 
 def test_a_scorecard_may_ignore_what_is_left_out() -> None:
-    plan = compile_project(BENCHMARK / "rulewright.yaml", profile="smoke", scorecard="reference-compatible")
+    plan = shipped_plan(profile="smoke", scorecard="reference-compatible")
     assert plan.left_out == ()
     assert all("left_out" not in row for row in rows(plan).values())
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.rounds import TORTURE
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.judging import evidence, prompts, replies, votes
@@ -33,9 +33,8 @@ BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
 REPLIES = f"replay:{BENCHMARK / 'judge_replies' / 'replies.json'}"
 
 
-@cache
 def plan() -> Plan:
-    return compile_project(BENCHMARK / "rulewright.yaml", profile="publish")
+    return shipped_plan(profile="publish")
 
 
 @cache

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from tests.shared_data import ROOT
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import seal
-from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import Summary, exit_status
 
 BENCHMARK = ROOT / "benchmark"
-
-
-@cache
-def plan() -> Plan:
-    return compile_project(BENCHMARK / "rulewright.yaml", profile="publish")
 
 
 class Nobody:
@@ -49,7 +42,7 @@ def summary_of(results: Mapping[str, TranscriptResult]) -> dict[str, Any]:
 
 
 def judged(judge: Any) -> dict[str, TranscriptResult]:
-    results = execute(plan(), [BENCHMARK / "transcripts"], judge)
+    results = execute(shipped_plan(profile="publish"), [BENCHMARK / "transcripts"], judge)
     return {result.transcript_id: result for result in results}
 
 
@@ -74,7 +67,7 @@ def test_a_hard_fail_with_a_quote_that_occurs_is_no_outage() -> None:
 
 
 def test_where_the_plan_says_so_the_row_keeps_the_status_of_its_scorecard() -> None:
-    compiled = compile_project(BENCHMARK / "rulewright.yaml", profile="publish", scorecard="reference-compatible")
+    compiled = shipped_plan(profile="publish", scorecard="reference-compatible")
     assert compiled.scorecard is not None
     as_the_reference = seal(replace(compiled, scorecard=replace(compiled.scorecard, unproven="keep")))
     results = execute(as_the_reference, [BENCHMARK / "transcripts"], Nobody())

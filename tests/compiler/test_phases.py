@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.compiler.small_project import write
+from tests.shipped_plans import shipped_plan
 
 from rulewright.check.project_check import compile_project
 from rulewright.errors import DocumentError
@@ -138,7 +139,7 @@ EXCEPTIONS = ("practical_help", "public_information", "only_quoted")
 def test_the_shipped_gate_stops_what_it_names_and_allows_its_exceptions(
     kind: str, exception: str, verdict: str
 ) -> None:
-    plan = compile_project(BENCHMARK / "rulewright.yaml", profile="publish")
+    plan = shipped_plan(profile="publish")
     fields = {"violation": True, "kind": kind, "exception": exception, "about_this_person": True}
     answer = json.dumps({"verdict": verdict, "evidence": [], "rationale_code": kind, **fields})
     (said,) = Reader().read([BENCHMARK / "transcripts" / "model-a__a_word_for_what_she_has.jsonl"])

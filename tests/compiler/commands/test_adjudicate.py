@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from tests.shared_data import ROOT
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting.adjudication import Adjudication, adjudicate
 from rulewright.reporting.leaderboard import leaderboard
@@ -24,7 +24,7 @@ NIGHT, SISTER = ("model-b__night_shift_alone", "RW-A1"), ("model-b__one_weekend_
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shipped benchmark, in which two verdicts wait for a person."""
     out = tmp_path_factory.mktemp("adjudicate") / "run"
-    plan = compile_project(BENCHMARK / "rulewright.yaml", profile="publish")
+    plan = shipped_plan(profile="publish")
     run(plan, [BENCHMARK / "transcripts"], out, judge=f"replay:{BENCHMARK}/judge_replies/replies.json")
     return out
 
@@ -173,7 +173,7 @@ def test_a_leaderboard_says_what_awaits_a_person_until_a_person_has_decided(
 
 def test_what_is_still_unknown_beside_a_decision_keeps_its_bounds(tmp_path: Path) -> None:
     (tmp_path / "nothing.json").write_text("{}")
-    plan = compile_project(BENCHMARK / "rulewright.yaml", profile="publish")
+    plan = shipped_plan(profile="publish")
     run(plan, [BENCHMARK / "transcripts"], tmp_path / "run", judge=f"replay:{tmp_path}/nothing.json")
     before = next(row for row in rows(tmp_path / "run" / "scores.jsonl") if len(row["engine"]["bounds"]["unknown"]) > 1)
     first, *others = before["engine"]["bounds"]["unknown"]

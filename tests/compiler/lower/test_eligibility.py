@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.compiler.small_project import check, write
 from tests.shared_data import folder
+from tests.shipped_plans import shipped_plan
 
 from rulewright.check.project_check import compile_project
 from rulewright.documents.scenario import scenario_tags
@@ -115,7 +116,7 @@ tags: [a, {name: f}, 3]
 
 def published() -> Plan:
     folder("invisiblebench")
-    return compile_project(ROOT / "benchmark" / "invisiblebench", profile="publish", scorecard="two-tier")
+    return shipped_plan(profile="publish", scorecard="two-tier", project="invisiblebench")
 
 
 def test_eligibility_tags_and_suppression_equal_the_published_ones() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.compiler.commands.test_live_judge import project
 from tests.shared_data import ROOT
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.documents.scoring import ModelPrice
 from rulewright.planning.bounds import bound_of, questions_by_key
@@ -37,7 +37,7 @@ class AtRandom:
 
 @pytest.fixture(scope="module")
 def shipped() -> tuple[Any, list[Transcript]]:
-    plan = compile_project(ROOT / "benchmark")
+    plan = shipped_plan()
     found = list(Reader(plan.scenarios).read([ROOT / "benchmark" / "transcripts"]))
     return plan, [each for each in found if isinstance(each, Transcript)][:6]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.compiler.small_project import check, write
+from tests.shipped_plans import shipped_plan
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -201,7 +202,7 @@ def test_everybody_ranked_is_a_success(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_parameters_of_a_run_are_recorded_and_have_to_agree(tmp_path: Path) -> None:
-    same = compile_project(Path(__file__).parents[3] / "benchmark" / "rulewright.yaml", profile="smoke")
+    same = shipped_plan(profile="smoke")
     given = sorted(part.name for part in same.scorecard.parameters)[:1] if same.scorecard else []
     assert given, "the shipped scorecard has a parameter"
     first = scan(tmp_path / "a", same, {("a", "night_shift_alone"): GOOD})

@@ -13,8 +13,8 @@ from tests.model_server import chat, model_server
 from tests.runtime.plans import asked, plan, talk
 from tests.runtime.runs.watched_run import judge
 from tests.shared_data import ROOT
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import Engine, TranscriptResult, execute, results
@@ -42,7 +42,7 @@ class Answering:
 
 def gated(*severities: str, card: str = "two-tier") -> Plan:
     """A plan of judged checks of these severities under a shipped scorecard."""
-    scorecard = compile_project(BENCHMARK / "rulewright.yaml", profile="publish", scorecard=card).scorecard
+    scorecard = shipped_plan(profile="publish", scorecard=card).scorecard
     assert scorecard is not None
     checks = [
         asked(name=f"X{number}", severity=severity, hard_fail=severity == "S4_GATE", primary_bucket="AB"[number % 2])

@@ -8,16 +8,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright_runtime.errors import InputError, PlanError
-from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs import jobs, store
 from rulewright_runtime.transcripts import chats, pieces
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -28,11 +26,6 @@ REPLIES = f"replay:{BENCHMARK / 'judge_replies' / 'replies.json'}"
 
 class Killed(BaseException):
     """Somebody pulls the plug."""
-
-
-@cache
-def compiled() -> Plan:
-    return compile_project(BENCHMARK / "rulewright.yaml", profile="publish")
 
 
 def turns(path: Path) -> list[Any]:
@@ -62,7 +55,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(out: Path, *paths: Path, **settings: Any) -> dict[str, bytes]:
-    store.run(compiled(), paths, out, judge=REPLIES, **settings)
+    store.run(shipped_plan(profile="publish"), paths, out, judge=REPLIES, **settings)
     return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
 
 
@@ -132,7 +125,7 @@ def test_what_several_jobs_can_not_do_is_refused_before_anything_is_written(data
     with pytest.raises(PlanError, match="`max_calls` needs one process that counts the calls"):
         run(tmp_path / "run", data, jobs=2, max_calls=3)
     with pytest.raises(PlanError, match="`jobs` and `ray` are for runs that ask no model"):
-        store.run(compiled(), [data], tmp_path / "run", judge=object(), jobs=2)  # type: ignore[arg-type]
+        store.run(shipped_plan(profile="publish"), [data], tmp_path / "run", judge=object(), jobs=2)  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="`jobs` is 0; expected at least 1"):
         run(tmp_path / "run", data, jobs=0)
     with pytest.raises(PlanError, match="unknown parameter `nothing`"):

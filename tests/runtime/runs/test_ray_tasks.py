@@ -15,7 +15,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.runtime.runs.test_jobs import REPLIES, Killed, compiled, data, run
+from tests.runtime.runs.test_jobs import REPLIES, Killed, data, run
+from tests.shipped_plans import shipped_plan
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.envelope import encode
@@ -133,7 +134,7 @@ def test_what_a_cluster_can_not_do_is_refused(cluster: StandIn, data: Path, tmp_
         with pytest.raises(PlanError, match=reason):
             run(tmp_path / "run", data, ray="auto", **settings)
     with pytest.raises(PlanError, match="`jobs` and `ray` are for runs that ask no model"):
-        store.run(compiled(), [data], tmp_path / "run", judge=object(), ray="auto")  # type: ignore[arg-type]
+        store.run(shipped_plan(profile="publish"), [data], tmp_path / "run", judge=object(), ray="auto")  # type: ignore[arg-type]
     assert cluster.started == []
 
 
@@ -180,7 +181,7 @@ def test_the_real_ray_writes_the_same_bytes_also_when_a_worker_is_killed(data: P
 @real
 def test_the_command_line_of_the_runtime_runs_on_ray(data: Path, tmp_path: Path) -> None:
     whole = run(tmp_path / "whole", data, parameters={})
-    (tmp_path / "plan.json").write_bytes(encode(compiled()))
+    (tmp_path / "plan.json").write_bytes(encode(shipped_plan(profile="publish")))
     words = [str(tmp_path / "plan.json"), str(data), "--judge", REPLIES, "--out", str(tmp_path / "run")]
     program = [sys.executable, "-m", "rulewright_runtime", "run", *words, "--jobs", "2", "--ray", "local"]
     done = subprocess.run(program, capture_output=True, text=True, check=False)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.runs import store
@@ -71,7 +71,7 @@ def test_several_processes_share_a_file_and_write_the_same_bytes(
         data[at : at + 40] = b"\xff" * 40
         path.write_bytes(data)
     assert len(list(Reader().pieces([path]))) == len(groups)
-    plan = compile_project(BENCHMARK / "rulewright.yaml", profile="smoke")
+    plan = shipped_plan(profile="smoke")
     found = []
     for jobs in (1, 2):
         out = tmp_path / f"jobs{jobs}"
