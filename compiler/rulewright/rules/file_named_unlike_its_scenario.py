@@ -1,4 +1,4 @@
-"""Rule: a scenario whose file bears another name than its id, where all others agree."""
+"""Rule: a scenario whose file is not named after its id, unlike all others."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rulewright.spelling import is_spelt_like
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-FEWEST: Final = 3  # other scenarios that make a habit
+FEWEST: Final = 3  # other scenarios that make a convention
 
 
 def file_named_unlike_its_scenario(project: Project) -> Iterator[Diagnostic]:
-    """A scenario's `scenario_id` is not the name of its file, although it is in all other scenarios.
+    """A scenario's `scenario_id` is not the name of its file, although it is for all other scenarios.
 
-    Why it matters: transcripts and lists name a scenario by its id, and whoever looks for the file does not find it.
-    Instead: rename the file, or correct `scenario_id` together with what refers to it.
+    Why it matters: transcripts and lists name a scenario by its id, so its file can't be found from there.
+    Instead: rename the file, or correct `scenario_id` and all references to it.
     """
     scenarios = [each for each in project.scenarios.values() if each.id]
     unlike = [each for each in scenarios if Path(each.path).stem != each.id]
@@ -27,7 +27,7 @@ def file_named_unlike_its_scenario(project: Project) -> Iterator[Diagnostic]:
         (scenario,) = unlike
         name = Path(scenario.path)
         if is_spelt_like(scenario.id, name.stem):
-            return  # a slip, which is an error
+            return  # `id-differs-from-file-name` reports slips
         help = f"rename the file to `{scenario.id}{name.suffix}`"
         yield warning(
             scenario.place("scenario_id"), f"the scenario `{scenario.id}` is in the file `{name.name}`", help=help

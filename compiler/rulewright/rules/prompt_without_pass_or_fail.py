@@ -1,4 +1,4 @@
-"""Rule: a prompt that mentions some verdicts, but not PASS or not FAIL."""
+"""Rule: a prompt that mentions or explains some verdicts, but not PASS or not FAIL."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ EXPLAINED: Final = re.compile(rf"^[ \t]*({'|'.join(VERDICTS)}):", re.MULTILINE) 
 
 
 def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A prompt mentions some of the verdicts, but not PASS or not FAIL.
+    """A prompt mentions some of the verdicts, but not PASS or not FAIL, or explains one of them twice instead.
 
-    Why it matters: a judge uses the verdicts that the prompt mentions, so the check passes, or fails, every time.
+    Why it matters: a judge uses the verdicts that the prompt mentions, so the check passes, or fails, every time. A
+    verdict explained twice usually takes the place of the missing one.
     Instead: say when the missing verdict is given, or correct its spelling.
     """
     prompt = check.prompt
@@ -31,7 +32,7 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
     if len(explained) > 1 and twice is not None and lacking:
         last = [found for found in EXPLAINED.finditer(prompt.value) if found[1] == twice[1]][-1]
         notes = [(place(prompt, *twice.span(1)), "explained here first")]
-        message = f"the prompt explains {twice[1]} twice and {lacking[0]} nowhere"
+        message = f"the prompt explains {twice[1]} twice, but not {lacking[0]}"
         yield warning(place(prompt, *last.span(1)), message, notes=notes)
     for word in ("PASS", "FAIL"):
         if len(named) > 1 and word not in named:
