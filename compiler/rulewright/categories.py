@@ -37,7 +37,7 @@ ROWS: Final[dict[str, str]] = {
         adapter-names-missing-file adaptive-with-one-repetition anchor-names-ineligible-check
         anchor-without-event-window any-mixed-with-tags ascii-only-apostrophe backspace-in-expression both-sides-equal
         bound-never-reached branch-always-taken branch-changes-nothing branch-never-taken case-expects-nothing
-        challenger-is-the-reviewer check-never-fails check-never-passes check-no-scenario-reaches
+        challenger-is-the-reviewer check-is-not-read check-never-fails check-never-passes check-no-scenario-reaches
         comparison-out-of-range condition-adds-nothing condition-always-holds condition-never-holds
         cue-lexicon-ignores-the-user directive-ignored-by-route duplicate-criterion-id equality-after-rounding
         even-repetitions event-window-unbounded exit-below-threshold file-named-unlike-its-scenario

@@ -1,16 +1,24 @@
-"""Files of a project that are never compiled: second copies of documents, and descriptions for people."""
+"""Files of a project that are never compiled: second copies of documents, checks in subfolders, and descriptions for
+people."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from rulewright.documents.layout import descriptions_in, places, unread_places
-from rulewright.load import Loaded, Mapping, Source, load_file
+from rulewright import dependencies
+from rulewright.documents.layout import descriptions_in, documents_in, places, unread_places
+from rulewright.documents.library import DECIDING, PREFIX
+from rulewright.load import Loaded, Mapping, Node, Source, load_file
 
 if TYPE_CHECKING:
     from rulewright.project import Project
+
+
+LIBRARY: Final = PREFIX.rstrip("/")  # the subfolder of checks that `use` names
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,8 @@ class UnreadFiles:
     copies: tuple[SecondCopy, ...]
     descriptions: tuple[Source, ...]
     scenarios: tuple[Mapping, ...]
+    checks: tuple[Loaded, ...]
+    checks_folder: str
     loaded: tuple[Loaded, ...]
 
 
@@ -39,12 +49,30 @@ def read_unread_files(project: Project) -> UnreadFiles:
     for kind, used, other in unread_places(project.root, project.file):
         loaded.append(load_file(other))
         copies.append(SecondCopy(kind, used, loaded[-1].source))
-    folder = places(project.root, project.file, project.path).get("scenarios")
+    found = places(project.root, project.file, project.path)
+    folder = found.get("scenarios")
+    home = found["checks"].path if "checks" in found else project.root / "checks"
+    others = [place.path for kind, place in found.items() if kind != "checks"] + [home / LIBRARY]
+    checks = [each for each in map(load_file, _below(home, others)) if _is_check(each.root)]
     descriptions = [load_file(path) for path in descriptions_in(folder.path)] if folder else []
     documents = [each.root for each in project.loaded if folder and Path(each.source.path).is_relative_to(folder.path)]
     return UnreadFiles(
         copies=tuple(copies),
         descriptions=tuple(each.source for each in descriptions),
         scenarios=tuple(root for root in documents if isinstance(root, Mapping)),
-        loaded=(*loaded, *descriptions),
+        checks=tuple(checks),
+        checks_folder=os.path.relpath(home, project.root),
+        loaded=(*loaded, *descriptions, *checks),
     )
+
+
+def _below(home: Path, others: Sequence[Path]) -> Iterator[Path]:
+    """The files in subfolders of the folder of checks that are no place of `others`."""
+    for path in documents_in(home, deep=True) if dependencies.is_folder(home) else ():
+        if path.parent != home and not any(path.resolve().is_relative_to(each.resolve()) for each in others):
+            yield path
+
+
+def _is_check(root: Node | None) -> bool:
+    """Whether a document is a check: it has an `id`, and a key that decides."""
+    return isinstance(root, Mapping) and "id" in root and any(key in root for key in DECIDING)

@@ -11,6 +11,7 @@ from rulewright.rules.anchor_names_ineligible_check import anchor_names_ineligib
 from rulewright.rules.anchor_without_event_window import anchor_without_event_window
 from rulewright.rules.bucket_without_checks import bucket_without_checks
 from rulewright.rules.bucket_without_policy import bucket_without_policy
+from rulewright.rules.check_is_not_read import check_is_not_read
 from rulewright.rules.check_no_scenario_reaches import check_no_scenario_reaches
 from rulewright.rules.comment_contradicts_files import comment_contradicts_files
 from rulewright.rules.contrast_without_counterpart import contrast_without_counterpart
@@ -102,6 +103,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (
+    check_is_not_read,
     unread_definitions,
     comment_contradicts_files,
 )
