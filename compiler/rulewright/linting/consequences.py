@@ -39,7 +39,7 @@ UNSURE: Final = {
     "check-no-scenario-reaches": frozenset({"tag-no-scenario-carries"}),
     "corpus-required-contradicts-routing": frozenset({"scorer-type-contradicts-routing"}),
     "detector-is-not-routed": frozenset({"state-machine-without-definition", "unknown-state-machine"}),
-    "directive-ignored-by-route": frozenset({"missing-prompt"}),
+    "directive-ignored-by-route": frozenset({"missing-prompt", "unknown-lexicon"}),
     "even-repetitions": frozenset({"scorer-repetitions-contradict-routing"}),
     "failure-counts-as-success": frozenset({"verdict-without-meaning"}),
     "unknown-state": frozenset({"missing-key"}),

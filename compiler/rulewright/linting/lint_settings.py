@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -111,7 +112,7 @@ class LintSettings:
         return {
             number
             for number, entry in enumerate(self.accept)
-            if entry.rule == found.code and path_fits(entry.path, found.span.path, self.root)
+            if _code_meant(entry.rule) == found.code and path_fits(entry.path, found.span.path, self.root)
         }
 
     def without_accepted(self, found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], list[Diagnostic]]:
@@ -137,6 +138,12 @@ class LintSettings:
                 message = f"`{entry.rule}` does not occur in `{entry.path}`, so this entry accepts nothing"
                 found.append(replace(warning(place, message, code="unused-suppression"), about=entry.rule))
         return found
+
+
+@lru_cache(maxsize=64)
+def _code_meant(rule: str) -> str:
+    """The code that an entry accepts; the nearest one where it is misspelt, which is an error of its own."""
+    return rule if not rule or rule in pages() else suggest(rule, pages()) or rule
 
 
 def read_lint_settings(root: Node | None) -> tuple[LintSetting, ...]:

@@ -131,3 +131,21 @@ def test_an_unreadable_list_of_states_leaves_their_names_unchecked() -> None:
     machine = (Path(__file__).parents[3] / "checks/state_machines/danger_followed_up.yaml").read_text(encoding="utf-8")
     found = lint_text(machine.replace("states: [", "states: "), "danger_followed_up.yaml").diagnostics
     assert [each.code for each in found] == ["wrong-type"]
+
+
+def test_a_misspelt_code_in_an_accept_entry_is_told_without_what_the_entry_accepts(tmp_path: Path) -> None:
+    _, entry = copied("scorers", tmp_path)
+    text = entry.read_text(encoding="utf-8")
+    entry.write_text(text.replace("bucket-without-checks", "bucket-without-check"), encoding="utf-8")
+    (found,) = lint([entry]).diagnostics
+    assert (found.code, Path(found.span.path)) == ("unknown-rule", entry)
+    entry.write_text(text.replace("bucket-without-checks", "unused-definition"), encoding="utf-8")
+    assert {each.code for each in lint([entry]).diagnostics} >= {"bucket-without-checks", "unused-suppression"}
+
+
+def test_an_unknown_lexicon_is_told_alone_where_the_route_reads_none(tmp_path: Path) -> None:
+    root, entry = copied("care", tmp_path)
+    check = root / "checks" / "RW-D1.yaml"
+    text = check.read_text(encoding="utf-8")
+    check.write_text(text.replace("_window\n", "_window\n  deterministic_precheck: cue\n", 1), encoding="utf-8")
+    assert [each.code for each in lint([entry]).diagnostics] == ["unknown-lexicon"]
