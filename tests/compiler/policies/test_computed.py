@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from rulewright.policies.regions import compare
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains, text
 from rulewright.proving.static_types import typed
-from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.score import Score
@@ -53,6 +54,11 @@ def program(source: str) -> Program:
     return build(source, ENVIRONMENT, expect=BOOL).program
 
 
+@cache
+def evaluator(source: str) -> Evaluator:
+    return prepare(program(source))
+
+
 def condition(chance: random.Random, parts: tuple[str, ...], depth: int = 2) -> str:
     if depth == 0 or chance.random() < 0.4:
         return f"({chance.choice(parts)})"
@@ -62,12 +68,12 @@ def condition(chance: random.Random, parts: tuple[str, ...], depth: int = 2) -> 
 
 def said_by(source: str, bindings: dict[str, Any]) -> str:
     """What a guarding condition comes to, by the evaluator alone."""
-    return "no" if bits_of(prepare(program(source)), bindings) == FALSE else "yes"
+    return "no" if bits_of(evaluator(source), bindings) == FALSE else "yes"
 
 
 def held(where: str, bindings: dict[str, Any]) -> bool | None:
     """Whether a condition of a region holds; None of one that is told in words."""
-    return None if "`" in where else bits_of(prepare(program(where)), bindings) == TRUE
+    return None if "`" in where else bits_of(evaluator(where), bindings) == TRUE
 
 
 def test_the_regions_of_computed_values_hold_every_input_on_which_two_conditions_differ() -> None:
@@ -113,8 +119,13 @@ OF_CHECKS = (
 )  # fmt: skip
 
 
+@cache
+def evaluator_of_check(source: str) -> Evaluator:
+    return prepare(build(source, CHECKS, expect=BOOL).program)
+
+
 def verdict_by(source: str, bindings: dict[str, Any]) -> str:
-    bits = bits_of(prepare(build(source, CHECKS, expect=BOOL).program), bindings)
+    bits = bits_of(evaluator_of_check(source), bindings)
     return "FAIL" if bits == TRUE else "PASS" if bits == FALSE else UNDECIDED_VERDICT
 
 
