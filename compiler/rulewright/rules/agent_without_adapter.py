@@ -27,7 +27,9 @@ def agent_without_adapter(workflow: Workflow) -> Iterator[Diagnostic]:
     adapters = descend(workflow.settings, "adapters")
     if not isinstance(adapters, Mapping):
         return
-    unknown = [entry for entry in adapters.entries if entry.name not in workflow.agents and entry.name != DEFAULT]
+    of_tasks = {str(named.agent.value) for task in workflow.document.tasks for named in task.agents}
+    known = {*workflow.agents.names, *of_tasks, DEFAULT}  # `unknown-agent` reports those that only tasks name
+    unknown = [entry for entry in adapters.entries if entry.name not in known]
     names = (*workflow.agents.names, DEFAULT)
     found = [
         warning(entry.key, f"unknown agent `{entry.name}`: this adapter is never used", help=help)

@@ -22,7 +22,9 @@ def unknown_agent(workflow: Workflow) -> Iterator[Diagnostic]:
         for named in task.agents:
             name = str(named.agent.value)
             if name not in workflow.agents:
-                hint = did_you_mean(name, workflow.agents.names) or f"the agents are {_listed(workflow.agents.names)}"
+                known = f"the agents are {_listed(workflow.agents.names)}"
+                declare = f"declare another one in the workflow: `agents: {{{name}: {{role: {{description: ...}}}}}}`"
+                hint = did_you_mean(name, workflow.agents.names) or f"{known}; {declare}"
                 yield task.error(named.agent, named.field, f"agent '{name}' not found", help=hint)
 
 

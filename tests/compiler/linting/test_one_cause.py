@@ -132,6 +132,23 @@ def test_a_slip_of_a_newcomer_is_told_once(name: str, text: str, code: str, cure
     ]
 
 
+def test_an_agent_that_is_not_declared_is_told_once_with_how_to_declare_it(tmp_path: Path) -> None:
+    adapters = "workflow:\n  file: flow.yaml\n  adapters:\n    writer: {type: command, command: [python3, write.py]}\n"
+    task = "    agent: writer\n    description: It writes.\n    outputs: [{path: a.md}]\n"
+    files = {
+        "rulewright.yaml": f"project: p\n{adapters}",
+        "flow.yaml": f'version: "1"\nname: flow\ntasks:\n  draft:\n{task}',
+        "write.py": "",
+    }
+    root = write(tmp_path, files)
+    (found,) = lint([root]).diagnostics
+    assert found.code == "unknown-agent"
+    assert found.help is not None
+    _, _, declared = found.help.partition("in the workflow: `")
+    (root / "flow.yaml").write_text(files["flow.yaml"] + declared.rstrip("`") + "\n", encoding="utf-8")
+    assert lint([root]).diagnostics == ()
+
+
 DESK = "rulewright.yaml"
 RELEASE = "scorecards/release.yaml"
 WORDS = "vocabulary:\n  buckets: [security, honesty, service]\n  severities: [minor, major, blocking]\n"
