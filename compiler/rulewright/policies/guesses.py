@@ -48,7 +48,8 @@ def choices(domain: Domain | None, guessed: Sequence[Value], path: Path) -> list
     its cells; of a domain that is not known the guesses, some values of any kind, and none at all."""
     if domain is None:
         return [*guessed, *_ANYTHING, *([Absent(len(path) - 1)] if len(path) > 1 else [])]
-    held = [value for each in _between(guessed) if (value := _held(domain, each)) is not None]
+    tried = [*_between(guessed), *([""] if domain.kind == "string" else ())]
+    held = [value for each in tried if (value := _held(domain, each)) is not None]
     cuts = [each for value in held for each in [_cut(value)] if each is not None]
     wrapped = [Optional(value) if domain.optional else value for value in held]
     found = {repr(value): value for value in (*wrapped, *(domain.cells(cuts if domain.kind != "texts" else ())))}
