@@ -64,7 +64,7 @@ class Fix:
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding. `code` is the rule's name with dashes; `message` starts in lower case and fits one line; `about` is
-    the code of another rule that it refers to."""
+    what it refers to: the code of another rule, a kind of document, or the record of an unknown field."""
 
     code: str
     severity: Severity

@@ -45,6 +45,7 @@ class ExpressionMistake:
     column: int
     help: str | None = None
     reason: Reason = Reason.OTHER
+    subject: str = ""  # the name of the record that lacks a field
 
 
 class ExpressionError(RulewrightError):

@@ -205,7 +205,7 @@ class Checker(CheckingContext):
         if found is None and not record.open:
             known = ", ".join(f"`{f}`" for f in list(record.fields)[:12])
             help = did_you_mean(name, record.fields) or (f"it has {known}" if known else None)
-            return self.report(e, f"`{record.name}` has no field `{name}`", help)
+            return self.report(e, f"`{record.name}` has no field `{name}`", help, subject=record.name)
         return DYN if found is None else found
 
     def index(self, e: Index) -> Type:

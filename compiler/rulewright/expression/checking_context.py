@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from rulewright.errors import ExpressionMistake, Reason
 from rulewright.expression.environment import Environment
@@ -36,10 +37,18 @@ class CheckingContext(ABC):
         """The type of `e`; ERROR after a mistake that was reported."""
 
     def report(
-        self, e: Expr, message: str, help: str | None = None, *, whole: bool = False, reason: Reason = Reason.OTHER
+        self,
+        e: Expr,
+        message: str,
+        help: str | None = None,
+        *,
+        whole: bool = False,
+        reason: Reason = Reason.OTHER,
+        subject: str = "",
     ) -> Type:
         """Record a mistake about `e`; returns ERROR."""
-        self.mistakes.append(mistake(self.text, e, message, help, whole=whole, reason=reason))
+        found = mistake(self.text, e, message, help, whole=whole, reason=reason)
+        self.mistakes.append(replace(found, subject=subject) if subject else found)
         return ERROR
 
     def local(self, name: str) -> Type | None:

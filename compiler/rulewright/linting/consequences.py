@@ -102,7 +102,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         refused[path] = [entry.name for entry in entries if entry.value.span in spans]
     named = {_quoted(each, files) for each in found if each.code == "id-differs-from-file-name"}
     is_scored_wrongly = any(each.code in GROUNDS and _kind(each, files) == "scoring" for each in found) or any(
-        each.code == "document-of-another-kind" and "of kind `scoring`" in each.message for each in found
+        each.code == "document-of-another-kind" and each.about == "scoring" for each in found
     )
     is_check_refused = any(each.code in GROUNDS and _kind(each, files) == "check" for each in found)
     is_named_wrongly = any(each.code in GROUNDS and _is_of_routing(each, files) for each in found)
@@ -114,7 +114,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         and not (each.code == "project-without-checks" and is_check_refused)
         and not (each.code in SCORING and is_scored_wrongly)
         and not (each.code == "bad-expression" and is_scored_wrongly and _kind(each, files) == "scorecard")
-        and not any(each.message.startswith(f"`{key}` has no field") for key in refused.get(each.span.path, ()))
+        and not (each.code == "bad-expression" and each.about in refused.get(each.span.path, ()))
         and not (each.code in BY_NAME and _quoted(each, files) in named)
     ]
 

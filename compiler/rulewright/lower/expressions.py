@@ -50,7 +50,7 @@ def mistakes_of(failure: ExpressionError, scalar: Scalar) -> list[Diagnostic]:
     return [
         replace(
             error(place(scalar, mistake.start, mistake.end), mistake.message, code="bad-expression", help=mistake.help),
-            about="unknown-value" if mistake.reason is Reason.UNKNOWN_VALUE else "",
+            about="unknown-value" if mistake.reason is Reason.UNKNOWN_VALUE else mistake.subject,
         )
         for mistake in failure.errors
     ]

@@ -361,7 +361,8 @@ def _of_another_kind(kind: str, root: Node, vocabulary: Vocabulary) -> Diagnosti
         return None
     message = f"expected a document of kind `{kind}`, found `{other}`"
     help = "move the file to the folder of its kind, or correct the path in the project file"
-    return error(first_place(root), message, code="document-of-another-kind", help=help)
+    found = error(first_place(root), message, code="document-of-another-kind", help=help)
+    return replace(found, about=kind)
 
 
 def _kind_at(path: str, paths: Environment[str, DocumentPath]) -> str:
