@@ -139,7 +139,7 @@ def said(one: str, two: str) -> list[tuple[str, str, tuple[str, ...], str]]:
             ("yes", "no", ("!o.hasValue()",), "o absent"), ("no", "yes", ("o.value() <= 0.5",), "o = 0.0"),
         ]),
         ("'a' in ts", "ts.exists(t, t in ['a', 'b'])", [("no", "yes", ("!('a' in ts) && 'b' in ts",), "ts = ['b']")]),
-        ("s.contains('x') && b", "b", [("no", "yes", ("b && !(s.contains('x'))",), "None")]),
+        ("s.contains('x') && b", "b", [("no", "yes", ("b && !(s.contains('x'))",), "b = true, s = ''")]),
     ],
 )  # fmt: skip
 def test_a_region_is_told_in_the_words_of_the_source(one: str, two: str, expected: list[object]) -> None:
