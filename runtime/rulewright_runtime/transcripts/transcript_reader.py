@@ -359,12 +359,16 @@ def _is_run(folder: str) -> bool:
 
 
 def _is_unrelated_json(path: str) -> bool:
-    """Whether the file is JSON but not a chat, such as a summary or a configuration next to chats."""
+    """Whether the file is JSON without any chat, such as a summary or a configuration next to chats."""
+    found = False
     try:
-        _, first = next(rows(path, printable(path), MAX_LINE), (0, None))
+        for _, row in rows(path, printable(path), MAX_LINE):
+            if not isinstance(row, dict) or _has_turns(row) is not None:
+                return False
+            found = True
     except OSError:
         return False
-    return isinstance(first, dict) and _has_turns(first) is None
+    return found
 
 
 def _has_turns(record: Json) -> bool | None:

@@ -248,3 +248,14 @@ def test_chats_beside_the_files_of_a_harness_run_are_read(tmp_path: Path) -> Non
         (tmp_path / name).write_text("{}")
     (tmp_path / "m__s.jsonl").write_text(USER + REPLY)
     assert summary(list(Reader(["s"]).read([tmp_path]))) == ["m__s"]
+
+
+def test_a_json_file_beside_chats_is_skipped_only_when_none_of_its_records_is_a_chat(tmp_path: Path) -> None:
+    chat = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
+    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "a", **chat}))
+    (tmp_path / "b.json").write_text(json.dumps([{"exported": "today"}, {"id": "b", **chat}]))
+    (tmp_path / "c.json").write_text(json.dumps([{"exported": "today"}, {"version": 1}]))
+    first, unknown, second = Reader().read([tmp_path])
+    assert [each.id for each in (first, second) if isinstance(each, Transcript)] == ["a", "b"]
+    assert isinstance(unknown, InputError)
+    assert unknown.reason.startswith("unknown shape")
