@@ -10,7 +10,7 @@ from rulewright.expression import literals_of_calls, scores
 from rulewright.expression.checking_context import CheckingContext
 from rulewright.expression.declarations import Overload
 from rulewright.expression.nodes import MACROS, Call, Expr, ListLiteral, Literal, MapLiteral, Name, TextSpan
-from rulewright.expression.type_messages import did_you_mean, no_overload, operator
+from rulewright.expression.type_messages import did_you_mean, fields_help, no_overload, operator
 from rulewright.expression.types import (
     BOOL,
     DOUBLE,
@@ -193,7 +193,7 @@ def resolve(
     absent = [t for t in actual if isinstance(t, OptionalType)]
     if absent and not c.strict and name.startswith("_"):
         return c.report(e, f"{operator(name)} needs values, but one of type `{absent[0]}` may be absent", _ABSENT)
-    return c.report(e, no_overload(name, overloads, actual, method))
+    return c.report(e, no_overload(name, overloads, actual, method), fields_help(actual))
 
 
 def _resolve(

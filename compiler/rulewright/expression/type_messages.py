@@ -9,7 +9,7 @@ from typing import Final
 from rulewright.errors import ExpressionMistake, Reason
 from rulewright.expression.declarations import Overload
 from rulewright.expression.nodes import Binary, Expr
-from rulewright.expression.types import OptionalType, Type
+from rulewright.expression.types import OptionalType, RecordType, Type
 from rulewright.spelling import Guess
 
 _OPERATORS: Final = {
@@ -46,6 +46,14 @@ def one_of(names: Sequence[str]) -> str:
 def operator(name: str) -> str:
     """The function `name` in backticks; an operator as its sign."""
     return f"`{_OPERATORS.get(name, name)}`"
+
+
+def fields_help(actual: Sequence[Type]) -> str | None:
+    """The fields of a record that was written where a value of one of its fields was meant."""
+    record = next((each for each in actual if isinstance(each, RecordType) and each.fields), None)
+    if record is None:
+        return None
+    return f"`{record.name}` is a record with the fields " + ", ".join(f"`{f}`" for f in record.fields)
 
 
 def no_overload(name: str, overloads: Sequence[Overload], actual: Sequence[Type], method: bool) -> str:

@@ -217,6 +217,12 @@ ADVICE = [
     ("strtsWith(name, 'a')", 1, "unknown function `strtsWith`", "did you mean `startsWith`?"),
     ("name.beginsWith('a')", 6, "unknown method `beginsWith`", None),
     ("count == name", 7, "`==` can't compare `int` with `string`", None),
+    (
+        "review == true",
+        8,
+        "`==` can't compare `review` with `bool`",
+        "`review` is a record with the fields `decision`, `feedback`",
+    ),
     ("name.matches('(')", 14, None, None),
     ("name == 'a' and timestamp('yesterday') > timestamp(0)", 27, None, None),
     ("duration('5 minutes') > duration('1s')", 10, None, None),
