@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, decoded
+from rulewright_runtime.transcripts.readers.inspect_logs import FINISHED, unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +49,7 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
         samples = sorted(name for name in members if name.startswith("samples/") and name.endswith(".json"))
         if not samples:
             yield 0, InputError("the archive holds no `samples/*.json`; expected an `.eval` log of Inspect", shown)
-        about = _about(stream, archive, members, shown)
+        about, status = _about(stream, archive, members, shown)
         for name in samples:
             value = _member(stream, archive, members[name], shown)
             if isinstance(value, dict):
@@ -56,19 +57,20 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
             else:
                 refused = value if isinstance(value, InputError) else InputError(f"`{name}` is not an object", shown)
                 yield 0, refused
+        if samples and status != FINISHED:
+            yield 0, InputError(unfinished(status), shown)
 
 
 def _about(
     stream: BinaryIO, archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], shown: str
-) -> dict[str, Any]:
-    """The `eval` object of the header; an unfinished log has only the one of its start."""
+) -> tuple[dict[str, Any], object]:
+    """The `eval` object of the header and the status; an unfinished log has only the header of its start."""
     for name in ("header.json", "_journal/start.json"):
         if name in members:
             value = _member(stream, archive, members[name], shown)
             if isinstance(value, dict) and isinstance(value.get("eval"), dict):
-                header: dict[str, object] = value["eval"]
-                return header
-    return {}
+                return value["eval"], value.get("status", "started" if name != "header.json" else FINISHED)
+    return {}, FINISHED
 
 
 def _member(stream: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo, shown: str) -> object:

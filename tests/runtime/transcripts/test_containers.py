@@ -80,3 +80,27 @@ def test_what_no_decoder_takes_is_named(more: str, reason: str, tmp_path: Path) 
 
 def refusals_in(folder: Path) -> list[str]:
     return [item.reason for item in Reader().read([folder]) if isinstance(item, InputError)]
+
+
+INSPECT_SAMPLE: dict[str, object] = {
+    "id": 1,
+    "epoch": 1,
+    "input": "hi",
+    "target": "hello",
+    "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}],
+}
+
+
+@pytest.mark.parametrize("status", ["started", "cancelled", "error"])
+def test_a_log_that_did_not_end_is_refused_beside_the_samples_that_it_holds(tmp_path: Path, status: str) -> None:
+    log = {"version": 2, "status": status, "eval": {"task": "t"}, "samples": [INSPECT_SAMPLE]}
+    (tmp_path / "log.json").write_text(json.dumps(log), encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        header = "_journal/start.json" if status == "started" else "header.json"
+        archive.writestr(header, json.dumps({"version": 2, "status": status, "eval": {"task": "t"}}))
+        archive.writestr("samples/1_epoch_1.json", json.dumps(INSPECT_SAMPLE))
+    for name in ("log.json", "log.eval"):
+        chat, refused = Reader().read([tmp_path / name])
+        assert isinstance(chat, Transcript)
+        assert isinstance(refused, InputError)
+        assert f"the log's status is `{status}`, so samples may be missing" in refused.reason

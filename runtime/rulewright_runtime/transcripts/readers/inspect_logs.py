@@ -23,6 +23,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     word,
 )
 
+FINISHED: Final = "success"  # the status of a log with all of its samples
 HEAVY: Final = ("events", "attachments", "timelines", "store", "messages", "output", "input", "target", "model_usage")
 
 
@@ -42,6 +43,13 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
             continue
         for index, sample in enumerate(record["samples"]):
             yield from _one(sample, record["eval"], f"samples[{index}]")
+        if record.get("status", FINISHED) != FINISHED:
+            yield ShapeError(unfinished(record["status"]))
+
+
+def unfinished(status: object) -> str:
+    """The refusal of the samples that a log with this status may lack."""
+    return f"the log's status is {shown(status)}, so samples may be missing; run the evaluation to its end"
 
 
 def _one(value: object, header: Record, where: str) -> Iterator[Conversation | ShapeError]:
