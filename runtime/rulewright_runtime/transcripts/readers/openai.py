@@ -21,6 +21,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     first_of,
     is_list,
     is_record,
+    is_text,
     messages,
     parsed,
     record_at,
@@ -113,7 +114,9 @@ def _only_list(record: Record) -> str | None:
     keys = [key for key in LISTS if is_list(record.get(key)) and record[key] and _has_roles(record[key])]
     if any(record[key] != record[keys[0]] for key in keys):
         raise ShapeError(f"`{keys[0]}` and `{keys[1]}` hold different messages")
-    if is_list(record.get("choices")) and not _is_completion(record):
+    choices = record.get("choices")
+    are_options = is_list(choices) and choices and all(map(is_text, choices))  # of a question, not of a completion
+    if is_list(choices) and not are_options and not _is_completion(record):
         raise ShapeError("`choices` holds no message")
     return listed(record)
 

@@ -293,7 +293,7 @@ class _Content:
     def text(self, piece: Record, where: str) -> None:
         """Add a text part."""
         value = first_of(piece, ("text", "content"))
-        if is_text(piece.get("content")) and piece["content"] != value:
+        if is_text(piece.get("content")) and piece["content"] not in ("", value):
             raise ShapeError(f"{where} has a `text` and another `content`")
         self.parts.append(Part(text=text_at(value, f"{where}.text")))
         annotations = piece.get("annotations") or piece.get("citations")

@@ -33,6 +33,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
 
 _IN: Final = ("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages")
 _OUT: Final = ("gen_ai.output.messages", "gen_ai.completion", "llm.output_messages")
+_TEXTS: Final = ("gen_ai.prompt", "gen_ai.completion")  # may be plain texts; the others are messages
 _SYSTEM: Final = "gen_ai.system_instructions"
 _MODELS: Final = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 _CONVERSATIONS: Final = ("gen_ai.conversation.id", "session.id")
@@ -41,6 +42,8 @@ _USAGE: Final = ("gen_ai.usage.", "llm.token_count.")
 _DROPPED: Final = ("droppedAttributesCount", "droppedEventsCount", "dropped_attributes_count", "dropped_events_count")
 _NO_ANSWER: Final = Message("assistant", metadata={"error": "the span has no answer"})
 _INDEX: Final = re.compile(r"[0-9]{1,6}")
+_JSON: Final = re.compile(r'\s*(\[\s*(["\[{\]]|$)|\{\s*(["}]|$))')  # how a list or object begins, but not `[INST]`
+_MESSAGE_KEYS: Final = frozenset(("role", "content", "contents", "parts", "tool_calls", "message"))
 
 
 def _recognises(record: Record) -> bool:
@@ -186,14 +189,14 @@ def _value(value: object) -> Json:
     """The plain value of a typed OTLP value."""
     if not is_record(value):
         return value
-    if len(value) > 1:
+    if sum(each is not None for each in value.values()) > 1:
         raise ShapeError(f"an attribute has several values: {shown(value)}")
     if is_record(value.get("arrayValue")):
         return [_value(each) for each in list_at(value["arrayValue"].get("values") or [], "values")]
     if is_record(value.get("kvlistValue")):
         pairs = _records(value["kvlistValue"].get("values"), "values")
         return _once((word(each.get("key")), _value(each.get("value"))) for each in pairs)
-    return next((each for key, each in value.items() if key.endswith("Value")), None)
+    return next((each for key, each in value.items() if key.endswith("Value") and each is not None), None)
 
 
 def _instructions(attributes: Record, where: str) -> list[Message]:
@@ -213,26 +216,35 @@ def _listed(attributes: Record, names: Sequence[str], where: str) -> Iterator[Me
             value = numbered
         elif numbered:
             raise ShapeError(f"{where}: `{name}` stands twice")
-        for index, each in enumerate(_as_list(value, role, f"{where}: {name}")):
+        for index, each in enumerate(_as_list(value, role, name, where)):
             for message in _messages(each, f"{where}: {name}[{index}]"):
                 if names == _OUT and message.role not in ("assistant", "tool"):
                     raise ShapeError(f"{where}: {name}[{index}].role is `{message.role}`; expected `assistant`")
                 yield message
 
 
-def _as_list(value: Json, role: str, where: str) -> list[Json]:
+def _as_list(value: Json, role: str, name: str, where: str) -> list[Json]:
     """The messages in an attribute. Raises ShapeError for JSON text that was cut, and for other values."""
     if isinstance(value, str):
-        is_json = value.lstrip()[:1] in ("[", "{")
-        value = parsed(value) if is_json else {"role": role, "content": value}
+        text = {"role": role, "content": value}
+        is_json = _JSON.match(value) if name in _TEXTS else value.lstrip()[:1] in ("[", "{")
+        value = parsed(value) if is_json else text
         if value is None:
-            raise ShapeError(f"{where} is cut or damaged: it is not JSON")
-    return [value] if is_record(value) else list_at(value, where)
+            raise ShapeError(f"{where}: {name} is cut or damaged: it is not JSON")
+        if name in _TEXTS and value and not _holds_messages(value):
+            value = text  # a text that happens to be JSON
+    return [value] if is_record(value) else list_at(value, f"{where}: {name}")
+
+
+def _holds_messages(value: Json) -> bool:
+    """Whether a value is a message or a list that contains one."""
+    listed = value if is_list(value) else [value]
+    return any(is_record(each) and not _MESSAGE_KEYS.isdisjoint(each) for each in listed)
 
 
 def _messages(value: object, where: str) -> list[Message]:
     record = value.get("message", value) if is_record(value) else value
-    if not is_record(record):
+    if not is_record(record) or not _holds_messages(record):
         raise ShapeError(f"{where} is not a message")
     calls = record.get("tool_calls")
     if is_list(calls):
@@ -260,8 +272,10 @@ def _from_numbered_keys(attributes: Record, prefix: str) -> list[object]:
     """The list that is flattened to keys such as `llm.input_messages.0.message.role`."""
     tree: dict[str, object] = {}
     for key, value in attributes.items():
-        if key.startswith(prefix):
-            _put(tree, key.removeprefix(prefix).split("."), value)
+        path = key.removeprefix(prefix).split(".")
+        describes = prefix[:-1] in _TEXTS and not _INDEX.fullmatch(path[0])  # such as `gen_ai.prompt.name`
+        if key.startswith(prefix) and not describes:
+            _put(tree, path, value)
     return list_at(_ordered(tree) if tree else [], prefix.removesuffix("."))
 
 

@@ -60,6 +60,18 @@ def test_parts_that_repeat_the_content_are_read_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "record",
     [
+        {"messages": [ASKED, SAID], "choices": ["A", "B"]},
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "content": ""}]}, SAID]},
+    ],
+)
+def test_options_of_a_question_and_an_empty_content_contradict_nothing(record: dict[str, Any], tmp_path: Path) -> None:
+    [chat] = conversations(written(tmp_path, [record]))
+    assert lines(chat) == ["user: a", "assistant: b"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
         {"request": {"messages": [ASKED, SAID, AGAIN]}, "response": None},
         {"request": {"messages": [ASKED, SAID, AGAIN]}, "error": "timeout"},
         {"messages": [ASKED, SAID, AGAIN], "error": {"message": "timeout"}},

@@ -90,6 +90,31 @@ def test_a_span_that_was_cut_or_says_two_things_is_refused(
     assert reason in refusals(tmp_path, export(attributes, **more))[0]
 
 
+@pytest.mark.parametrize("answer", ["[INST] d", "{name} is fine", '{"answer": 4}', '["d"]', "[1]"])
+def test_an_answer_that_looks_like_json_is_a_text(answer: str, tmp_path: Path) -> None:
+    spans = export([attribute("gen_ai.prompt", "[INST] a [/INST]"), attribute("gen_ai.completion", answer)])
+    (found,) = conversations(written(tmp_path, spans))
+    assert [each.text for each in found.messages] == ["[INST] a [/INST]", answer]
+
+
+def test_attributes_that_describe_a_prompt_are_no_messages(tmp_path: Path) -> None:
+    prompt = [attribute("gen_ai.prompt.0.role", "user"), attribute("gen_ai.prompt.0.content", "a")]
+    filtered = [*prompt, attribute("gen_ai.prompt.prompt_filter_results", "[]"), attribute("gen_ai.completion", "d")]
+    (found,) = conversations(written(tmp_path, export(filtered)))
+    assert [each.text for each in found.messages] == ["a", "d"]
+
+
+def test_a_typed_value_beside_nulls_is_one_value(tmp_path: Path) -> None:
+    answer = {"key": OUT, "value": {"intValue": None, "stringValue": REPLY}}
+    (found,) = conversations(written(tmp_path, export([ASKED, answer])))
+    assert found.messages[-1].text == "d"
+
+
+@pytest.mark.parametrize("answer", [{"answer": 4}, {"message.role": "assistant", "message.content": "d"}, {}])
+def test_a_record_without_keys_of_a_message_is_refused(answer: dict[str, Any], tmp_path: Path) -> None:
+    assert "[0] is not a message" in refusals(tmp_path, export([ASKED, attribute(OUT, json.dumps([answer]))]))[0]
+
+
 def test_nested_and_dotted_attributes_are_one_attribute(tmp_path: Path) -> None:
     attributes = {IN: json.loads(said("a")), OUT: json.loads(REPLY), "gen_ai": {"output.messages": []}}
     found = refusals(tmp_path, [{"traceId": "t", "spanId": "s", "attributes": attributes}])
