@@ -28,6 +28,7 @@ class Loose(msgspec.Struct, omit_defaults=True):
     scenario_id: Json = None
     model: Json = None
     turns: Json = msgspec.UNSET
+    messages: Json = None
 
 
 class Batched(msgspec.Struct):
@@ -37,6 +38,7 @@ class Batched(msgspec.Struct):
     model: str
     turns: list[Turn]
     transcript_id: str | None = None
+    messages: Json = None
 
 
 def defaulted_in_turn(turn: Turn) -> int:
@@ -45,7 +47,7 @@ def defaulted_in_turn(turn: Turn) -> int:
 
 
 def _defaulted(record: Batched) -> int:
-    return (record.transcript_id is None) + sum(map(defaulted_in_turn, record.turns))
+    return (record.transcript_id is None) + (record.messages is None) + sum(map(defaulted_in_turn, record.turns))
 
 
 _BATCHED: Final[Decoder[Batched]] = Decoder(Batched, defaulted=_defaulted)
@@ -70,7 +72,7 @@ def well_formed(line: bytes | InputError) -> Batched | None:
         record = _BATCHED.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    is_named = record.scenario_id and record.model and record.transcript_id != ""
+    is_named = record.scenario_id and record.model and record.transcript_id != "" and record.messages is None
     return record if is_named and record.turns and not broken_sequence(record.turns) else None
 
 
@@ -123,6 +125,8 @@ def _batched(record: Loose, path: str, number: int) -> Batched | InputError:
             return InputError(f"a conversation needs the key `{key}`, a text", path, number)
     if record.transcript_id is not None and (not isinstance(record.transcript_id, str) or not record.transcript_id):
         return InputError("the `transcript_id` must be a text", path, number)
+    if record.messages is not None:
+        return InputError("`turns` and `messages` both hold a conversation; remove one of them", path, number)
     if not isinstance(record.turns, list) or not record.turns:
         return InputError("a conversation needs the key `turns`, a list of at least one turn", path, number)
     turns: list[Turn] = []

@@ -33,7 +33,8 @@ from rulewright_runtime.transcripts.readers.spans import unrepeated
 
 _THREADS: Final = ("session_id", "thread_id", "conversation_id")  # in the metadata of a run
 INPUT_KEYS: Final = ("input", "question", "query", "prompt", "text", "user_input")
-OUTPUT_KEYS: Final = ("output", "answer", "response", "result", "text", "content")
+ANSWER_KEYS: Final = ("output", "answer", "response")
+OUTPUT_KEYS: Final = (*ANSWER_KEYS, "result", "text", "content")
 _USAGE: Final = ("prompt_tokens", "completion_tokens", "total_tokens", "total_cost")
 _MODELS: Final = ("ls_model_name", "model", "model_name")
 _CALLS: Final = ("tool_use", "tool_call", "function_call")
@@ -127,6 +128,9 @@ def _conversation(run: Record, name: str, where: str, crashed: str) -> Conversat
     inputs, outputs = _object(run.get("inputs")), _object(run.get("outputs"))
     asked = run_messages(inputs, INPUT_KEYS, "user", f"{where}: inputs")
     replies = run_messages(outputs, OUTPUT_KEYS, "assistant", f"{where}: outputs")
+    other = next((key for key in ANSWER_KEYS if _is_text_elsewhere(outputs.get(key), replies)), None)
+    if other is not None:
+        raise ShapeError(f"{where}: `{other}` in the outputs is not among the messages that were read")
     if not asked:
         raise ShapeError(f"{where}: inputs hold neither `messages` nor one text")
     if replies[: len(asked)] == asked:  # the state of a graph repeats its input
@@ -149,6 +153,11 @@ def _conversation(run: Record, name: str, where: str, crashed: str) -> Conversat
         source="langsmith",
         model=_model(run, metadata, outputs),
     )
+
+
+def _is_text_elsewhere(value: Json, replies: list[Message]) -> bool:
+    """Whether a text is in none of the messages."""
+    return isinstance(value, str) and value.strip() != "" and not any(value.strip() in each.text for each in replies)
 
 
 def _usage(run: Record, replies: list[Message]) -> dict[str, object]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.transcripts.formats import conversations, lines, refusals, written
+from tests.runtime.transcripts.formats import NATIVE, conversations, lines, refusals, written
 
 ASKED, SAID, AGAIN, BAD = (
     {"role": role, "content": text}
@@ -91,3 +91,18 @@ def test_a_table_with_two_columns_for_the_answer_is_refused(columns: str, tmp_pa
     named = written(tmp_path, f"question,{columns}\na,b,bad\n", "chats.csv")
     [chat] = conversations(named, columns={"assistant": columns.split(",")[1]})
     assert lines(chat) == ["user: a", "assistant: bad"]
+
+
+def test_a_native_conversation_with_messages_beside_its_turns_is_refused(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hurtful"}]
+    (reason,) = refusals(tmp_path, [{**NATIVE, "messages": said}])
+    assert "`turns` and `messages`" in reason
+
+
+@pytest.mark.parametrize("key", ["output", "answer", "response"])
+def test_a_run_whose_answer_is_not_among_its_messages_is_refused(tmp_path: Path, key: str) -> None:
+    reply = {"role": "assistant", "content": "bye"}
+    (reason,) = refusals(tmp_path, [run("chain", {"messages": [reply], key: "hurtful"})])
+    assert f"`{key}` in the outputs is not among the messages" in reason
+    (found,) = conversations(written(tmp_path, [run("chain", {"messages": [reply], key: "bye"})]))
+    assert lines(found)[-1] == "assistant: bye"
