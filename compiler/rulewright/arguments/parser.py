@@ -10,7 +10,7 @@ from rulewright_runtime.terminal import one_line
 
 TYPE_CHECKING = False  # importing `typing` takes as long as building a parser
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import NoReturn
 
 
@@ -25,13 +25,11 @@ class Parser(argparse.ArgumentParser):
 
     def _meant(self, message: str) -> str | None:
         """Return the option or the choice that a message of `argparse` is about, correctly spelt, or None."""
-        from rulewright.spelling import suggest  # only a mistake needs it
-
         unknown, _, choices = message.partition("invalid choice: ")[2].partition(" (choose from ")
         if choices:
-            return suggest(unknown.strip("'"), [each.strip("' )") for each in choices.split(",")])
+            return suggestion(unknown.strip("'"), [each.strip("' )") for each in choices.split(",")])
         option = message.removeprefix("unrecognized arguments: ").split(" ")[0].split("=")[0]
-        return suggest(option, self._option_string_actions) if option.startswith("--") else None
+        return suggestion(option, self._option_string_actions) if option.startswith("--") else None
 
     def format_help(self) -> str:
         """Return the help, with the epilog's paragraphs wrapped to the width that argparse uses."""
@@ -40,6 +38,13 @@ class Parser(argparse.ArgumentParser):
         width = get_terminal_size().columns - 2
         self.description, self.epilog = wrapped(self.description or "", width), wrapped(self.epilog or "", width)
         return super().format_help()
+
+
+def suggestion(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that was probably meant, or None."""
+    from rulewright.spelling import suggest  # only a mistake needs it
+
+    return suggest(word, known)
 
 
 def wrapped(text: str, width: int) -> str:

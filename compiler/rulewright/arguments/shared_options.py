@@ -8,6 +8,8 @@ import shlex
 import sys
 from decimal import Decimal, InvalidOperation
 
+from rulewright.arguments.parser import suggestion
+
 TYPE_CHECKING = False  # importing `typing` takes as long as all declarations here
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +33,9 @@ def existing(path: str) -> str:
     """Return the path of a file or folder that exists. Raises ArgumentTypeError, with a name that was perhaps meant."""
     if os.path.lexists(path):
         return path
-    from rulewright.spelling import suggest  # only a mistake needs it
-
     folder, name = os.path.split(path)
     try:
-        near = suggest(name, os.listdir(folder or "."))
+        near = suggestion(name, os.listdir(folder or "."))
     except OSError:
         near = None
     if "\\" in path and os.path.lexists(path.replace("\\", "/")):

@@ -28,7 +28,7 @@ from rulewright.lower.scan_plan import fields_of_checks
 from rulewright.lower.scorecard import lower_scorecard, lower_without_project
 from rulewright.lower.semantics import policies
 from rulewright.project import Project, load_project
-from rulewright.proving.atoms import FALSE, TRUE, paths_of
+from rulewright.proving.atoms import FALSE, TRUE
 from rulewright.proving.conditions import holds_always, holds_never
 from rulewright.proving.decision_tables import disjoint, survey
 from rulewright.proving.domains import Domains
@@ -41,6 +41,7 @@ from rulewright.proving.label_table import (
     label_table_of_all_settings,
     scorers_of,
 )  # fmt: skip
+from rulewright.proving.program_parts import paths_of
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.proving.scorecard_conditions import conditions_of_plan, conditions_of_scorecard, scorecard_environment
 from rulewright.proving.search import Search, refuting

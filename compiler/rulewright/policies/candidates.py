@@ -19,9 +19,9 @@ from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, EnumType, Lis
 from rulewright.lower.environments import message_type, scenario_type, tool_call_type, usage_type
 from rulewright.policies.guesses import choices, guesses, varied
 from rulewright.policies.samples import samples
-from rulewright.proving.atoms import path_at
 from rulewright.proving.domains import number as domain_of_numbers
 from rulewright.proving.domains import text as domain_of_texts
+from rulewright.proving.program_parts import path_at
 from rulewright_runtime.ir import Program, literal_value
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.strict_json import JsonMapping, JsonObject

@@ -10,8 +10,9 @@ import msgspec
 
 from rulewright.expression.compose import all_of
 from rulewright.lower.table_syntax import TableRow
-from rulewright.proving.atoms import ERROR, FALSE, TRUE, extract, paths_of, shape, unabridged
+from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains
+from rulewright.proving.program_parts import extract, paths_of, shape, unabridged
 from rulewright_runtime.ir import Node, Program, literal
 
 BITS: Final = (TRUE, FALSE, ERROR)

@@ -26,9 +26,9 @@ from rulewright.policies.decisions import (
     reads,
     unless,
 )  # fmt: skip
-from rulewright.proving.atoms import extract, path_at, paths_of, unabridged
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
 from rulewright.proving.gates import RESULT_FIELDS, as_recorded
+from rulewright.proving.program_parts import extract, path_at, paths_of, unabridged
 from rulewright.proving.substitution import reads_name, substitute, with_program
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program

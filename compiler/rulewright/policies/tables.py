@@ -19,7 +19,6 @@ from rulewright.policies.decisions import (
     flat,
     table,
 )  # fmt: skip
-from rulewright.proving.atoms import unabridged
 from rulewright.proving.domains import Domain, Domains, Path, score
 from rulewright.proving.label_table import (
     NotProved,
@@ -28,6 +27,7 @@ from rulewright.proving.label_table import (
     label_table_of_all_settings,
     scorers_of,
 )  # fmt: skip
+from rulewright.proving.program_parts import unabridged
 from rulewright.proving.substitution import substitute
 from rulewright.scoring.batches import CaseScorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from rulewright.proving.atoms import ERROR, FALSE, TRUE, Atom, unabridged
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, Atom
 from rulewright.proving.domains import Absent, Domain, Path
 from rulewright.proving.intervals import Box, Space
+from rulewright.proving.program_parts import unabridged
 from rulewright.proving.sums import NumberRange, Terms
 from rulewright.proving.witness import in_words
 from rulewright_runtime.aggregate.outcome import NO_RECORD

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rulewright.expression.decompile import decompile
 from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, Type
-from rulewright.expression.unparse import unparse
 from rulewright.proving.domains import MAX_TEXTS, Domain, Domains, Path, wholes_at
+from rulewright.proving.program_parts import extract, path_at, paths_of, shape, unabridged, written
 from rulewright.proving.static_types import typed
 from rulewright.proving.sums import NumberRange, Sum, Terms, bounds_of
 from rulewright_runtime.errors import RuntimeFailure
@@ -334,83 +333,6 @@ def _product(parts: Iterator[list[object]]) -> int:
     for part in parts:
         result *= len(part)
     return result
-
-
-def unabridged(program: Program) -> str:
-    """The program as source text, on one line."""
-    return " ".join(unparse(decompile(program)).split())
-
-
-def written(program: Program) -> str:
-    """The program as source text, on one line, cut at 80 characters."""
-    text = unabridged(program)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def extract(program: Program, at: int) -> Program:
-    """The part of a program that ends at node `at`, as a program of its own."""
-    used: set[int] = set()
-    pending = [at]
-    while pending:  # only the part's own nodes are looked at, since a long `or` asks for each of its operands
-        number = pending.pop()
-        if number not in used:
-            used.add(number)
-            pending += program.nodes[number].args
-    if len(used) == len(program.nodes):
-        return program
-    indices = sorted(used)
-    new_index = {old: new for new, old in enumerate(indices)}
-    nodes = [program.nodes[old] for old in indices]
-    renumbered = [Node(n.op, tuple([new_index[a] for a in n.args]), n.value, n.at) for n in nodes]
-    return Program(tuple(renumbered), program.source, program.strict)
-
-
-def shape(program: Program) -> Value:
-    """A key that is equal for programs that differ only in their spans and sources."""
-    return program.strict, tuple([(n.op, n.args, _frozen(n.value)) for n in program.nodes])
-
-
-def _frozen(value: object) -> object:
-    return tuple([_frozen(item) for item in value]) if isinstance(value, (list, tuple)) else value
-
-
-def path_at(program: Program, at: int) -> Path | None:
-    """The path that a node reads: a name and the fields selected from it; None for any other node."""
-    node = program.nodes[at]
-    if node.op == "name":
-        return (node.value[0][0], *node.value[0][1]) if len(node.value) == 1 else None
-    if node.op in ("select", "opt_select", "has"):
-        below = path_at(program, node.args[0])
-        return None if below is None else (*below, node.value)
-    if node.op in ("index", "opt_index"):
-        key = program.nodes[node.args[1]]
-        below = path_at(program, node.args[0])
-        return None if below is None or key.op != "const" or key.value[0] != "string" else (*below, key.value[1])
-    return None
-
-
-def paths_of(program: Program) -> list[Path] | None:
-    """The longest paths a program reads, sorted; None if it reads an unresolved name."""
-    prefixes: set[int] = set()
-    paths: dict[Path, None] = {}
-    for at in range(len(program.nodes) - 1, -1, -1):
-        node = program.nodes[at]
-        path = path_at(program, at)
-        if path is None:
-            if node.op == "name":
-                return None
-            continue
-        if node.op != "name":
-            prefixes.add(node.args[0])
-        if at not in prefixes or _read_elsewhere(program, at):
-            paths[path] = None
-    return sorted(paths)
-
-
-def _read_elsewhere(program: Program, at: int) -> bool:
-    """Whether a node inside a path is also used as a value."""
-    selections = ("select", "opt_select", "has", "index", "opt_index")
-    return any(at in n.args and not (n.op in selections and n.args[0] == at) for n in program.nodes)
 
 
 def bits_of(evaluate: Evaluator, bindings: Mapping[str, object]) -> int:

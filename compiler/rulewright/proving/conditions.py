@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.proving.atoms import ANYTHING, COMPARISONS, ERROR, FALSE, TRUE, extract, paths_of
+from rulewright.proving.atoms import ANYTHING, COMPARISONS, ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains
+from rulewright.proving.program_parts import extract, paths_of
 from rulewright.proving.results import Proved, Result
 from rulewright.proving.search import Search, refuting
 from rulewright_runtime.ir import CONNECTIVES, Node, Program

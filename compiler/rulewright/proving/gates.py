@@ -16,9 +16,10 @@ from rulewright.expression.types import EnumType, RecordType, Type
 from rulewright.lower.environments import VERDICT_RECORD
 from rulewright.lower.parameters import PARAMETER_TYPES
 from rulewright.lower.scorecard import verdict_type
-from rulewright.proving.atoms import ERROR, FALSE, TRUE, extract, path_at, shape
+from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains, Path, domain_of_parameter
 from rulewright.proving.intervals import Goal
+from rulewright.proving.program_parts import extract, path_at, shape
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.proving.search import Search
 from rulewright.proving.substitution import substitute, with_values

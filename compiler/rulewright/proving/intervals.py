@@ -30,9 +30,9 @@ from rulewright.proving.atoms import (
     Formula,
     Term,
     bits_of,
-    paths_of,
 )
 from rulewright.proving.domains import Absent, Domain, Domains, Path
+from rulewright.proving.program_parts import paths_of
 from rulewright.proving.sums import NumberRange, Octagon, Terms, bounds_of, cell_of, cells_with_ints, divide, total
 from rulewright.proving.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare

@@ -12,8 +12,9 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, Final, TypeAlias
 
-from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, TRUE, extract, path_at, paths_of, shape
+from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, TRUE
 from rulewright.proving.domains import Absent, Domain, Domains, Path, wholes_at
+from rulewright.proving.program_parts import extract, path_at, paths_of, shape
 from rulewright.proving.results import Unknown
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare

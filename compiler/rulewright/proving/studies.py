@@ -17,10 +17,11 @@ from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, RecordType
 from rulewright.load import Scalar, place
-from rulewright.proving.atoms import ERROR, FALSE, TRUE, extract, paths_of
+from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.conditions import choices, comparisons, never, without_effect
 from rulewright.proving.domains import Domain, Domains, Path, whole
 from rulewright.proving.gates import as_seen
+from rulewright.proving.program_parts import extract, paths_of
 from rulewright.proving.results import Proved
 from rulewright.proving.search import Search
 from rulewright.proving.verdicts import without_calls

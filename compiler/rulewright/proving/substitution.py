@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from rulewright.proving.atoms import path_at
 from rulewright.proving.domains import Path
+from rulewright.proving.program_parts import path_at
 from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.values import Value
 

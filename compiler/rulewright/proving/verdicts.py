@@ -14,8 +14,9 @@ from rulewright.expression.decompile import decompile
 from rulewright.expression.types import BOOL
 from rulewright.expression.unparse import unparse
 from rulewright.lower.expression_checks import environment_of
-from rulewright.proving.atoms import FALSE, TRUE, extract, lacked_by, paths_of
+from rulewright.proving.atoms import FALSE, TRUE, lacked_by
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, text, whole
+from rulewright.proving.program_parts import extract, paths_of
 from rulewright.proving.results import Proved, Refuted, Result, Unknown
 from rulewright.proving.search import Search, refuting
 from rulewright.proving.static_types import typed

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.proving.atoms import written
 from rulewright.proving.located import placed_conditions
+from rulewright.proving.program_parts import written
 from rulewright.proving.studies import span_of
 
 if TYPE_CHECKING:

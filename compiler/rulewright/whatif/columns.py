@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rulewright.policies.scorecards import SIZE, with_sizes
-from rulewright.proving.atoms import paths_of
+from rulewright.proving.program_parts import paths_of
 from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.aggregate.effects import LEAVES_OPEN, Effect, counts_in, earned_in
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned

@@ -14,7 +14,7 @@ from rulewright.expression.build import build
 from rulewright.expression.compose import all_of, any_of, choose, fill, negate, path
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN
-from rulewright.proving.atoms import shape
+from rulewright.proving.program_parts import shape
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program, validate

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.compiler.proving.conditions_at_random import DOMAINS, program
 
-from rulewright.proving.atoms import Atoms, paths_of, written
+from rulewright.proving.atoms import Atoms
+from rulewright.proving.program_parts import paths_of, written
 from rulewright.proving.substitution import inline, substitute
 from rulewright_runtime.score import Score
 

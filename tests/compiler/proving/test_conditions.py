@@ -24,9 +24,10 @@ from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import DOUBLE
 from rulewright.linting.run import lint_text
-from rulewright.proving.atoms import FALSE, bits_of, extract, written
+from rulewright.proving.atoms import FALSE, bits_of
 from rulewright.proving.conditions import holds_always, holds_never, never, without_effect
 from rulewright.proving.domains import Domains
+from rulewright.proving.program_parts import extract, written
 from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.values import INT_MAX, INT_MIN
