@@ -98,7 +98,7 @@ def eval_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def prove_arguments(parser: argparse.ArgumentParser) -> None:
-    """Prove properties of a document for every input, or show a counterexample.
+    """Prove properties of documents for every input, or show a counterexample.
 
       scorecard over cases     every case gets a label; every row decides some case;
                                no case both passes and fails a metric
@@ -110,7 +110,12 @@ def prove_arguments(parser: argparse.ArgumentParser) -> None:
 
     Every counterexample was run through the evaluator. Lines marked `note` do not affect the exit code.
     """
-    parser.add_argument("files", nargs="+", metavar="FILE", help="scorecards, policies, workflows or checks")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="scorecards, policies, workflows, checks, or folders of them (default: the nearest project)",
+    )
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
     parser.add_argument(
         "--config", metavar="FILE", help="the settings file, or the declarations of a policy's variables"

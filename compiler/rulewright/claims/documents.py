@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from rulewright.claims.workflow import prove_workflow
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import with_vocabulary
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import CheckDocument, read_check
-from rulewright.documents.kinds import CASE_SCORECARD, kind_of
+from rulewright.documents.kinds import CASE_SCORECARD, CASE_SETTINGS_FILE, kind_of
 from rulewright.documents.layout import project_file_in
 from rulewright.documents.profile import every_check
 from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
@@ -57,6 +58,20 @@ from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scorecard import ScorecardPlan
+
+PROVABLE: Final = frozenset({CASE_SCORECARD, "check", "scorecard", "workflow"})
+
+
+def provable(paths: Iterable[Path]) -> list[Path]:
+    """Those of some files about which something can be claimed. Raises DocumentError for a file that can't be read."""
+    loaded = [(path, load_file(path, comments=path.name == CASE_SETTINGS_FILE)) for path in paths]
+    if mistakes := [each for _, one in loaded for each in one.diagnostics]:
+        raise DocumentError(mistakes)
+    return [path for path, one in loaded if isinstance(one.root, Mapping) and _is_provable(one.root)]
+
+
+def _is_provable(root: Mapping) -> bool:
+    return kind_of(root) in PROVABLE or "rule" in root.keys
 
 
 def prove(path: Path | str, assignments: Sequence[str] = (), config: str | None = None) -> list[Property]:

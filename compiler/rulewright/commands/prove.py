@@ -3,29 +3,53 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-from rulewright.claims.documents import prove
+from rulewright.claims.documents import provable, prove
 from rulewright.commands.output import answer
+from rulewright.documents.layout import PROJECT_FILE_NAMES, is_description, nearest_project
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
+from rulewright.linting.run import lint
 from rulewright.proving.results import Property, Proved, Refuted
+from rulewright_runtime.report.text import plural
 
 
 def run(args: argparse.Namespace) -> int:
     """Prove every claim and print the results; return the exit code."""
-    for name in (*args.files, *([] if args.config is None else [args.config])):
-        if not Path(name).is_file():
-            raise UsageError(f"file not found: `{name}`")
-    found: list[tuple[str, list[Property]]] = []
-    for name in args.files:
-        found.append((name, prove(Path(name), args.set, args.config)))
+    if args.config is not None and not Path(args.config).is_file():
+        raise UsageError(f"file not found: `{args.config}`")
+    paths = args.paths or [str(nearest_project() or Path())]
+    found = [(name, prove(Path(name), args.set, args.config)) for path in paths for name in _documents(path)]
     data = [_as_data(name, each) for name, claims in found for each in claims]
-    answer(args.format, data, (line for name, claims in found for line in _in_words(name, claims)), indent=2)
+    answer(args.format, data, _lines(found), indent=2)
     statuses = {_status(each) for _, claims in found for each in claims if each.required}
     if "refuted" in statuses:
         return FAILED
     return MET if statuses == {"proved"} else UNDECIDED
+
+
+def _documents(path: str) -> list[str]:
+    """The file at `path`, or those that `lint` reads in the folder or the project there."""
+    if Path(path).is_file() and Path(path).name not in PROJECT_FILE_NAMES:
+        return [path]
+    found = provable(each for each in map(Path, lint([path]).sources) if not is_description(each))
+    if not found:
+        raise UsageError(f"no document to prove in `{path}`: no scorecard, policy, workflow or check")
+    return [str(each) for each in found]
+
+
+def _lines(found: list[tuple[str, list[Property]]]) -> Iterator[str]:
+    """The claims of every document. Of several documents, those without claims are only counted."""
+    claimed = found if len(found) == 1 else [(name, claims) for name, claims in found if claims]
+    for name, claims in claimed:
+        yield from _in_words(name, claims)
+    if without := len(found) - len(claimed):
+        yield f"{plural(without, 'document')} without conditions: nothing is claimed"
+    if len(claimed) > 1:
+        yield f"{plural(len(claimed), 'document')}: {_counts([each for _, claims in claimed for each in claims])}"
 
 
 def _status(claim: Property) -> str:
@@ -40,8 +64,12 @@ def _in_words(name: str, claims: list[Property]) -> list[str]:
         word = _status(claim) if claim.required else "note"
         place = "" if claim.span is None else f"{claim.span.line}:{claim.span.column}"
         lines.append(f"  {word:<8} {place:>6}  {claim.claim}{_details(claim)}")
-    counts = [f"{sum(c.required and _status(c) == s for c in claims)} {s}" for s in ("proved", "refuted", "unknown")]
-    return [*lines, f"  {', '.join(counts)}"]
+    return [*lines, f"  {_counts(claims)}"]
+
+
+def _counts(claims: list[Property]) -> str:
+    counts = Counter(_status(each) for each in claims if each.required)
+    return ", ".join(f"{counts[status]} {status}" for status in ("proved", "refuted", "unknown"))
 
 
 def _details(claim: Property) -> str:
@@ -54,10 +82,10 @@ def _details(claim: Property) -> str:
             said = [f"not with {witness}"] * (witness is not None) + [reason] * bool(reason)
         case _:
             said = [result.reason]
-    told = "; ".join(said)
-    if not claim.required and not told:
-        told = _status(claim)
-    return f": {told}" if told else ""
+    words = "; ".join(said)
+    if not claim.required and not words:
+        words = _status(claim)
+    return f": {words}" if words else ""
 
 
 def _as_data(name: str, claim: Property) -> dict[str, object]:

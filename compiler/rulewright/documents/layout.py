@@ -140,11 +140,14 @@ def unread_places(root: Path, file: ProjectFile | None) -> Iterator[tuple[str, s
         yield from ((kind, there[0], root / other) for other in there[1:] if dependencies.is_file(root / other))
 
 
+def is_description(path: Path) -> bool:
+    """Whether a file describes documents for people: its name ends in `_SCHEMA`."""
+    return path.stem.endswith("_SCHEMA")
+
+
 def descriptions_in(place: Path) -> list[Path]:
-    """The files in a folder that describe documents for people: those whose names end in `_SCHEMA`."""
-    return [
-        each for each in files_below(place, deep=False) if each.stem.endswith("_SCHEMA") and dependencies.is_file(each)
-    ]
+    """The files in a folder that describe documents for people."""
+    return [each for each in files_below(place, deep=False) if is_description(each) and dependencies.is_file(each)]
 
 
 def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
@@ -158,7 +161,7 @@ def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
         return
     for path in files_below(place, deep=deep):
         hidden = any(part.startswith((".", "_")) for part in path.relative_to(place).parts)
-        named_as_one = not hidden and not path.stem.endswith("_SCHEMA")
+        named_as_one = not hidden and not is_description(path)
         if named_as_one and (dependencies.is_file(path) or not (dependencies.exists(path) and path.is_symlink())):
             yield path
 

@@ -251,7 +251,7 @@ def test_a_document_with_mistakes_is_bad_usage(text: str, said: str, capsys: pyt
 
 def test_a_missing_file_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["prove", "nowhere.yaml"]) == 3
-    assert "file not found: `nowhere.yaml`" in capsys.readouterr().err
+    assert "no such file or folder: `nowhere.yaml`" in capsys.readouterr().err
 
 
 def test_a_check_without_conditions_is_said_to_claim_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -261,3 +261,60 @@ def test_a_check_without_conditions_is_said_to_claim_nothing(capsys: pytest.Capt
     out = capsys.readouterr().out
     assert "no claims" in out
     assert "0 proved" not in out
+
+
+def project_with(**conditions: str) -> None:
+    """A project of checks with these conditions under `fail`, in the working folder."""
+    Path("rulewright.yaml").write_text("project: p\n", encoding="utf-8")
+    Path("checks").mkdir()
+    for name, fail in conditions.items():
+        Path("checks", f"{name}.yaml").write_text(f"id: {name}\nfail: {fail}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", [["prove"], ["prove", "."], ["prove", "rulewright.yaml"]])
+def test_a_project_is_proved_document_by_document(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    project_with(long="size(answer) > 9", short="size(answer) < 2")
+    Path("checks/asked.yaml").write_text("id: asked\nprompt: Is it so?\n", encoding="utf-8")
+    assert main(words) == 0
+    said = lines(capsys.readouterr().out)
+    assert [line for line in said if line.endswith(".yaml")] == ["checks/long.yaml", "checks/short.yaml"]
+    assert said[-2:] == [
+        "1 document without conditions: nothing is claimed",
+        "2 documents: 4 proved, 0 refuted, 0 unknown",
+    ]
+
+
+def test_one_refuted_document_decides_for_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    project_with(long="size(answer) > 9", never="size(answer) > 9 && size(answer) < 2")
+    assert main(["prove", "checks"]) == 1
+    said = lines(capsys.readouterr().out)
+    assert said[-1] == "2 documents: 3 proved, 1 refuted, 0 unknown"
+
+
+def test_a_folder_without_claims_is_not_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    project_with()
+    Path("checks/asked.yaml").write_text("id: asked\nprompt: Is it so?\n", encoding="utf-8")
+    Path("checks/again.yaml").write_text("id: again\nprompt: Is it so again?\n", encoding="utf-8")
+    assert main(["prove"]) == 2
+    assert lines(capsys.readouterr().out) == ["2 documents without conditions: nothing is claimed"]
+
+
+def test_an_unreadable_document_of_a_folder_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    project_with(long="size(answer) > 9")
+    Path("checks/broken.yaml").write_text("id: [\n", encoding="utf-8")
+    assert status(["prove"]) == 3
+    assert "checks/broken.yaml:" in capsys.readouterr().err
+
+
+def test_descriptions_of_documents_are_not_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    project_with(long="size(answer) > 9")
+    Path("scenarios").mkdir()
+    Path("scenarios/A_SCHEMA.yaml").write_text("id: [\n", encoding="utf-8")
+    assert main(["prove"]) == 0
+    assert lines(capsys.readouterr().out)[0] == "checks/long.yaml"
+
+
+@pytest.mark.parametrize(("path", "message"), [(".", "no document"), ("nowhere", "no such file or folder: `nowhere`")])
+def test_nothing_to_prove_is_an_error(path: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["prove", path]) == 3
+    assert message in capsys.readouterr().err
