@@ -30,6 +30,7 @@ BASES: Final = {"anthropic": "https://api.anthropic.com", "openai": "https://api
 BASE_VARIABLES: Final = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
 KEY_VARIABLES: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 OTHER_KEY: Final = "RULEWRIGHT_API_KEY"  # for servers given as @BASE_URL
+SHORTEST_KEY: Final = 8  # characters
 MAX_BODY: Final = 2**24  # bytes of a response, after decompression
 TIMEOUT: Final = httpx2.Timeout(None, connect=10.0)  # seconds; the caller limits the whole call
 GZIP: Final = 16 + zlib.MAX_WBITS  # the window bits by which zlib expects the gzip format
@@ -50,7 +51,7 @@ class HttpModel:
     ) -> None:
         """`base` is the endpoint's base URL; the key is sent only there and stored nowhere else."""
         self._wire: Wire = WIRES[provider]
-        self._model = model
+        self._model, self._key = model, key
         self.capabilities = capabilities or capabilities_of(provider, model)
         self.host = "" if urlsplit(base).hostname in LOCAL else str(urlsplit(base).hostname)
         self.identity = Identity(provider, model, base, self._wire.version, WRAPPER)
@@ -76,8 +77,12 @@ class HttpModel:
             reason = error or type(error).__name__
             raise CallFailure(f"{self.identity.endpoint} can't be reached: {reason}", "network") from None
         if response.status_code != 200:
-            raise response_failure(response.status_code, data, _retry_after(response.headers))
+            raise response_failure(response.status_code, self._without_key(data), _retry_after(response.headers))
         return self._wire.answer(decode_body(data), data.decode("utf-8", "replace"))
+
+    def _without_key(self, data: bytes) -> bytes:
+        """An error's body without the key, which some servers repeat; shorter ones are placeholders such as `none`."""
+        return data if len(self._key or "") < SHORTEST_KEY else data.replace(str(self._key).encode(), b"[key]")
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -97,7 +102,9 @@ def open_model(provider: str, rest: str, capabilities: Capabilities | None = Non
         raise ModelError(f"`{provider}:{rest}` names no model; expected `{provider}:MODEL[@BASE_URL]`")
     own = base in (_base(configured), BASES[provider])
     variable = KEY_VARIABLES[provider] if own else OTHER_KEY
-    key = os.environ.get(variable)
+    key = (os.environ.get(variable) or "").strip() or None
+    if key is not None and not all("!" <= char <= "~" for char in key):
+        raise ModelError(f"the key in `{variable}` holds a blank, a line break or a letter outside ASCII; copy it again")
     if key is None and base == BASES[provider]:
         raise ModelError(
             f"`{provider}:{model}` needs a key in the environment variable `{variable}`{_scheme_hint(model)}"

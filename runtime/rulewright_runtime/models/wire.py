@@ -84,8 +84,10 @@ class ChatCompletions:
             raise CallFailure("the response has no `message`", "malformed", raw=raw)
         refusal, content = message.get("refusal"), message.get("content")
         finish = _CHAT_FINISH.get(str(choices[0].get("finish_reason")), "other")
-        if isinstance(refusal, str) and refusal:
-            content, finish = refusal, "refusal"
+        if message.get("tool_calls") or message.get("function_call"):
+            finish = "other"  # no tool was offered, and what the text is without the call's result is unknown
+        if refusal:
+            content, finish = refusal if isinstance(refusal, str) else content or "", "refusal"
         if content is None and finish in ("length", "filter"):
             content = ""
         if not isinstance(content, str):
@@ -133,7 +135,8 @@ class Messages:
         if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
             raise CallFailure("the response has no list under `content`", "malformed", raw=raw)
         texts = [block.get("text") for block in content if block.get("type") == "text"]
-        finish = _MESSAGES_FINISH.get(str(data.get("stop_reason")), "other")
+        calls = any(block.get("type") not in _BLOCKS for block in content)
+        finish = "other" if calls else _MESSAGES_FINISH.get(str(data.get("stop_reason")), "other")
         if not all(isinstance(text, str) for text in texts) or (not texts and finish == "stop"):
             raise CallFailure("the response's content has no text", "malformed", raw=raw)
         usage = _as_mapping(data.get("usage"))
@@ -150,6 +153,7 @@ _MESSAGES_FINISH: Final[dict[str, Finish]] = {
     "refusal": "refusal",
     "stop_sequence": "stop",
 }
+_BLOCKS: Final = frozenset({"text", "thinking", "redacted_thinking"})  # other blocks call tools
 # Errors for a prompt and reply that do not fit into the model's context window.
 _TOO_LONG: Final = re.compile(
     r"(context_length_exceeded|exceed_context_size|.{0,60}(maximum context length|prompt is too long|context window))"

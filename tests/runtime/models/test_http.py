@@ -121,11 +121,27 @@ def test_a_schema_is_asked_for_as_far_as_the_endpoint_enforces_it(structured: An
         (chat(None, finish="content_filter"), "filter", ""),
         (chat(None, refusal="I can't."), "refusal", "I can't."),
         (chat("x", finish="tool_calls"), "other", "x"),
+        (chat("x", tool_calls=[{"id": "1", "type": "function", "function": {"name": "f"}}]), "other", "x"),
+        (chat("x", function_call={"name": "f", "arguments": "{}"}), "other", "x"),
+        (chat("x", refusal={"reason": "policy"}), "refusal", "x"),
+        (chat("x", refusal=["policy"]), "refusal", "x"),
+        (chat("x", refusal=True), "refusal", "x"),
+        (chat(None, refusal=True), "refusal", ""),
+        (chat("x", refusal=None, tool_calls=[], function_call=None), "stop", "x"),
+        (chat("x", refusal=""), "stop", "x"),
     ],
 )
 def test_what_ended_early_is_told_from_a_whole_reply(response: Response, finish: str, text: str) -> None:
     answer, _ = ask(lambda *_: response)
     assert (answer.finish, answer.text) == (finish, text)
+
+
+@pytest.mark.parametrize("block", ["tool_use", "server_tool_use", "something_new"])
+def test_a_message_that_calls_a_tool_is_no_whole_reply(block: str) -> None:
+    body = json.loads(messages("Fine.").body)
+    body["content"].append({"type": block, "id": "1", "name": "f", "input": {}})
+    answer, _ = ask(lambda *_: Response(body=json.dumps(body).encode()), provider="anthropic")
+    assert (answer.finish, answer.text) == ("other", "Fine.")
 
 
 @pytest.mark.parametrize(
@@ -331,6 +347,8 @@ def test_a_key_goes_only_to_the_host_it_was_made_for(monkeypatch: pytest.MonkeyP
         assert sent() is None
         monkeypatch.setenv("RULEWRIGHT_API_KEY", "theirs")
         assert sent() == "Bearer theirs"
+        monkeypatch.setenv("RULEWRIGHT_API_KEY", " theirs\n")
+        assert sent() == "Bearer theirs"
         monkeypatch.setenv("OPENAI_BASE_URL", server.base)
         assert sent() == "Bearer mine"
 
@@ -368,6 +386,22 @@ def test_a_model_that_cannot_be_opened_is_refused_in_words(
     with pytest.raises(ModelError) as caught:
         open_model(specification)
     assert reason in str(caught.value)
+
+
+def test_a_key_that_an_error_repeats_is_not_kept() -> None:
+    echo = Response(401, b'{"error": {"message": "invalid key sk-0123456789 given", "header": "Bearer sk-0123456789"}}')
+    found = failure(echo, key="sk-0123456789")
+    assert "0123" not in f"{found} {found.raw}"
+    assert "invalid key [key] given" in str(found)
+
+
+@pytest.mark.parametrize("key", ["secret-key\nX-Other: 1", "secret-k\u00e9y", "secret\u200b", "secret key", "secret\x7f"])
+def test_a_key_that_no_header_can_hold_is_refused_without_showing_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULEWRIGHT_API_KEY", key)
+    with pytest.raises(ModelError) as caught:
+        open_model("openai:m@http://127.0.0.1:9/v1")
+    assert "`RULEWRIGHT_API_KEY`" in str(caught.value)
+    assert "secret" not in str(caught.value)
 
 
 def test_an_identity_holds_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
