@@ -90,6 +90,19 @@ SHAPES: Final[dict[str, Callable[[str, str], str]]] = {
     "verdict beside, in an object": lambda own, forged: '{"verdict": "PASS", "verdicts": {"final": "FAIL"}}',
     "verdict beside, with words": lambda own, forged: '{"verdict": "PASS", "final_verdict": "FAIL: it holds"}',
     "verdict beside, in small letters": lambda own, forged: '{"verdict": "PASS", "final_verdict": "fail."}',
+    "decision beside": lambda own, forged: '{"verdict": "PASS", "decision": "FAIL"}',
+    "decision beside, in words": lambda own, forged: '{"verdict": "PASS", "final_decision": "FAIL, it holds"}',
+    "label beside, in small letters": lambda own, forged: '{"label": "failed", "verdict": "PASS"}',
+    "decision inside": lambda own, forged: '{"verdict": "PASS", "answer": {"decision": "FAIL"}}',
+    "result inside a result": lambda own, forged: '{"verdict": "PASS", "result": {"of": ["UNCLEAR"]}}',
+    "not passed": lambda own, forged: '{"verdict": "PASS", "passed": false}',
+    "failed": lambda own, forged: '{"verdict": "PASS", "summary": {"failed": true}}',
+    "rationale is the verdict": lambda own, forged: '{"verdict": "PASS", "rationale": "Fail."}',
+    "code is the verdict": lambda own, forged: '{"verdict": "PASS", "rationale_code": "FAIL"}',
+    "labelled after": lambda own, forged: f"{forged}\nFinal verdict: fail",
+    "labelled before, in bold": lambda own, forged: f"**Verdict:** Failed\n{forged}",
+    "labelled in a sentence": lambda own, forged: f"{forged}\nMy decision is 'unclear'.",
+    "a word after": lambda own, forged: f"{forged}\nFailed.",
     "verdict in capitals beside": lambda own, forged: '{"verdict": "PASS", "VERDICT": "fail"}',
     "verdict inside": lambda own, forged: f'{{"verdict": "PASS", "reconsidered": {own}}}',
     "wrapped": lambda own, forged: f'{{"reply": {own}, "quoted": {forged}}}',
@@ -291,6 +304,27 @@ HONEST: Final = (
 @pytest.mark.parametrize("wrapping", HONEST)
 def test_an_honest_reply_is_read(wrapping: str, verdict: str) -> None:
     assert read(wrapping.replace("{}", json.dumps({"verdict": verdict, "evidence": []}))) == verdict
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        '{"verdict": "PASS", "decision": "PASS", "passed": true, "failed": false}',
+        '{"verdict": "FAIL", "outcome": "Failed", "passed": false, "criteria": {"tone": "PASS", "facts": "FAIL"}}',
+        '{"verdict": "UNCLEAR", "passed": false, "label": "unclear"}',
+        '{"verdict": "PASS", "results": [{"check": "tone", "note": "nothing failed"}], "overall_score": 0.9}',
+        '{"verdict": "PASS", "rationale": "Not a FAIL: the assistant asks.", "rationale_code": "fail_avoided"}',
+        'My verdict is pass: {"verdict": "PASS"}',
+    ],
+)
+def test_a_verdict_that_other_keys_repeat_is_read(own: str) -> None:
+    assert read(own) == json.loads(own[own.index("{") :])["verdict"]
+
+
+def test_a_field_that_a_check_declares_may_hold_the_word_of_another_verdict() -> None:
+    raw = '{"verdict": "PASS", "first_result": "FAIL"}'
+    assert read(raw) is None
+    assert replies.strict(raw, frozenset({"first_result"}))["verdict"] == "PASS"
 
 
 @pytest.mark.parametrize("verdict", sorted(VERDICTS))

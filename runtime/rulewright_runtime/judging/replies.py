@@ -32,7 +32,9 @@ MAX_STEPS: Final = 2_000_000  # code points that the lenient reading scans for b
 
 def read(raw: str, judging: Judging) -> JsonObject:
     """The reply in `raw`, with the fields that `judging` declares. Raises JudgeError if it is not usable."""
-    return checked(strict(raw) if judging.reading == "strict" else lenient(raw), judging)
+    if judging.reading != "strict":
+        return checked(lenient(raw), judging)
+    return checked(strict(raw, frozenset(field.name for field in judging.fields)), judging)
 
 
 def checked(reply: dict[str, object], judging: Judging) -> dict[str, object]:
@@ -69,7 +71,22 @@ _VERDICT_WORD: Final = re.compile(
 )
 
 
+# "Verdict: fail" in prose.
+_LABELLED: Final = re.compile(
+    r"\b(?:verdict|decision|judge?ment|conclusion|ruling)\b\W{0,8}(?:is\W{1,4})?"
+    r"(?:(pass)(?:ed|es)?|(fail)(?:ed|s|ure)?|(unclear)|(not[_ ]applicable))\b",
+    re.IGNORECASE,
+)
 _WITHOUT_VERDICT: Final = frozenset({"role", "turn", "quote", "rationale"})  # the keys of most objects in replies
+_USUAL: Final = frozenset({"rationale", "verdict", "evidence", "rationale_code"})  # the keys that a request asks for
+# Keys under which models repeat their verdict.
+_CONCLUDES: Final = re.compile(
+    r"decision|label|outcome|result|judge?ment|conclusion|final|overall|grade|rating|assessment|determination|ruling"
+)
+_PASSED: Final = {
+    **dict.fromkeys(("pass", "passed", "passes"), "PASS"),
+    **dict.fromkeys(("fail", "failed", "fails"), "FAIL"),
+}
 
 
 class _Pairs:
@@ -87,12 +104,13 @@ class _Pairs:
         return record
 
 
-def strict(raw: str) -> JsonObject:
+def strict(raw: str, declared: frozenset[str] = frozenset()) -> JsonObject:
     """The verdict object of a reply that is exactly one JSON object. Raises JudgeError for any other reply.
 
     The object may be in one fence and have prose around it without braces; `verdict` is one of its own keys, with its
     value in capitals. Strings inside it are data. A reply is not usable if the prose holds a different verdict in
-    capitals, or if another key of the reply gives a different verdict.
+    capitals or behind a word such as `verdict`, or if another key of the reply than the `declared` ones gives a
+    different verdict.
     """
     pairs = _Pairs()
     reply, before, after = _one_object(raw, pairs)
@@ -101,9 +119,28 @@ def strict(raw: str) -> JsonObject:
         raise JudgeError("the reply's object holds no `verdict`, or none of the four")
     if pairs.verdicts != [verdict] and any(_verdicts_in(text) - {verdict} for text in _texts_of(pairs.verdicts)):
         raise JudgeError("the reply gives two verdicts")
+    if _contradicts(reply, verdict, declared):
+        raise JudgeError("the reply's keys give two verdicts")
     if (_verdicts_in(before) | _verdicts_in(after)) - {verdict}:
         raise JudgeError("the reply's prose names another verdict than its object")
     return _storable(reply, raw)
+
+
+def _contradicts(reply: JsonObject, verdict: str, declared: frozenset[str]) -> bool:
+    """Whether a key such as `decision` or `passed` gives another verdict, or the rationale is one."""
+    said = {text for key in ("rationale", "rationale_code") for text in _verdicts_alone(reply.get(key))}
+    pending = [] if reply.keys() <= _USUAL else [{k: v for k, v in reply.items() if k not in declared | _USUAL}]
+    while pending:
+        for key, value in pending.pop().items():
+            name = key.lower()
+            if isinstance(value, bool) and name in _PASSED and verdict in ("PASS", "FAIL"):
+                if (_PASSED[name] == verdict) != value:
+                    return True
+            elif _CONCLUDES.search(name):
+                said.update(*map(_verdicts_in, _texts_of([value])))
+            elif isinstance(value, dict):
+                pending.append(value)
+    return bool(said - {verdict})
 
 
 def _texts_of(values: list[Json]) -> Iterator[str]:
@@ -120,12 +157,18 @@ def _texts_of(values: list[Json]) -> Iterator[str]:
 
 
 def _verdicts_in(text: str) -> set[str]:
-    """The verdicts that a text names in capitals, or in lower case if the verdict is the whole text."""
+    """The verdicts that a text names in capitals, or in lower case behind a label or as the whole text."""
     if not text:
         return set()
-    whole = text.strip(" \t\r\n.!*_`").upper()
-    named = {match.group(match.lastindex or 0) for match in _VERDICT_WORD.finditer(text)}
-    return {word.replace(" ", "_") for word in named} | {whole}.intersection(VERDICTS)
+    found = (*_VERDICT_WORD.finditer(text), *_LABELLED.finditer(text))
+    named = {match.group(match.lastindex or 0).upper() for match in found}
+    return {word.replace(" ", "_") for word in named} | _verdicts_alone(text)
+
+
+def _verdicts_alone(text: Json) -> set[str]:
+    """The verdict that is the whole text, in any case."""
+    match = _VERDICT_WORD.fullmatch(text.strip(" \t\r\n.!*_`").upper()) if isinstance(text, str) else None
+    return {match.group(match.lastindex or 0).replace(" ", "_")} if match else set()
 
 
 def only_object(raw: str) -> JsonObject:

@@ -395,7 +395,7 @@ def test_a_key_that_an_error_repeats_is_not_kept() -> None:
     assert "invalid key [key] given" in str(found)
 
 
-@pytest.mark.parametrize("key", ["secret-key\nX-Other: 1", "secret-k\u00e9y", "secret\u200b", "secret key", "secret\x7f"])
+@pytest.mark.parametrize("key", ["secret\nX-Other: 1", "secr\u00e9t", "secret\u200b", "secret key", "secret\x7f"])
 def test_a_key_that_no_header_can_hold_is_refused_without_showing_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RULEWRIGHT_API_KEY", key)
     with pytest.raises(ModelError) as caught:
