@@ -11,7 +11,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT
 from rulewright_runtime.transcripts.messages import TURN_ROLES, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import FORMATS, format_of, is_turns, unknown
-from rulewright_runtime.transcripts.readers.shapes import ShapeError, named_results
+from rulewright_runtime.transcripts.readers.shapes import ShapeError, related
 from rulewright_runtime.transcripts.readers.tables import Columns, format_for
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
 
@@ -116,8 +116,8 @@ class Chats:
             if not any(message.role in TURN_ROLES for message in item.messages):
                 yield InputError("the conversation has no message of a user or an assistant", self._path, line)
             else:
-                named = named_results(item.messages)
-                yield Transcript.of(msgspec.structs.replace(item, id=name, messages=named), self._path, line)
+                found = msgspec.structs.replace(item, id=name, messages=related(item.messages))
+                yield Transcript.of(found, self._path, line)
         if index < 0:
             yield InputError(f"the record holds no conversation (read as {format.name})", self._path, line)
 

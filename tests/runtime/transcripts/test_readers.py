@@ -132,7 +132,7 @@ def test_what_only_resembles_an_export_is_read_as_what_it_is(tmp_path: Path) -> 
         ([LOGGED], "openai", [ASKED, ANSWER]),
         ([BATCH], "openai", [ASKED, ANSWER]),
         ([{"prompt": SAID[:1], "completion": SAID[1:]}], "openai", [ASKED, ANSWER]),
-        ([RESPONSE], "openai", [SYSTEM, ASKED, "assistant: ", *BANK[2:]]),
+        ([RESPONSE], "openai", BANK),
         (SAID, "openai", [ASKED, ANSWER]),
         ([SHAREGPT], "sharegpt", NO_NAME),
         (CLAUDE, "coding-agent", BANK[1:]),

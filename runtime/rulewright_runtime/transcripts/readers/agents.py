@@ -8,12 +8,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright_runtime.transcripts.messages import Conversation, Message
-from rulewright_runtime.transcripts.readers.openai import item_messages
 from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     Record,
     ShapeError,
     is_record,
+    item_messages,
     messages,
     record_at,
     word,

@@ -13,7 +13,7 @@ import msgspec
 
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
-from rulewright_runtime.transcripts.readers.langsmith import INPUT_KEYS, OUTPUT_KEYS, run_messages
+from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, OUTPUT_KEYS, run_messages
 from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     Record,

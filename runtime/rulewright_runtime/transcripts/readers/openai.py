@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.strict_json import Json
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part
+from rulewright_runtime.transcripts.messages import Conversation, Message
+from rulewright_runtime.transcripts.readers.payloads import run_messages
 from rulewright_runtime.transcripts.readers.shapes import (
     EXPECTED,
     Format,
@@ -22,18 +23,24 @@ from rulewright_runtime.transcripts.readers.shapes import (
     is_list,
     is_record,
     is_text,
+    item_messages,
     messages,
     parsed,
     record_at,
     rest,
+    said,
+    says,
     word,
 )
 
-LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue")
+LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue", "contents")
+_SYSTEMS: Final = ("system", "systemInstruction", "system_instruction", "instructions")  # beside the messages
+_ANSWERS: Final = ("response", "output", "completion", "reply")  # beside the messages
 # The keys of a line's conversation.
 CONVERSATION_KEYS: Final = ("conversation_id", "chat_id", "session_id", "thread_id", "dialog_id", "conversation")
 SHARED_KEYS: Final = ("model", "scenario_id", *EXPECTED)  # of a whole conversation
 _NO_ANSWER: Final = Message("assistant", metadata={"error": "the request has no answer"})
+_MESSAGE_KEYS: Final = ("role", "content", "type")
 NAMES: Final = ("id", "conversation_id", "conversation_hash", "custom_id", "prompt_id", "uuid", "request_id")
 
 
@@ -55,8 +62,17 @@ def _is_chat(record: Record) -> bool:
 
 
 def _is_completion(record: Record) -> bool:
-    choices = record.get("choices")
+    choices = _choices(record)
     return is_list(choices) and any(is_record(choice) and "message" in choice for choice in choices)
+
+
+def _choices(record: Record) -> Json:
+    """The choices of a completion; the candidates of Gemini have a `content` in place of a `message`."""
+    candidates = record.get("candidates")
+    if not is_list(candidates):
+        return record.get("choices")
+    return [{"message": {"role": "model", **each["content"]}, **rest(each, "content")}
+            if is_record(each) and is_record(each.get("content")) else each for each in candidates]  # fmt: skip
 
 
 def _is_response(record: Record) -> bool:
@@ -69,7 +85,18 @@ def _has_items(values: list[Json]) -> bool:
 
 def _is_exchange(record: Record) -> bool:
     """Whether it is a logged request, response, or both; the body may be one level deeper, as in a batch."""
-    return any(is_record(record.get(key)) and _is_chat(_body(record[key])) for key in ("request", "response", "body"))
+    held = [_body(record[key]) for key in ("request", "response", "body", "result") if is_record(record.get(key))]
+    is_batched = "custom_id" in record and ("response" in record or "result" in record)
+    return is_batched or any(_is_chat(each) or _is_message(each) for each in held)
+
+
+def _failed(response: Record) -> bool:
+    """Whether a response, or the result of a batch, is an error."""
+    return response.get("error") is not None or word(response.get("type")) in ("errored", "canceled", "expired")
+
+
+def _is_message(record: Record) -> bool:
+    return "role" in record and "content" in record
 
 
 def _is_prompted(record: Record) -> bool:
@@ -77,7 +104,8 @@ def _is_prompted(record: Record) -> bool:
 
 
 def _body(record: Record) -> Record:
-    body = record.get("body")
+    """The body of a request or response; the message in a result of Anthropic's batches."""
+    body = first_of(record, ("body", "message"))
     return body if is_record(body) else record
 
 
@@ -92,14 +120,18 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
 def conversations(record: Record) -> Iterator[Conversation]:
     """Yield the conversations in a record: one, or one for each choice of a completion. Raises ShapeError."""
     key = _only_list(record)
-    if key is not None and not _is_completion(record):
-        yield _conversation(record, chat(record[key], key), key)
-    elif _is_completion(record):
-        before = chat(record[key], key) if key else ()
+    if _is_completion(record):
+        before = (*_instructions(record), *chat(record[key], key)) if key else ()
         for answer, index in _answers(record):
-            yield _conversation(record, (*before, *answer), "choices", *([key] if key else []), index=index)
+            read = ("choices", "candidates", *([key] if key else []))
+            yield _conversation(record, (*before, *answer), *read, index=index)
     elif _is_exchange(record):
         yield from _exchange(record)
+    elif key is not None:
+        asked = chat(record[key], key)
+        yield _conversation(record, (*_instructions(record), *asked, *_answer_beside(record, asked, key)), key)
+    elif _is_message(record):
+        yield _conversation(record, tuple(messages(record, "message")), *_MESSAGE_KEYS)
     elif _is_prompted(record):
         completion = record["completion"]
         after = chat(completion, "completion") if is_list(completion) else _one(completion, "assistant")
@@ -112,8 +144,9 @@ def _only_list(record: Record) -> str | None:
     """The key under which a record holds its messages. Raises ShapeError where a second one holds others, and where
     the choices of a completion hold no message."""
     keys = [key for key in LISTS if is_list(record.get(key)) and record[key] and _has_roles(record[key])]
-    if any(record[key] != record[keys[0]] for key in keys):
-        raise ShapeError(f"`{keys[0]}` and `{keys[1]}` hold different messages")
+    for key in keys[1:]:
+        if said(chat(record[key], key)) != said(chat(record[keys[0]], keys[0])):
+            raise ShapeError(f"`{keys[0]}` and `{key}` hold different messages")
     choices = record.get("choices")
     are_options = is_list(choices) and choices and all(map(is_text, choices))  # of a question, not of a completion
     if is_list(choices) and not are_options and not _is_completion(record):
@@ -121,8 +154,29 @@ def _only_list(record: Record) -> str | None:
     return listed(record)
 
 
+def _instructions(record: Record) -> list[Message]:
+    """The message of the system that stands beside the messages: a text or parts."""
+    value = first_of(record, _SYSTEMS)
+    if not isinstance(value, str | list | dict) or not value:
+        return []
+    beside = value if isinstance(value, dict) and "parts" in value else {"content": value}
+    return messages({**beside, "role": "system"}, next(key for key in _SYSTEMS if record.get(key) is not None))
+
+
+def _answer_beside(record: Record, asked: Sequence[Message], key: str) -> list[Message]:
+    """The answer that stands beside the messages. Raises ShapeError if they end with another answer."""
+    for name in _ANSWERS:
+        answer = run_messages({name: record[name]}, (name,), "assistant", name) if record.get(name) else []
+        if all(any(says(one.shown, each.shown) for one in asked) for each in answer):
+            continue
+        if asked[-1].role == "assistant":
+            raise ShapeError(f"`{name}` is not among the messages in `{key}`")
+        return answer
+    return []
+
+
 def _answers(record: Record) -> Iterator[tuple[list[Message], int | None]]:
-    choices = record["choices"]
+    choices = _choices(record)
     for index, value in enumerate(choices):
         choice = record_at(value, f"choices[{index}]")
         answer = messages(choice.get("message"), f"choices[{index}].message")
@@ -135,11 +189,12 @@ def _answers(record: Record) -> Iterator[tuple[list[Message], int | None]]:
 
 def _exchange(record: Record) -> Iterator[Conversation]:
     """Yield the request's messages with each answer of the response."""
-    request = _body(record_at(first_of(record, ("request", "body")) or {}, "request"))
-    response = _body(record_at(record.get("response") or {}, "response"))
+    request = _body(record_at(first_of(record, ("request", "body")) or rest(record, "response", "result"), "request"))
+    response = _body(record_at(first_of(record, ("response", "result")) or {}, "response"))
     asked = _request_messages(request)
-    outer = rest(record, "request", "response", "body")
-    for answer in conversations(response) if response else [Conversation("", ())]:
+    outer = rest(record, "request", "response", "body", "result", *LISTS)
+    answers = conversations(response) if response and not _failed(response) else [Conversation("", ())]
+    for answer in answers:
         said = (*asked, *answer.messages)
         yield Conversation(
             _name(record) or answer.id,
@@ -156,29 +211,22 @@ def _exchange(record: Record) -> Iterator[Conversation]:
 def _request_messages(request: Record) -> tuple[Message, ...]:
     key = listed(request)
     if key is not None:
-        return chat(request[key], key)
+        return (*_instructions(request), *chat(request[key], key))
     return tuple(_response(request)) if "input" in request or "instructions" in request else ()
 
 
 def _response(record: Record) -> Iterator[Message]:
     """Yield the messages of the Responses API: instructions, input, output."""
-    if isinstance(record.get("instructions"), str):
-        yield Message("system", (Part(text=record["instructions"]),))
+    yield from _instructions(record)
     for key in ("items", "input", "output"):
         value = record.get(key)
-        if isinstance(value, str):
+        if is_record(value):
+            yield from run_messages({key: value}, (key,), "assistant" if key == "output" else "user", key)
+        elif isinstance(value, str):
             yield from _one(value, "assistant" if key == "output" else "user")
         elif is_list(value):
             for index, item in enumerate(value):
                 yield from item_messages(item, f"{key}[{index}]")
-
-
-def item_messages(value: object, where: str) -> list[Message]:
-    """The messages in one item of the Responses API; a call or reasoning is a message of the assistant."""
-    item = record_at(value, where)
-    if item.get("type", "message") == "message" or "role" in item:
-        return messages(item, where)
-    return messages({"role": "assistant", "content": [item]}, where)
 
 
 def _one(value: object, role: str) -> tuple[Message, ...]:

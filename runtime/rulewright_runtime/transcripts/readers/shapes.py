@@ -153,21 +153,39 @@ def chat(values: object, where: str = "messages") -> tuple[Message, ...]:
     return tuple(message for i, value in enumerate(records) for message in messages(value, f"{where}[{i}]"))
 
 
-def named_results(found: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The messages, in which each tool result without a name gets the name of its call."""
+def related(found: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages, in which each tool result without a name gets the name of its call, and each thought of the
+    assistant that was recorded alone belongs to what the assistant did next."""
     names = {call.id: call.name for message in found for call in message.tool_calls if call.id}
-    return tuple(
-        msgspec.structs.replace(message, name=names[message.tool_call_id])
-        if message.role == "tool" and message.name is None and message.tool_call_id in names
-        else message
-        for message in found
-    )
+    messages: list[Message] = []
+    for message in found:
+        if message.role == "tool" and message.name is None and message.tool_call_id in names:
+            message = msgspec.structs.replace(message, name=names[message.tool_call_id])
+        if message.role == "assistant" and messages and _only_thinks(messages[-1]):
+            thoughts = "\n".join(filter(None, [messages.pop().reasoning, message.reasoning]))
+            message = msgspec.structs.replace(message, reasoning=thoughts)
+        messages.append(message)
+    return tuple(messages)
+
+
+def _only_thinks(message: Message) -> bool:
+    did = message.shown.strip() or message.tool_calls or message.metadata.get("error")
+    return message.role == "assistant" and message.reasoning is not None and not did
+
+
+def said(found: Sequence[Message]) -> list[object]:
+    """What was said and done in messages, without ids and metadata, for comparison."""
+    return [
+        (each.role, each.parts, [(call.name, call.arguments) for call in each.tool_calls], each.refusal)
+        for each in found
+    ]
 
 
 KNOWN: Final = (
     "role", "content", "parts", "name", "tool_calls", "function_call", "tool_call_id", "reasoning", "reasoning_content",
-    "thinking", "refusal", "usage", "timestamp", "type",
+    "thinking", "refusal", "usage", "timestamp", "type", "audio", "toolInvocations", "experimental_attachments",
 )  # fmt: skip
+_SAYING: Final = ("content", "parts", "tool_calls", "function_call", "refusal", "audio", "toolInvocations")
 
 
 def passages(value: object) -> Iterator[Message]:
@@ -181,7 +199,7 @@ def passages(value: object) -> Iterator[Message]:
 def messages(value: object, where: str) -> list[Message]:
     """The messages in one record: the tool results it contains, then the message itself. Raises ShapeError."""
     record = record_at(value, where)
-    if not any(key in record for key in ("content", "parts", "tool_calls", "function_call", "refusal")):
+    if not any(key in record for key in _SAYING):
         raise ShapeError(f"{where} has no `content`")
     read = _Content(where)
     for content in _contents(record):
@@ -200,18 +218,43 @@ def messages(value: object, where: str) -> list[Message]:
         usage if is_record(usage) else {},
         optional(record.get("timestamp")),
     )
-    only_results = read.results and not (message.parts or message.tool_calls or message.reasoning or message.refusal)
-    return [*read.results] if only_results else [*read.results, message]
+    other = next((key for key in ("text", "value") if not says(message.shown, record.get(key))), None)
+    if other is not None:
+        raise ShapeError(f"{where} has a `content` and another `{other}`")
+    if not read.results:
+        return [message]
+    calls = [Message(role, tool_calls=message.tool_calls)] if message.tool_calls else []  # before their results
+    reply = msgspec.structs.replace(message, tool_calls=())
+    return [*calls, *read.results, *([reply] if reply.shown.strip() or reply.reasoning else [])]
+
+
+def item_messages(value: object, where: str) -> list[Message]:
+    """The messages in one item of the Responses API; a call or reasoning is a message of the assistant."""
+    item = record_at(value, where)
+    if item.get("type", "message") == "message" or "role" in item:
+        return messages(item, where)
+    return messages({"role": "assistant", "content": [item]}, where)
+
+
+def says(text: str, value: Json) -> bool:
+    """Whether a text contains the value, if that is a text; white space is ignored."""
+    return not isinstance(value, str) or "".join(value.split()) in "".join(text.split())
 
 
 def _contents(record: Record) -> list[Json]:
-    """What stands under `content` and `parts`: both, unless the parts repeat the text."""
+    """What stands under `content` and `parts`: both, unless the parts repeat the text; then spoken audio, and what the
+    AI SDK before its version 5 stores besides them."""
     found = [record[key] for key in ("content", "parts") if record.get(key) is not None]
     if len(found) == 2 and is_list(found[1]):
         texts = [
             part if isinstance(part, str) else part.get("text") for part in found[1] if isinstance(part, str | dict)
         ]
-        return found[1:] if found[0] == "".join(filter(is_text, texts)) else found
+        found = found[1:] if found[0] == "".join(filter(is_text, texts)) else found
+    if is_record(record.get("audio")):
+        found.append({**record["audio"], "type": "audio"})
+    if "parts" not in record:
+        found += [{"type": "tool-invocation", "toolInvocation": each} for each in record.get("toolInvocations") or ()]
+    found += [{**each, "type": "file"} for each in record.get("experimental_attachments") or () if is_record(each)]
     return found
 
 
@@ -228,17 +271,22 @@ def _calls(record: Record, where: str) -> list[ToolCall]:
     return [tool_call(call, f"{where}.tool_calls[{at}]") for at, call in enumerate(found)]
 
 
+_CALL_IDS: Final = ("call_id", "tool_call_id", "tool_use_id", "toolCallId", "toolUseId", "id")
+_CALL_NAMES: Final = ("name", "function_name", "tool_name", "toolName")
+_ARGUMENTS: Final = ("arguments", "input", "args", "parameters", "rawInput")
+_RESULTS: Final = ("content", "output", "response", "result", "errorText", "error")
+
+
 def tool_call(value: object, where: str) -> ToolCall:
     """A tool call in any common form: `{id, function: {name, arguments}}`, `{id, function, arguments}`,
     `{id, name, arguments}` or `{id, name, input}`. Raises ShapeError."""
     record = record_at(value, where)
     function = record.get("function")
     inner = function if is_record(function) else record
-    name = function if isinstance(function, str) else first_of(inner, ("name", "function_name", "tool_name"))
+    name = function if isinstance(function, str) else first_of(inner, _CALL_NAMES)
     if not isinstance(name, str) or not name:
         raise ShapeError(f"{where} has no name")
-    identity = word(first_of(record, ("call_id", "tool_call_id", "id")))
-    return ToolCall(identity, name, *arguments(first_of(inner, ("arguments", "input", "args", "parameters"))))
+    return ToolCall(word(first_of(record, _CALL_IDS)), name, *arguments(first_of(inner, _ARGUMENTS)))
 
 
 def arguments(value: Json) -> tuple[Json, str]:
@@ -251,8 +299,10 @@ def arguments(value: Json) -> tuple[Json, str]:
 class _Content:
     """The content of one message, by kind: parts, tool calls, tool results, reasoning, refusals."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, *, of_result: bool = False) -> None:
+        """In the content `of_result`, what is of an unknown kind becomes text."""
         self.where = where
+        self.of_result = of_result
         self.parts: list[Part] = []
         self.calls: list[ToolCall] = []
         self.results: list[Message] = []
@@ -275,26 +325,31 @@ class _Content:
         if isinstance(value, str):
             self.parts.append(Part(text=value))
             return
-        piece = record_at(value, where)
+        piece = _unwrapped(record_at(value, where))
         kind = piece.get("type", "text" if "text" in piece else None)
-        if not isinstance(kind, str):
-            raise ShapeError(f"{where} has no `type`")
-        reader = _PIECES.get(kind)
+        reader = _reader_of(kind) if isinstance(kind, str) else None
+        if self.of_result and reader not in (_Content.text, _Content.medium):
+            reader = None
         if reader is not None:
             reader(self, piece, where)
-        elif kind.endswith("_call"):
-            identity = word(first_of(piece, ("call_id", "id")))
-            self.calls.append(ToolCall(identity, kind.removesuffix("_call"), rest(piece, "type", "id", "call_id")))
-        elif is_text(first_of(piece, ("text", "content"))):
+        elif isinstance(kind, str) and is_text(first_of(piece, ("text", "content"))):
             self.text(piece, where)  # of an unknown kind: what it says may have been shown
+        elif self.of_result:
+            self.parts.append(Part(text=as_json(value)))
+        elif isinstance(kind, str):
+            raise ShapeError(f"{where} has the unknown type {shown(kind)} and no text")
         else:
-            self.more.setdefault("parts", []).append(piece)
+            raise ShapeError(f"{where} has no `type`")
 
     def text(self, piece: Record, where: str) -> None:
-        """Add a text part."""
+        """Add a text part, or a thought that is marked as such."""
         value = first_of(piece, ("text", "content"))
         if is_text(piece.get("content")) and piece["content"] not in ("", value):
             raise ShapeError(f"{where} has a `text` and another `content`")
+        if piece.get("thought") is True:
+            self.thought(piece, where)
+            return
+        value = value.get("value") if is_record(value) else value  # of OpenAI's threads
         self.parts.append(Part(text=text_at(value, f"{where}.text")))
         annotations = piece.get("annotations") or piece.get("citations")
         if annotations:
@@ -302,7 +357,8 @@ class _Content:
 
     def thought(self, piece: Record, where: str) -> None:
         """Add the model's reasoning, or its summary if only that is recorded."""
-        value = first_of(piece, ("thinking", "reasoning", "text", "content"))
+        value = first_of(piece, ("thinking", "reasoning", "reasoningText", "text", "content"))
+        value = value.get("text") if is_record(value) else value
         summary = piece.get("summary")
         if not value and is_list(summary):
             value = "\n".join(word(item.get("text")) for item in summary if is_record(item))
@@ -316,41 +372,117 @@ class _Content:
         """Add a tool call."""
         self.calls.append(tool_call(piece, where))
 
+    def hosted(self, piece: Record, where: str) -> None:
+        """Add a call that the provider executed, and its result if it is recorded."""
+        if is_text(first_of(piece, _CALL_NAMES)):
+            self.invocation(piece, where)
+        else:
+            more = rest(piece, "type", "id", "call_id")
+            self.calls.append(ToolCall(word(first_of(piece, _CALL_IDS)), piece["type"].removesuffix("_call"), more))
+
+    def invocation(self, piece: Record, where: str) -> None:
+        """Add a tool call and its result if it is recorded, as the AI SDK stores them in one part."""
+        inner = piece.get("toolInvocation", piece)
+        named = {"toolName": piece["type"].removeprefix("tool-"), **record_at(inner, where)}
+        self.calls.append(tool_call(named, where))
+        if first_of(named, _RESULTS) is not None:
+            self.result(rest(named, "type", "state", "step", *_ARGUMENTS), where)
+
     def result(self, piece: Record, where: str) -> None:
         """Add a tool result, which is a separate message."""
-        inner = _Content(where)
-        value = first_of(piece, ("content", "output", "response", "result"))
-        inner.add(value if isinstance(value, str | list) or value is None else msgspec.json.encode(value).decode())
-        identity = optional(first_of(piece, ("tool_use_id", "call_id", "tool_call_id", "id")))
-        known = ("type", "content", "output", "response", "result", "tool_use_id", "call_id", "id", "name")
+        inner = _Content(where, of_result=True)
+        value = first_of(piece, _RESULTS)
+        if is_record(value) and value.keys() <= {"type", "value"} and "value" in value:  # of the AI SDK
+            value = value["value"]
+        inner.add(value if isinstance(value, str | list) or value is None else as_json(value))
+        known = ("type", *_RESULTS[:4], *_CALL_IDS, *_CALL_NAMES)
         metadata = {**rest(piece, *known), **inner.more}
-        name = optional(piece.get("name"))
+        name = optional(first_of(piece, _CALL_NAMES))
+        identity = optional(first_of(piece, _CALL_IDS))
         self.results.append(Message("tool", tuple(inner.parts), name, (), identity, metadata=metadata))
 
     def medium(self, piece: Record, where: str) -> None:
-        """Add an image, a sound or a file, by its address or its bytes."""
+        """Add an image, a sound or a file, by its address or its bytes; of a sound also what it says."""
+        transcript = piece.get("transcript")
+        if is_text(transcript):
+            self.parts.append(Part(text=transcript))
         kind = _medium_of(piece)
-        self.parts.append(_referred(kind, piece, where))
+        self.parts += [] if is_text(transcript) and not _has_address(piece) else [_referred(kind, piece, where)]
+
+    def data(self, piece: Record, where: str) -> None:
+        """Add data that the application showed, such as a chart, as a file."""
+        self.parts.append(Part("file", reference=piece["type"], digest=digest_of(msgspec.json.encode(piece))))
+        self.more.setdefault("data", []).append(piece)
+
+    def mark(self, piece: Record, where: str) -> None:
+        """Keep a part that says nothing."""
+        self.more.setdefault("parts", []).append(piece)
+
+    def elsewhere(self, piece: Record, where: str) -> None:
+        """Refuse a part whose content is stored elsewhere."""
+        raise ShapeError(f"{where} is stored elsewhere, as {shown(piece.get('id'))}; export the whole conversation")
+
+
+def as_json(value: object) -> str:
+    """A value as JSON text."""
+    return msgspec.json.encode(value, enc_hook=str).decode()
 
 
 _KINDS: Final = {
     _Content.text: ("text", "input_text", "output_text", "summary_text"),
     _Content.thought: ("thinking", "redacted_thinking", "reasoning", "reasoning_text"),
-    _Content.call: (
-        "tool_use", "tool_call", "function_call", "server_tool_use", "server_tool_call", "custom_tool_call",
-    ),
-    _Content.result: (
-        "tool_result", "tool-result", "tool_call_response", "server_tool_call_response", "function_call_output",
-        "custom_tool_call_output",
-    ),
+    _Content.call: ("tool_call", "tool-call", "function_call", "server_tool_call", "custom_tool_call"),
+    _Content.invocation: ("dynamic-tool", "tool-invocation"),
+    _Content.result: ("tool-result", "tool-error"),
     _Content.medium: (
         "image", "image_url", "input_image", "output_image", "audio", "input_audio", "output_audio", "audio_url",
-        "file", "input_file", "document", "blob", "uri", "video", "video_url",
+        "file", "input_file", "document", "blob", "uri", "video", "video_url", "container_upload",
     ),
     _Content.refused: ("refusal",),
+    _Content.elsewhere: ("item_reference",),
+    _Content.mark: (
+        "step-start", "source", "source-url", "source-document", "mcp_list_tools", "mcp_approval_request",
+        "mcp_approval_response", "tool-approval-request", "tool-approval-response", "input_json_delta", "compaction",
+        "ghost_snapshot", "cachePoint",
+    ),
 }  # fmt: skip
 _PIECES: Final = {kind: reader for reader, kinds in _KINDS.items() for kind in kinds}
-_ADDRESSES: Final = ("url", "uri", "file_url", "image_url", "file_id", "filename", "name", "path", "title", "id")
+_ENDINGS: Final = (
+    ("tool_use", _Content.call),
+    ("_call", _Content.hosted),
+    ("_result", _Content.result),
+    ("_output", _Content.result),
+    ("_response", _Content.result),
+)
+_BEGINNINGS: Final = (("tool-", _Content.invocation), ("data-", _Content.data))
+# The parts of Gemini and Bedrock, which name their kind by their only key.
+_WRAPPED: Final = {
+    "functionCall": "function_call", "function_call": "function_call", "toolUse": "tool_use",
+    "functionResponse": "tool_result", "function_response": "tool_result", "toolResult": "tool_result",
+    "codeExecutionResult": "tool_result", "executableCode": "executable_code_call",
+    "reasoningContent": "reasoning", "inlineData": "blob", "inline_data": "blob", "fileData": "uri",
+    "file_data": "uri", "image": "image", "audio": "audio", "video": "video", "document": "document",
+    "cachePoint": "cachePoint",
+}  # fmt: skip
+
+
+def _reader_of(kind: str) -> Callable[[_Content, Record, str], None] | None:
+    """The reader of the parts of a kind; None if it is unknown."""
+    by_ending = (reader for ending, reader in _ENDINGS if kind.endswith(ending))
+    by_beginning = (reader for beginning, reader in _BEGINNINGS if kind.startswith(beginning))
+    return _PIECES.get(kind) or next(by_ending, None) or next(by_beginning, None)
+
+
+def _unwrapped(piece: JsonObject) -> JsonObject:
+    """A part with its kind under `type`."""
+    kind = next((key for key in _WRAPPED if is_record(piece.get(key))), None) if "type" not in piece else None
+    return piece if kind is None else {**piece[kind], "type": _WRAPPED[kind]}
+
+
+_ADDRESSES: Final = (
+    "url", "uri", "fileUri", "file_url", "image_url", "file_id", "filename", "name", "path", "title", "id",
+)  # fmt: skip
+_MEDIA_TYPES: Final = ("media_type", "mime_type", "mediaType", "mimeType", "contentType", "format")
 _BYTES: Final = (
     "data",
     "file_data",
@@ -367,7 +499,7 @@ _BYTES: Final = (
 
 
 def _medium_of(piece: Record) -> Kind:
-    named = f"{piece.get('type')} {piece.get('modality', '')} {piece.get('mime_type', '')}"
+    named = f"{piece.get('type')} {piece.get('modality', '')} {word(first_of(piece, _MEDIA_TYPES))}"
     return next((kind for kind in KINDS if kind in named and kind != "text"), "file")
 
 
@@ -388,8 +520,12 @@ def _referred(kind: Kind, piece: Record, where: str) -> Part:
         return Part(kind, reference=reference)
     if isinstance(content, str) and "://" in content[:20]:
         return Part(kind, reference=content)
-    media = word(first_of(inner, ("media_type", "mime_type", "format")))
+    media = word(first_of(inner, _MEDIA_TYPES))
     return Part(kind, reference=reference or media, digest=digest_of(_decoded(content)))
+
+
+def _has_address(piece: Record) -> bool:
+    return any(piece.get(key) is not None for key in (*_ADDRESSES, *_BYTES))
 
 
 def _named(inner: Record) -> str:

@@ -12,6 +12,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     Record,
     ShapeError,
+    chat,
     first_of,
     is_list,
     is_record,
@@ -21,6 +22,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     record_at,
     rest,
     role_at,
+    said,
     text_at,
     tool_call,
     word,
@@ -47,7 +49,7 @@ def _conversation(record: Record) -> Conversation:
     key = _listed(record) or "conversations"
     found = [each for index, item in enumerate(record[key]) for each in _messages(item, f"{key}[{index}]")]
     other = listed(record)
-    if other is not None and [each.get("content") for each in record[other]] != [one["value"] for one in record[key]]:
+    if other is not None and said(chat(record[other], other)) != said(found):
         raise ShapeError(f"`{key}` and `{other}` hold different messages")
     system = record.get("system")
     if isinstance(system, str) and system:

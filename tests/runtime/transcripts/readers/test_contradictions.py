@@ -103,6 +103,6 @@ def test_a_native_conversation_with_messages_beside_its_turns_is_refused(tmp_pat
 def test_a_run_whose_answer_is_not_among_its_messages_is_refused(tmp_path: Path, key: str) -> None:
     reply = {"role": "assistant", "content": "bye"}
     (reason,) = refusals(tmp_path, [run("chain", {"messages": [reply], key: "hurtful"})])
-    assert f"`{key}` in the outputs is not among the messages" in reason
+    assert f"`{key}` is not among the messages that were read from `messages`" in reason
     (found,) = conversations(written(tmp_path, [run("chain", {"messages": [reply], key: "bye"})]))
     assert lines(found)[-1] == "assistant: bye"

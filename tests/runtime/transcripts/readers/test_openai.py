@@ -93,3 +93,50 @@ def test_no_file_of_chats_is_passed_over_for_its_name(tmp_path: Path) -> None:
         item.reason if isinstance(item, InputError) else Path(item.path).name for item in Reader().read([tmp_path])
     ]
     assert found == ["A.JSONL", "`.bz2` is not read; expected gzip or zstd", "d.Json", "inputs.jsonl", "plan.json"]
+
+
+CLAUDE = {
+    "id": "m",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude",
+    "content": [{"type": "text", "text": "b"}],
+}
+GEMINI = {"candidates": [{"content": {"role": "model", "parts": [{"text": "b"}]}, "finishReason": "STOP"}]}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"request": {"messages": [ASKED]}, "response": CLAUDE},
+        {"request": {"contents": [{"role": "user", "parts": [{"text": "a"}]}]}, "response": GEMINI},
+        {"messages": [ASKED], "response": {"choices": [{"message": SAID}]}},
+        {"messages": [ASKED], "response": "b"},
+        {"messages": [ASKED], "output": SAID},
+        {"messages": [ASKED], "output": {"message": {"role": "assistant", "content": [{"text": "b"}]}}},
+        {"messages": [ASKED, SAID], "output": " b\n"},
+        {"input": [ASKED], "output": SAID},
+        {"messages": [ASKED, SAID], "conversation": [{**ASKED, "id": "1"}, {**SAID, "name": None}]},
+    ],
+)
+def test_the_answer_is_read_wherever_a_log_stores_it(record: dict[str, Any], tmp_path: Path) -> None:
+    [chat] = conversations(written(tmp_path, [record]))
+    assert lines(chat) == ["user: a", "assistant: b"]
+
+
+@pytest.mark.parametrize("key", ["response", "output", "completion", "reply"])
+def test_an_answer_that_the_messages_lack_is_refused(key: str, tmp_path: Path) -> None:
+    (reason,) = refusals(tmp_path, [{"messages": [ASKED, SAID], key: "bad"}])
+    assert f"`{key}` is not among the messages in `messages`" in reason
+
+
+def test_a_failed_request_of_a_batch_has_no_answer(tmp_path: Path) -> None:
+    failed = [
+        {"custom_id": "a", "response": {"status_code": 400, "body": {"error": {"message": "no"}}}, "error": None},
+        {"custom_id": "b", "response": None, "error": {"message": "expired"}},
+        {"custom_id": "c", "result": {"type": "errored", "error": {"type": "invalid_request"}}},
+    ]
+    good = {"custom_id": "d", "result": {"type": "succeeded", "message": CLAUDE}}
+    *found, read = conversations(written(tmp_path, [*failed, good]))
+    assert [chat.messages[-1].metadata for chat in found] == [{"error": "the request has no answer"}] * 3
+    assert lines(read) == ["assistant: b"]
