@@ -29,7 +29,6 @@ from rulewright_runtime.aggregate.effects import (
     BELONGS,
     COUNTS,
     LEAVES_OPEN,
-    STATES,
     STOPS,
     Effect,
     Totals,
@@ -41,6 +40,7 @@ from rulewright_runtime.aggregate.effects import (
     part_credit,
     passed,
     rate_value,
+    state_at,
     state_of,
     strongest_effects,
     waiting_effect,
@@ -298,25 +298,25 @@ class Scorecard:
         each of `gates` has its possible `states` and the checks it is `decided_by`. If `exact` is false, the overall
         score and the outcomes are outer bounds.
         """
-        waiting = [name for name, _ in left_out]
-        unknown = [verdict for verdict in verdicts if is_unknown(verdict)]
-        unknown += [self._missing(name) for name in waiting]
-        if not unknown:
+        records = [*verdicts, *(self._missing(name) for name, _ in left_out)]
+        places = [place for place, verdict in enumerate(records) if is_unknown(verdict)]
+        if not places:
             return None
-        known = [verdict for verdict in verdicts if not is_unknown(verdict)]
-        names = [verdict.check_id for verdict in unknown]
-        options = [{answer: answered(verdict, answer) for answer in ANSWERS} for verdict in unknown]
+        names = [records[place].check_id for place in places]
+        options = [{answer: answered(records[place], answer) for answer in ANSWERS} for place in places]
         effects = [{answer: self._effect(record, incomplete) for answer, record in each.items()} for each in options]
-        known_effects = [self._effect(verdict, incomplete) for verdict in known]
-        totals = self._totals(known_effects)
-        gates = self._gate_bounds(known_effects, names, effects)
+        stored = [self._effect(verdict, incomplete) for verdict in records]
+        known = [effect for place, effect in enumerate(stored) if place not in places]
+        totals = self._totals(known)
+        gates = self._gate_bounds(known, names, effects)
+        order = {verdict.check_id: place for place, verdict in enumerate(records)}
 
         def row_of(answers: Sequence[str]) -> dict[str, Value]:
-            chosen = [each[answer] for each, answer in zip(options, answers, strict=True)]
-            chosen_effects = [each[answer] for each, answer in zip(effects, answers, strict=True)]
-            all_effects = [*known_effects, *chosen_effects]
-            sums = totals.copied().add(chosen_effects)
-            return self._row([*known, *chosen], all_effects, incomplete=incomplete, totals=sums)
+            completed, in_order = [*records], [*stored]
+            for place, option, effect, answer in zip(places, options, effects, answers, strict=True):
+                completed[place], in_order[place] = option[answer], effect[answer]
+            sums = totals.copied().add(in_order[place] for place in places).ordered(order)
+            return self._row(completed, in_order, incomplete=incomplete, totals=sums)
 
         is_exact = len(names) <= MAX_EXACT and not any(self._credit)
         marks = [
@@ -324,7 +324,7 @@ class Scorecard:
             for index, each in enumerate(effects)
         ]
         bounds = exact_bounds(names, row_of, marks, self.plan.headline) if is_exact else outer_bounds(names, gates)
-        return {"unknown": names, **bounds, "gates": gates, "dimensions": self._rate_bounds(known_effects, effects)}
+        return {"unknown": names, **bounds, "gates": gates, "dimensions": self._rate_bounds(known, effects)}
 
     def rates(self, verdicts: Sequence[VerdictRecord]) -> list[Score | None]:
         """The exact value of every dimension and rate over the verdicts; None for one without a counted verdict."""
@@ -354,7 +354,7 @@ class Scorecard:
             least = max((dict(effect.gates).get(index, -1) for effect in known), default=-1)
             reach = [{dict(effect.gates).get(index, -1) for effect in each.values()} for each in effects]
             strengths = strongest_effects(least, reach)
-            states = sorted({STATES[passed(gate, strength)] for strength in strengths})
+            states = sorted({state_at(gate, strength) for strength in strengths})
             decides = [
                 name
                 for position, name in enumerate(names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import msgspec
 
@@ -85,6 +85,13 @@ class Totals:
             elif strength == LEAVES_OPEN:
                 self.leaving_open[gate].append(effect.check_id)
 
+    def ordered(self, places: Mapping[str, int]) -> Self:
+        """Sort the reasons of every gate by the places of their checks, and return self."""
+        for reasons in (*self.stopping, *self.leaving_open):
+            if len(reasons) > 1:
+                reasons.sort(key=places.__getitem__)
+        return self
+
     def copied(self) -> Totals:
         """An independent copy."""
         other = Totals(0, 0, 0)
@@ -120,8 +127,10 @@ def state_of(gate: Mapping[str, Any]) -> str:
     return "passed" if gate["passed"] else "failed"
 
 
-# The state of a gate by the value of `passed`.
-STATES: Final[Mapping[bool | None, str]] = {True: "passed", False: "failed", None: "undecided"}
+def state_at(gate: GatePlan, strongest: int) -> str:
+    """The state of a gate, given the strongest effect on it (-1: none)."""
+    answer = passed(gate, strongest)
+    return state_of({"passed": answer, "reasons": strongest == LEAVES_OPEN})
 
 
 def strongest_effects(least: int, reach: Iterable[set[int]]) -> set[int]:
@@ -135,7 +144,7 @@ def strongest_effects(least: int, reach: Iterable[set[int]]) -> set[int]:
 def matters(gate: GatePlan, least: int, others: Iterable[set[int]], reach: set[int]) -> bool:
     """Whether the answers of one unknown can give a gate different states for some answers of the others."""
     return any(
-        len({passed(gate, max(other, strength)) for strength in reach}) > 1
+        len({state_at(gate, max(other, strength)) for strength in reach}) > 1
         for other in strongest_effects(least, others)
     )
 

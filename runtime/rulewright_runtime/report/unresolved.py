@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Final
 
 from msgspec import Struct, field
@@ -17,16 +18,14 @@ from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 UNTOUCHED: Final = "whatever the missing answers say"
 INCONCLUSIVE: Final = "inconclusive"
 _SHOWN: Final = 3
+_STRENGTH: Final = ("not_run", "passed", "undecided", "failed")  # the strongest state of a row is that of the run
 _RESULTS: Final = {("passed",): "passed", ("failed",): "failed", ("not_run",): "not run"}
 
 
 class _Gate(Struct):
     """The possible results of one gate over the rows so far."""
 
-    failed: bool = False
-    open: bool = False
-    undecided: bool = False
-    ran: bool = False
+    states: set[str] = field(default_factory=lambda: {"not_run"})
     answers: FirstEntries = field(default_factory=FirstEntries)
 
 
@@ -69,8 +68,7 @@ class Unresolved(Struct):
             setattr(self, name, merged(getattr(self, name), getattr(more, name)))
         for name, other in more.gates.items():
             gate = self.gates.setdefault(name, _Gate())
-            for state in ("failed", "open", "undecided", "ran"):
-                setattr(gate, state, getattr(gate, state) or getattr(other, state))
+            gate.states = _strongest(gate.states, other.states)
             gate.answers.merge(other.answers)
 
     def _add_score(self, score: Json) -> None:
@@ -87,11 +85,7 @@ class Unresolved(Struct):
 
     def _add_gate(self, transcript: str, name: str, states: Iterable[str], decides: Iterable[str]) -> None:
         gate = self.gates.setdefault(name, _Gate())
-        possible = set(states)
-        gate.failed = gate.failed or possible == {"failed"}
-        gate.open = gate.open or ("failed" in possible and len(possible) > 1)
-        gate.undecided = gate.undecided or "undecided" in possible
-        gate.ran = gate.ran or possible != {"not_run"}
+        gate.states = _strongest(gate.states, states)
         for check_id in decides:
             gate.answers.add({"transcript_id": transcript, "check_id": check_id})
 
@@ -135,12 +129,15 @@ def _highest_mean(fixed: RunningSum, optional: Mapping[float, int]) -> float | N
     return None if lowest is None else 0.0 - lowest
 
 
+def _strongest(left: Iterable[str], right: Iterable[str]) -> set[str]:
+    """The possible states of a gate over two parts of a run, each with its possible states."""
+    return {max(one, other, key=_STRENGTH.index) for one, other in product(left, right)}
+
+
 def _gate(gate: _Gate, refused: int) -> dict[str, object]:
-    if gate.failed:
+    if gate.states == {"failed"}:
         return {"states": ["failed"], "answers": []}
-    states = {"failed"} if gate.open or refused else set()
-    states.add("undecided" if gate.undecided else "passed" if gate.ran else "not_run")
-    return {"states": sorted(states), "answers": gate.answers.items}
+    return {"states": sorted(gate.states | ({"failed"} if refused else set())), "answers": gate.answers.items}
 
 
 def gate_result(gate: JsonMapping) -> str:

@@ -18,6 +18,7 @@ from rulewright.load import load_text
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.bounds import ANSWERS, MAX_EXACT
+from rulewright_runtime.aggregate.effects import state_of
 
 CARDS: Final = rounds(120, 2_000)
 WORDS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
@@ -30,6 +31,9 @@ SCORES: Final = (
     "size(gates.g0.reasons) > 1 ? optional.of(score(0)) : wmean_present(dimensions, weights)",
     "lists.failed.exists(f, f.check_id.endsWith('0')) ? optional.of(score(0)) : wmean_present(dimensions, weights)",
     "verdicts.exists(v, v.verdict == FAIL && v.check_id.endsWith('1')) ? optional.none() : optional.of(score(1))",
+    "verdicts[0].verdict == FAIL ? optional.of(score(0)) : wmean_present(dimensions, weights)",
+    "size(lists.failed) > 1 && lists.failed[0].check_id.endsWith('0') ? optional.none() : optional.of(score(1))",
+    "size(gates.g0.reasons) > 1 && gates.g0.reasons[0].endsWith('1') ? optional.none() : optional.of(score(1))",
 )
 
 
@@ -38,7 +42,7 @@ def card(chance: random.Random) -> str:
     gate = {
         "of": condition(chance, OF_CHECK[0].format(bucket=chance.choice("ABC")), OF_CHECK),
         "stops": "v.verdict == FAIL",
-        "undecided": "v.verdict == UNCLEAR",
+        "undecided": chance.choice(["v.verdict == UNCLEAR", "v.verdict in [UNCLEAR, NOT_APPLICABLE]"]),
         "empty": {key: chance.choice(["passed", "undecided"]) for key in ("not_eligible", "not_run")},
     }
     dimensions = {}
@@ -157,9 +161,8 @@ def test_bounds_equal_enumeration_and_the_answers_to_ask_for_are_the_fewest() ->
         outcomes = {answers: row["engine"]["outcome"] for answers, row in made.items()}
         assert found["outcomes"] == sorted(set(outcomes.values()))
         assert found["decided_by"] in [[names[at] for at in each] for each in smallest(outcomes, len(names))]
-        states = {answers: row["gates"]["g0"]["passed"] for answers, row in made.items()}
-        words = {True: "passed", False: "failed", None: "undecided"}
-        assert found["gates"]["g0"]["states"] == sorted({words[state] for state in states.values()})
+        states = {answers: state_of(row["gates"]["g0"]) for answers, row in made.items()}
+        assert found["gates"]["g0"]["states"] == sorted(set(states.values()))
         assert [found["gates"]["g0"]["decided_by"]] == [
             [names[at] for at in each] for each in smallest(states, len(names))
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from typing import Any
 
 import pytest
@@ -111,3 +111,18 @@ def test_the_lowest_mean_is_that_of_the_best_choice_of_what_may_be_absent() -> N
         means = [(sum(fixed) + sum(each)) / len([*fixed, *each]) for each in chosen if [*fixed, *each]]
         found = lowest_mean(summed(fixed), Counter(optional))
         assert found == (pytest.approx(min(means)) if means else None)
+
+
+def test_a_gate_of_a_run_has_every_state_that_the_answers_leave_it() -> None:
+    chance = random.Random(11)
+    for _ in range(300):
+        words = ("failed", "passed", "undecided", "not_run")
+        rows = [sorted(chance.sample(words, chance.randint(1, 3))) for _ in range(chance.randint(1, 4))]
+        unresolved = Unresolved()
+        for number, states in enumerate(rows):
+            unresolved.add(row(f"T{number}", states[0], 0.5, states=states, answers=[], ends=(0.5, 0.5)))
+        possible = {
+            next(word for word in (*words[:1], "undecided", "passed", "not_run") if word in each)
+            for each in product(*rows)
+        }
+        assert unresolved.result(0)["gates"]["safety"]["states"] == sorted(possible)
