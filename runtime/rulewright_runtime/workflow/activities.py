@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.errors import EvaluationError, JudgeError, RuntimeFailure
 from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply
-from rulewright_runtime.workflow.artifacts import breaches, contents, hashes, outside_root, too_large
+from rulewright_runtime.workflow.artifacts import (
+    UNREADABLE,
+    breaches,
+    changed_paths,
+    contents,
+    hashes,
+    outside_root,
+    too_large,
+)
 from rulewright_runtime.workflow.collectors.metric_judge import judge_prompt, parse_score
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measure_or_zero
 from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.gate import GateReport, judge_evidence
+from rulewright_runtime.workflow.hil import QueueError
 from rulewright_runtime.workflow.machine import Activity, Event, iterations_used
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.security import detect_injections
@@ -76,14 +85,15 @@ def challenger(task: TaskPlan, record: TaskRecord) -> str:
 
 
 def _work(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
-    problems = list(breaches(task.inputs, run_context.root))
+    inputs = hashes(run_context.root, task.inputs)
+    problems = [*breaches(task.inputs, run_context.root), *_unreadable(inputs)]
     if problems:
         return ActivityOutcome("failed", record, reason=f"inputs: {'; '.join(problems)}")
     outside = list(outside_root(task.outputs, run_context.root))
     if outside:
         return ActivityOutcome("failed", record, reason=f"outputs: {'; '.join(outside)}")
     agent = worker(task, record)
-    record = replace(record, inputs=hashes(run_context.root, task.inputs))
+    record = replace(record, inputs=inputs)
     reply = run_context.ask(task, record, agent, "work")
     try:
         return _accept_work(task, record, run_context, reply)
@@ -95,11 +105,14 @@ def _accept_work(task: TaskPlan, record: TaskRecord, run_context: RunContext, re
     """Return the outcome of finished work. Raises AgentError when an output is missing or breaks its contract."""
     agent = worker(task, record)
     problems = [*outside_root(task.outputs, run_context.root), *breaches(task.outputs, run_context.root)]
+    problems += _unreadable(hashes(run_context.root, task.outputs))
     if problems:
         raise AgentError(f"outputs: {'; '.join(problems)}")
     record = record.after_call(f"{agent}/work", reply.usage)
     text = reply.text[:MAX_SHOWN]
-    record = replace(record, iteration=record.iteration + 1, feedback=(), locked={}, is_locked=False, reply=text)
+    record = replace(
+        record, iteration=record.iteration + 1, feedback=(), seen=None, locked={}, is_locked=False, reply=text
+    )
     outputs = tuple(contents(run_context.root, task.outputs))
     injections = detect_injections(
         run_context.settings.security, ((f"`{path}`", _text(content)) for path, content in outputs)
@@ -113,6 +126,10 @@ def _accept_work(task: TaskPlan, record: TaskRecord, run_context: RunContext, re
         outputs=outputs,
         usage=reply.usage,
     )
+
+
+def _unreadable(digests: Mapping[str, str]) -> list[str]:
+    return [f"`{path}` can't be read" for path, digest in digests.items() if digest == UNREADABLE]
 
 
 def _score(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
@@ -212,17 +229,20 @@ def _ask_judge(
     for retry in range(run_context.max_retries(evaluator) + 1):
         try:
             reply = run_context.ask(task, record, evaluator, "judge", prompt=prompt, about=metric.type, retry=retry)
+            calls.usage += reply.usage
+            calls.events += reply.events
+            score = parse_score(reply.text)
             break
         except AgentError as error:
-            failure = error
+            failure: RuntimeFailure = error
             calls.usage += error.usage
             calls.events += error.events
+        except JudgeError as error:
+            failure = error
     else:
         raise failure
-    calls.usage += reply.usage
     calls.calls.append(f"{evaluator}/judge:{metric.type}")
-    calls.events += reply.events
-    return parse_score(reply.text)
+    return score
 
 
 def _text(content: bytes) -> str:
@@ -251,6 +271,7 @@ def _challenge(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> A
     if problem:
         return ActivityOutcome("escalated", _remember(record, "escalate", {"reason": problem}), reason=problem)
     agent = challenger(task, record)
+    record = replace(record, seen=hashes(run_context.root, task.outputs))
     reply = run_context.ask(task, record, agent, "challenge")
     record = record.after_call(f"{agent}/challenge", reply.usage)
     context = replace(
@@ -305,6 +326,7 @@ def _restore_roles(task: TaskPlan, record: TaskRecord) -> TaskRecord:
 def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     assert task.review is not None
     agent = task.review.reviewer_agent
+    record = replace(record, seen=hashes(run_context.root, task.outputs))
     reply = run_context.ask(task, record, agent, "review")
     record = record.after_call(f"{agent}/review", reply.usage)
     decision: object = reply.decision
@@ -332,12 +354,9 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
 
 
 def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
-    now = hashes(run_context.root, task.outputs)
-    locked = record.locked
-    is_locked = record.is_locked or bool(locked)  # records of earlier versions hold the hashes alone
-    changed = sorted(path for path in {*locked, *now} if is_locked and now.get(path) != locked.get(path))
     violations = [
-        f"locked output `{path}` was {'changed' if path in locked else 'added'} after its review" for path in changed
+        f"locked output `{path}` was {'changed' if path in record.locked else 'added'} after its review"
+        for path in changed_since_lock(task, record, run_context)
     ]
     since = record.started_at
     report = judge_evidence(
@@ -354,15 +373,41 @@ def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
     return ActivityOutcome("gated", _remember(record, "gate", entry), (*warnings, iteration), report=report)
 
 
+def changed_since_lock(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> list[str]:
+    """Return the paths of locked outputs that differ from their lock; none without a lock."""
+    if not (record.is_locked or record.locked):  # records of earlier versions hold the hashes alone
+        return []
+    return changed_paths(record.locked, hashes(run_context.root, task.outputs))
+
+
+def changed_since_asked(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> list[str]:
+    """Return the outputs that differ from those about which a person was asked and has approved; none where a gate
+    judges them once more, and before the work."""
+    item = None if record.item is None else run_context.store.item(record.item)
+    if item is None or item.status != "RESOLVED" or not _approves_outputs(record):
+        return []
+    return changed_paths(item.context.get("outputs", {}), hashes(run_context.root, task.outputs))
+
+
+def _approves_outputs(record: TaskRecord) -> bool:
+    """Whether a person who resolves the question at the record's place approves the outputs as they are."""
+    place = record.state.place
+    return place == "sign_off" or (place.startswith("exhausted:") and place != "exhausted:gate")
+
+
 def _human(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     """Turn a person's decision into the event."""
     assert record.item is not None
     item = run_context.store.item(record.item)
+    if (item.run_id, item.task_id) != (run_context.run_id, task.id):
+        raise QueueError(f"`{item.id}` is not a question about task `{task.id}` of `{run_context.run_id}`")
     run_context.store.check_decided(item)
     resolved = item.status == "RESOLVED"
     entry = {"trigger": item.trigger, "status": item.status, "by": item.resolved_by, "notes": item.resolution_notes}
     record = replace(record, item=None, context=replace(record.context, resolved=resolved))
     record = _remember(record, "human", entry)
+    if resolved and _approves_outputs(record):
+        record = replace(record, locked=item.context.get("outputs", {}), is_locked=True)
     if resolved and item.trigger == "overlay_escalation" and task.pair is not None and inconsistency(task, record):
         record = _restore_roles(task, record)
     if resolved:
@@ -371,7 +416,25 @@ def _human(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activ
 
 
 def _decide(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
-    return ActivityOutcome("decide", record)
+    """Decide about a loop. An approval of outputs that were changed since they were reviewed does not count."""
+    partner = _PARTNERS.get(record.state.place)
+    now = {} if partner is None or record.seen is None else hashes(run_context.root, task.outputs)
+    changed = changed_paths(record.seen or {}, now)
+    if partner is None or not changed:
+        return ActivityOutcome("decide", record)
+    warning = f"{paths(changed)} changed after the review, which does not count any more"
+    record = replace(record, context=record.context.forget((partner,)))
+    event = EventDraft("task.warning", {"warning": warning}, "warning")
+    return ActivityOutcome("decide", _with_feedback(record, partner, warning), (event,))
+
+
+# The place that decides about a loop of two agents, and the root of the second agent's decision.
+_PARTNERS: Final = {"decide:agentic_review": "review", "decide:paired_workflow": "pair"}
+
+
+def paths(names: Sequence[str]) -> str:
+    """Return the first paths for a message."""
+    return ", ".join(f"`{name}`" for name in names[:5]) + (" ..." if len(names) > 5 else "")
 
 
 def _wait(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:

@@ -6,14 +6,16 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from rulewright_runtime.workflow.collectors.checklist import outside_code
 from rulewright_runtime.workflow.collectors.report_reading import (
+    CACHES,
     MAX_BYTES,
     CollectionError,
+    entries_below,
     files_below,
     inside,
     printable,
@@ -21,9 +23,12 @@ from rulewright_runtime.workflow.collectors.report_reading import (
 )
 from rulewright_runtime.workflow.workflow_plan import Artifact
 
+UNREADABLE: Final = ""  # in place of a hash; it equals no other
+
 
 def contents(root: Path, artifacts: Iterable[Artifact]) -> list[tuple[str, bytes]]:
-    """Return path and content of every file of at most 64 MiB; folders are read recursively."""
+    """Return path and content of every file of at most 64 MiB; folders are read recursively. Raises OSError, and
+    CollectionError for more than 20,000 files."""
     return [(name, file.read_bytes()) for name, file in _files(root, artifacts) if file.stat().st_size <= MAX_BYTES]
 
 
@@ -35,12 +40,25 @@ def too_large(root: Path, artifacts: Iterable[Artifact]) -> Iterator[tuple[str, 
 
 
 def hashes(root: Path, artifacts: Iterable[Artifact]) -> dict[str, str]:
-    """Return the sha256 (hex) of every file of any size, by path."""
+    """Return the sha256 (hex) of every file of any size, by path; `UNREADABLE` for what can't be read."""
     digests = {}
-    for name, file in _files(root, artifacts):
-        with file.open("rb") as stream:
-            digests[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    for artifact in artifacts:
+        try:
+            for name, file in _files(root, (artifact,)):
+                digests[name] = _hash(file)
+        except (OSError, CollectionError):
+            digests[artifact.path] = UNREADABLE
     return digests
+
+
+def changed_paths(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Return the paths whose hashes differ; what could not be read counts as changed."""
+    return sorted(path for path in {*before, *after} if (before.get(path) or "?") != after.get(path))
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _files(root: Path, artifacts: Iterable[Artifact]) -> Iterator[tuple[str, Path]]:
@@ -48,7 +66,7 @@ def _files(root: Path, artifacts: Iterable[Artifact]) -> Iterator[tuple[str, Pat
     for artifact in artifacts:
         path = (top / artifact.path).resolve()
         if path.exists() and path.is_relative_to(top):
-            yield from ((file.relative_to(top).as_posix(), file) for file in files_below(path))
+            yield from ((file.relative_to(top).as_posix(), file) for file in files_below(path, CACHES))
 
 
 _HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*")
@@ -76,8 +94,11 @@ def has_format(path: str, file_format: str) -> bool:
 def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
     """Describe each missing artifact and each breach of a contract."""
     for artifact in artifacts:
-        if not (root / artifact.path).exists():
+        path = root / artifact.path
+        if not path.exists():
             yield f"`{artifact.path}` is missing"
+        elif not (path.is_file() or path.is_dir()):
+            yield f"`{artifact.path}` is neither a file nor a folder"
         elif artifact.contract is not None:
             try:
                 yield from _contract_breaches(artifact, root)
@@ -86,18 +107,29 @@ def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
 
 
 def outside_root(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
-    """Describe artifacts that can't be shown to reviewers or locked: they lie outside the project, or contain a file
-    whose name is not UTF-8."""
+    """Describe artifacts that can't be shown to reviewers or locked: they lie outside the project, or contain a link to
+    a folder or out of the project, or a file whose name is not UTF-8."""
     for artifact in artifacts:
         try:
             path = inside(root, artifact.path)
-            names = [os.fspath(file) for file in files_below(path)] if path.exists() else []
-        except CollectionError as error:
-            yield f"`{artifact.path}` {error.reason}"
-        else:
-            invalid = next((name for name in names if printable(name) != name), None)
-            if invalid is not None:
-                yield f"`{artifact.path}` holds `{printable(os.path.basename(invalid))}`, a name that is not UTF-8"
+            names = [os.fspath(file) for file in files_below(path, CACHES)] if path.exists() else []
+            link = _link(root.resolve(), path)
+        except (CollectionError, OSError) as error:
+            yield f"`{artifact.path}` {error.reason if isinstance(error, CollectionError) else error.strerror}"
+            continue
+        invalid = next((name for name in names if printable(name) != name), None)
+        if invalid is not None:
+            yield f"`{artifact.path}` holds `{printable(os.path.basename(invalid))}`, a name that is not UTF-8"
+        elif link is not None:
+            yield f"`{artifact.path}` holds `{link}`, a link to a folder or out of the project"
+
+
+def _link(top: Path, path: Path) -> str | None:
+    """Return the name of the first link in a folder that leads to a folder, to nothing, or outside of `top`."""
+    for file in entries_below(path, CACHES) if path.is_dir() else ():
+        if file.is_symlink() and not (file.is_file() and file.resolve().is_relative_to(top)):
+            return printable(file.relative_to(path).as_posix())
+    return None
 
 
 def _contract_breaches(artifact: Artifact, root: Path) -> Iterator[str]:

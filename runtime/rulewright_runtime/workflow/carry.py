@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from rulewright_runtime.workflow.artifacts import hashes
+from rulewright_runtime.workflow.artifacts import changed_paths, hashes
 from rulewright_runtime.workflow.machine import start, status
 from rulewright_runtime.workflow.task_context import TaskRecord
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
@@ -64,8 +64,7 @@ def _restart_reason(
     old_task = next(each for each in old.tasks if each.id == task.id)
     if _definition_hash(old, old_task) != _definition_hash(new, task):
         return "its definition has changed"
-    inputs = hashes(root, task.inputs)
-    changed = sorted(path for path in {*inputs, *record.inputs} if inputs.get(path) != record.inputs.get(path))
+    changed = changed_paths(record.inputs, hashes(root, task.inputs))
     return f"its input `{changed[0]}` has changed" if record.iteration and changed else ""
 
 

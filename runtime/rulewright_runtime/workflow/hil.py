@@ -20,9 +20,10 @@ class QueueError(RuntimeFailure):
 
 
 class QueueItem(msgspec.Struct, frozen=True):
-    """A question to a person; WITHDRAWN when the run continued without an answer.
+    """A question to a person; WITHDRAWN when the run continued without an answer, or the outputs have changed since.
 
-    `context` holds `task_definition`, `loop_history`, `overlay_state` and `gate_reports`, the last possibly empty.
+    `context` holds `task_definition`, `loop_history`, `overlay_state`, `gate_reports` (possibly empty), and once the
+    task has worked `outputs`: the hash of each file that the question is about.
     """
 
     id: str

@@ -61,9 +61,11 @@ class StoredWorkflow(msgspec.Struct, frozen=True):
 
 
 class TaskChange(msgspec.Struct, frozen=True):
-    """What one transaction writes about a task. `status` and `transition` are None when the task does not move."""
+    """What one transaction writes about a task. `before` is the stored record. `status` and `transition` are None when
+    the task does not move; `withdrawn` says why the question that it waited for is withdrawn."""
 
     task_id: str
+    before: TaskRecord
     record: TaskRecord
     status: str | None = None
     transition: tuple[str, str, str, str, str, str] | None = None  # source, event, target, before, after, undecided
@@ -73,6 +75,7 @@ class TaskChange(msgspec.Struct, frozen=True):
     review: JsonObject | None = None
     outputs: tuple[tuple[str, bytes], ...] = ()
     usage: Usage = NO_USAGE
+    withdrawn: str = ""
 
 
 class AgentCall(NamedTuple):
@@ -183,10 +186,12 @@ class Store(Database):
     def _withdraw(self, db: sqlite3.Connection, run_id: str, tasks: Collection[str], now: str, why: str) -> None:
         for item in self.items(run_id, waiting=True):
             if item.task_id in tasks:
-                item = msgspec.structs.replace(item, status="WITHDRAWN", resolved_at=now, resolution_notes=why)
-                values = (item.status, pack(item), item.id)
-                db.execute("update hil_items set status = ?, body = ? where id = ?", values)
-                self._mirror(item)
+                self._withdraw_item(db, item, now, why)
+
+    def _withdraw_item(self, db: sqlite3.Connection, item: QueueItem, now: str, why: str) -> None:
+        item = msgspec.structs.replace(item, status="WITHDRAWN", resolved_at=now, resolution_notes=why)
+        db.execute("update hil_items set status = ?, body = ? where id = ?", (item.status, pack(item), item.id))
+        self._mirror(item)
 
     # tasks
 
@@ -203,9 +208,11 @@ class Store(Database):
     def commit(self, run_id: str, change: TaskChange, now: str) -> list[Event]:
         """Write record, transition, events, queue item, gate report, review and outputs in one transaction.
 
-        Raises QueueError when the queue item can't be written, StoreError when the database can't be written.
+        Raises QueueError when the queue item can't be written, StoreError when the database can't be written, or the
+        stored record is not the one that the change is based on.
         """
         with self.transaction() as db:
+            self._check_unchanged(run_id, change)
             db.execute(
                 "update tasks set record = ?, status = coalesce(?, status) where run_id = ? and task_id = ?",
                 (pack(change.record), change.status, run_id, change.task_id),
@@ -227,9 +234,18 @@ class Store(Database):
                     (change.usage.cost_usd, change.usage.tokens, run_id),
                 )
             written = self._write_events(db, run_id, self.run(run_id).workflow, change.task_id, now, change.events)
+            if change.withdrawn and change.before.item is not None:
+                self._withdraw_item(db, self.item(change.before.item), now, change.withdrawn)
             if change.item is not None:
                 self._queue_item(db, change.item)
         return written
+
+    def _check_unchanged(self, run_id: str, change: TaskChange) -> None:
+        """Raise StoreError when another process has changed or removed the task: without a lock, as on some systems, or
+        after the file of the lock was removed, two runs may work on it."""
+        rows = self.rows("select record from tasks where run_id = ? and task_id = ?", run_id, change.task_id)
+        if not rows or pack(unpack(rows[0]["record"], TaskRecord)) != pack(change.before):
+            raise StoreError(f"task `{change.task_id}` of `{run_id}` was changed by another process: resume the run")
 
     def add_events(
         self, run_id: str, now: str, events: Sequence[EventDraft], *, warned: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -14,13 +15,18 @@ from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.activities import (
     ActivityOutcome,
     challenger,
+    changed_since_asked,
+    changed_since_lock,
     definition,
     overlay_state,
+    paths,
     perform,
     worker,
 )
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
-from rulewright_runtime.workflow.artifacts import hashes
+from rulewright_runtime.workflow.artifacts import changed_paths, contents, hashes
+from rulewright_runtime.workflow.collectors import CollectionError
+from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.events import IS_EVENT, EventDraft
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.machine import MachineStep, StateEffect, activity, iterations_used, status, step
@@ -42,19 +48,21 @@ def advance(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Task
     can be written; the task then stays where it was.
     """
     current = activity(task.machine, record.state)
+    if current == "human" and (changed := changed_since_asked(task, record, run_context)):
+        return _ask_again(task, record, run_context, changed)
     try:
         outcome = perform(current, task, record, run_context)
     except AgentError as failure:
         agent = _called_agent(task, record, current)
         if record.retries < run_context.max_retries(agent):
             return _retry(task, record, run_context, agent, failure)
-        record = record.with_usage(failure.usage)
-        outcome = ActivityOutcome("failed", record, failure.events, usage=failure.usage, reason=str(failure))
-    return take(task, outcome, run_context)
+        failed = record.with_usage(failure.usage)
+        outcome = ActivityOutcome("failed", failed, failure.events, usage=failure.usage, reason=str(failure))
+    return take(task, record, outcome, run_context)
 
 
-def take(task: TaskPlan, outcome: ActivityOutcome, run_context: RunContext) -> TaskRecord:
-    """Take the step that the outcome leads to, in one transaction."""
+def take(task: TaskPlan, stored: TaskRecord, outcome: ActivityOutcome, run_context: RunContext) -> TaskRecord:
+    """Take the step that the outcome leads to, in one transaction. `stored` is the record in the database."""
     before = outcome.record
     move = step(task.machine, before.state, outcome.event, before.context.bindings())
     record, events, item = _apply(task, move, outcome, run_context)
@@ -68,9 +76,12 @@ def take(task: TaskPlan, outcome: ActivityOutcome, run_context: RunContext) -> T
     events += _status_events(task, record, move)
     if move.after == "RUNNING" and not record.started:
         record = replace(record, started=True, started_at=time.time())
+    if move.after == "COMPLETED" and (changed := changed_since_lock(task, record, run_context)):
+        raise StoreError(f"task `{task.id}`: {paths(changed)} changed after the approval: restore it, then resume")
     source, event, target = move.transition.source, move.transition.event, move.transition.target
     change = TaskChange(
         task_id=task.id,
+        before=stored,
         record=record,
         status=move.after,
         transition=(source, event, target, move.before, move.after, "; ".join(move.undecided)),
@@ -78,7 +89,7 @@ def take(task: TaskPlan, outcome: ActivityOutcome, run_context: RunContext) -> T
         item=item,
         report=outcome.report,
         review=outcome.review,
-        outputs=outcome.outputs,
+        outputs=outcome.outputs if item is None else _unstored(task, run_context, item),
         usage=outcome.usage,
     )
     run_context.publish(run_context.store.commit(run_context.run_id, change, run_context.now()))
@@ -151,8 +162,8 @@ def _effect(
 
 
 def _lock_outputs(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> tuple[TaskRecord, list[EventDraft]]:
-    """Record the hashes of the reviewed or approved outputs; the gate fails when they change."""
-    locked = hashes(run_context.root, task.outputs)
+    """Lock the outputs as the reviewer or challenger was given them; the gate fails when they change."""
+    locked = hashes(run_context.root, task.outputs) if record.seen is None else record.seen
     return replace(record, locked=locked, is_locked=True), [EventDraft("artifact.locked", {"outputs": sorted(locked)})]
 
 
@@ -221,12 +232,49 @@ def _ask(
             "loop_history": list(record.history),
             "overlay_state": overlay_state(task, record),
             "gate_reports": [msgspec.to_builtins(report) for report in reports],
+            **({"outputs": hashes(run_context.root, task.outputs)} if record.iteration else {}),
         },
         created_at=run_context.now(),
         run_id=run_context.run_id,
         workflow=run_context.plan.name,
     )
     return replace(record, item=item.id, items=number), item
+
+
+def _unstored(task: TaskPlan, run_context: RunContext, item: QueueItem) -> tuple[tuple[str, bytes], ...]:
+    """Return the outputs that the item asks about and that were changed since they were stored."""
+    stored = {path: digest for _, path, digest, _ in run_context.store.outputs(run_context.run_id, task.id)}
+    if not changed_paths(stored, item.context.get("outputs", stored)):
+        return ()
+    with suppress(OSError, CollectionError):
+        return tuple(contents(run_context.root, task.outputs))
+    return ()
+
+
+def _ask_again(task: TaskPlan, record: TaskRecord, run_context: RunContext, changed: Sequence[str]) -> TaskRecord:
+    """Withdraw an approval of outputs that were changed after the question, and ask about the present ones."""
+    assert record.item is not None
+    approved = run_context.store.item(record.item)
+    run_context.store.check_decided(approved)
+    words = f"{paths(changed)} changed after the question"
+    asked, item = _ask(
+        task, record, run_context, approved.trigger, approved.reason, ActivityOutcome("resolved", record)
+    )
+    change = TaskChange(
+        task_id=task.id,
+        before=record,
+        record=asked,
+        events=(
+            EventDraft("task.warning", {"warning": f"the approval does not count: {words}"}, "warning"),
+            EventDraft("hil.created", {"item": item.id, "trigger": item.trigger, "reason": item.reason}),
+        ),
+        item=item,
+        withdrawn=words,
+        outputs=_unstored(task, run_context, item),
+    )
+    run_context.publish(run_context.store.commit(run_context.run_id, change, run_context.now()))
+    run_context.notify(item)
+    return asked
 
 
 def _status_events(task: TaskPlan, record: TaskRecord, move: MachineStep) -> list[EventDraft]:
@@ -268,10 +316,11 @@ def _retry(task: TaskPlan, record: TaskRecord, run_context: RunContext, agent: s
     """Store the failed call and wait, each time twice as long."""
     reason = str(failure)
     LOG.warning("task `%s`: agent `%s` failed and is retried: %s", task.id, agent, reason, extra=IS_EVENT)
-    retry = record.retries + 1
+    stored, retry = record, record.retries + 1
     record = replace(record.with_usage(failure.usage), retries=retry, retry_count=record.retry_count + 1)
     retrying = EventDraft("task.retrying", {"retry": retry, "reason": reason}, "warning", agent)
-    change = TaskChange(task_id=task.id, record=record, events=(*failure.events, retrying), usage=failure.usage)
+    events = (*failure.events, retrying)
+    change = TaskChange(task_id=task.id, before=stored, record=record, events=events, usage=failure.usage)
     run_context.publish(run_context.store.commit(run_context.run_id, change, run_context.now()))
     if failure.usage.cost_usd:
         watch_budget(run_context)
@@ -305,5 +354,5 @@ def fail(task: TaskPlan, record: TaskRecord, run_context: RunContext, reason: st
     while status(task.machine, record.state) in {"RUNNING", "NEEDS_REWORK"}:
         current = activity(task.machine, record.state)
         event: Any = "decide" if current == "decide" else "failed"
-        record = take(task, ActivityOutcome(event, record, reason=reason), run_context)
+        record = take(task, record, ActivityOutcome(event, record, reason=reason), run_context)
     return record

@@ -112,8 +112,9 @@ class TaskRecord(msgspec.Struct, frozen=True):
 
     `iteration` counts how often the agent has worked, `retries` the failed attempts of the current activity, `calls`
     the answered calls of each `agent/purpose`; `reply` is the agent's last reply to work. `item` is the queue item the
-    task waits for. `inputs` maps each input to its hash when it was read, `locked` each output to its hash when its
-    review ended with GO; `is_locked` tells a lock on no outputs from no lock.
+    task waits for. `inputs` maps each input to its hash when it was read, `seen` each output to its hash when the
+    reviewer or challenger was asked (None: not yet), `locked` each output to its hash when it was approved; `is_locked`
+    tells a lock on no outputs from no lock.
     """
 
     state: TaskState
@@ -129,6 +130,7 @@ class TaskRecord(msgspec.Struct, frozen=True):
     passed: tuple[str, ...] = ()
     max_iterations_exceeded: tuple[str, ...] = ()
     inputs: dict[str, str] = msgspec.field(default_factory=dict)
+    seen: dict[str, str] | None = None
     locked: dict[str, str] = msgspec.field(default_factory=dict)
     is_locked: bool = False
     item: str | None = None

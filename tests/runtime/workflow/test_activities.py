@@ -276,3 +276,11 @@ def test_a_condition_of_the_gate_that_can_not_be_decided_is_not_met(tmp_path: Pa
     report = run.store.reports("run-1")[0]
     assert report.verdict == "FAIL"
     assert any("can't be decided" in reason for reason in report.reasons)
+
+
+def test_a_judge_without_a_readable_score_is_asked_again(tmp_path: Path) -> None:
+    script = {**OUTPUT, "reviewer": [[{"text": "I would say 0.6"}, {"text": '{"score": 0.6}'}]]}
+    run = bench(tmp_path, JUDGED, script, max_retries=1)
+    run.run()
+    assert run.record().context.confidence == "9/10"
+    assert [brief.retry for brief in run.recorder.briefs if brief.purpose == "judge"] == [0, 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 64 * 2**20
 MAX_FILES: Final = 20_000
 SKIPPED_FOLDERS: Final = frozenset({"__pycache__", "node_modules"})
+# Hidden names in outputs that tools write to, and that are therefore neither shown to reviewers nor locked.
+CACHES: Final = SKIPPED_FOLDERS | {
+    ".cache", ".coverage", ".DS_Store", ".git", ".hg", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache",
+    ".rulewright", ".svn", ".tox", ".venv",
+}  # fmt: skip
 
 
 class CollectionError(RuntimeFailure):
@@ -144,20 +149,28 @@ def texts_below(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
                     raise
 
 
-def files_below(path: Path) -> list[Path]:
-    """Return the file itself, or all files of a folder, sorted, without hidden ones and caches. Raises CollectionError
-    for more than 20,000 files."""
+def files_below(path: Path, skipped: Collection[str] | None = None) -> list[Path]:
+    """Return the file itself, or all files of a folder, sorted, without the names in `skipped` (default: hidden ones
+    and caches). Raises CollectionError for more than 20,000 files."""
     if path.is_file():
         return [path]
-    files: list[Path] = []
-    for file in sorted(path.rglob("*")):
-        parts = file.relative_to(path).parts
-        if any(part.startswith(".") or part in SKIPPED_FOLDERS for part in parts) or not file.is_file():
-            continue
-        files.append(file)
-        if len(files) > MAX_FILES:
-            raise CollectionError(path.name, f"holds more than {MAX_FILES} files")
+    files = []
+    for file in entries_below(path, skipped):
+        if file.is_file():
+            files.append(file)
+            if len(files) > MAX_FILES:
+                raise CollectionError(path.name, f"holds more than {MAX_FILES} files")
     return files
+
+
+def entries_below(path: Path, skipped: Collection[str] | None = None) -> Iterator[Path]:
+    """Yield everything in a folder, sorted, except below the names in `skipped` (default: hidden ones and caches)."""
+    for entry in sorted(path.rglob("*")):
+        parts = entry.relative_to(path).parts
+        if skipped is None and any(part.startswith(".") or part in SKIPPED_FOLDERS for part in parts):
+            continue
+        if skipped is None or not any(part in skipped for part in parts):
+            yield entry
 
 
 def count(path: str, value: object, name: str) -> int:

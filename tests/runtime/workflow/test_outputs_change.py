@@ -1,0 +1,224 @@
+"""Outputs that change after a review, an approval or a question: what nobody has seen is never COMPLETED unnoticed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime.workflow.running import GATE, Bench, bench
+
+from rulewright_runtime.workflow.artifacts import UNREADABLE, changed_paths, hashes
+from rulewright_runtime.workflow.database import StoreError
+from rulewright_runtime.workflow.hil import QueueError
+from rulewright_runtime.workflow.hil_text import describe
+from rulewright_runtime.workflow.workflow_plan import Artifact
+
+SIGNED = """
+tasks:
+  build:
+    agent: dev
+    outputs: [out]
+    overlays:
+      policy_gate:
+        {enabled: true, risk_tier: T2, evidence: {acceptance: junit.xml, lint: ruff.json, readiness: ready.md}}
+"""
+EXHAUSTED = """
+tasks:
+  build:
+    agent: dev
+    outputs: [out]
+    overlays: {agentic_review: {enabled: true, reviewer_agent: reviewer, max_iterations: 1}}
+"""
+PAIRED = "paired_workflow: {enabled: true, challenger_agent: reviewer, max_iterations: 1}"
+REVIEWED = "agentic_review: {enabled: true, reviewer_agent: reviewer, max_iterations: 1}"
+WORK = {"dev": [{"files": {"out/a.md": "good"}}]}
+
+
+def at(run: Bench, place: str) -> Bench:
+    run.run(one_step=True)
+    while run.record().state.place != place:
+        run.run(resume=True, one_step=True)
+    return run
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("text", [SIGNED, EXHAUSTED])
+def test_an_approval_of_outputs_that_have_changed_since_is_asked_for_again(text: str, tmp_path: Path) -> None:
+    run = bench(tmp_path, text, {**WORK, "reviewer": [{"decision": "NO_GO"}]})
+    assert run.run().status == "WAITING"
+    first = run.store.item("run-1-build-1")
+    assert first.context["outputs"] == {"out/a.md": sha256("good")}
+    (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")
+    run.decide("resolve")
+    assert run.run(resume=True).status == "WAITING"
+    withdrawn = run.store.item("run-1-build-1")
+    assert (withdrawn.status, withdrawn.resolution_notes) == ("WITHDRAWN", "`out/a.md` changed after the question")
+    again = run.store.item("run-1-build-2")
+    assert (again.status, again.trigger, again.reason) == ("PENDING", first.trigger, first.reason)
+    assert again.context["outputs"] == {"out/a.md": sha256("worse")}
+    shown = describe(again, run.store.outputs("run-1", "build"))
+    assert ("-good" in shown, "+worse" in shown) == (True, True)
+    run.decide("resolve")
+    assert run.run(resume=True).status == "COMPLETED"
+
+
+def test_a_rejection_counts_whatever_has_changed(tmp_path: Path) -> None:
+    run = bench(tmp_path, SIGNED, WORK)
+    run.run()
+    (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")
+    run.decide("reject", "no")
+    assert run.run(resume=True).status == "FAILED"
+
+
+def test_a_question_shows_the_outputs_as_they_are_and_not_as_the_agent_left_them(tmp_path: Path) -> None:
+    run = at(bench(tmp_path, SIGNED, WORK), "gate")
+    (tmp_path / "out/a.md").write_text("corrected", encoding="utf-8")
+    assert run.run(resume=True).status == "WAITING"
+    assert "+corrected" in describe(run.store.item("run-1-build-1"), run.store.outputs("run-1", "build"))
+
+
+def test_a_person_may_correct_outputs_where_the_gate_judges_them_again(tmp_path: Path) -> None:
+    text = f"tasks: {{build: {{agent: dev, outputs: [out], overlays: {{policy_gate: {GATE}}}}}}}"
+    files = {"junit.xml": "<testsuite/>", "ruff.json": "[]"}
+    run = bench(tmp_path, text, {"dev": [{"files": {"out/a.py": "1"}}]}, files)
+    assert run.run().waiting[0].trigger == "overlay_escalation"
+    (tmp_path / "out/a.py").write_text("2", encoding="utf-8")
+    (tmp_path / "junit.xml").write_text('<testsuite><testcase name="a"/></testsuite>', encoding="utf-8")
+    run.decide("resolve")
+    assert run.run(resume=True).status == "COMPLETED"
+
+
+@pytest.mark.parametrize(("overlay", "place"), [(REVIEWED, "agentic_review"), (PAIRED, "paired_workflow")])
+def test_an_approval_of_outputs_that_were_changed_before_it_took_effect_does_not_count(
+    overlay: str, place: str, tmp_path: Path
+) -> None:
+    text = f"tasks: {{build: {{agent: dev, outputs: [out], overlays: {{hil: {{enabled: false}}, {overlay}}}}}}}"
+    run = at(bench(tmp_path, text, WORK), f"decide:{place}")
+    (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")
+    result = run.run(resume=True)
+    assert (result.status, result.reasons) == ("FAILED", {"build": "max_iterations_exceeded"})
+    (warning,) = run.events("task.warning")
+    assert warning.details["warning"] == "`out/a.md` changed after the review, which does not count any more"
+
+
+def test_outputs_changed_while_they_were_reviewed_were_not_reviewed(tmp_path: Path) -> None:
+    script = {**WORK, "reviewer": [{"decision": "GO", "files": {"out/a.md": "worse"}}]}
+    text = f"tasks: {{build: {{agent: dev, outputs: [out], overlays: {{hil: {{enabled: false}}, {REVIEWED}}}}}}}"
+    assert bench(tmp_path, text, script).run().status == "FAILED"
+
+
+def test_a_task_is_not_completed_with_other_outputs_than_those_that_were_signed(tmp_path: Path) -> None:
+    run = bench(tmp_path, SIGNED, WORK)
+    run.run()
+    run.decide("resolve")
+    run.run(resume=True, one_step=True)
+    assert run.record().state.place == "signed"
+    (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")
+    with pytest.raises(StoreError, match=r"`out/a\.md` changed after the approval: restore it, then resume"):
+        run.run(resume=True)
+    assert run.status() == "RUNNING"
+    (tmp_path / "out/a.md").write_text("good", encoding="utf-8")
+    assert run.run(resume=True).status == "COMPLETED"
+
+
+def test_hidden_files_of_reviewed_folders_are_locked_and_caches_are_not(tmp_path: Path) -> None:
+    text = f"tasks: {{build: {{agent: dev, outputs: [out], overlays: {{{REVIEWED}, policy_gate: {GATE}}}}}}}"
+    run = at(bench(tmp_path, text, WORK), "gate")
+    (tmp_path / "out/__pycache__").mkdir()
+    (tmp_path / "out/__pycache__/a.pyc").write_text("cache", encoding="utf-8")
+    (tmp_path / "out/.htaccess").write_text("hidden", encoding="utf-8")
+    run.run(resume=True)
+    assert run.store.reports("run-1")[0].reasons == ("locked output `out/.htaccess` was added after its review",)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda at: os.symlink("../elsewhere", at / "out/link"), "`out` holds `link`, a link to a folder or out"),
+        (lambda at: os.symlink("/etc/passwd", at / "out/link"), "`out` holds `link`, a link to a folder or out"),
+        (lambda at: os.mkfifo(at / "pipe"), "`pipe` is neither a file nor a folder"),
+    ],
+)
+def test_outputs_that_can_not_be_locked_are_none(make: Any, why: str, tmp_path: Path) -> None:
+    for name in ("elsewhere", "out"):
+        (tmp_path / name).mkdir()
+    make(tmp_path)
+    output = "pipe" if "pipe" in why else "out"
+    result = bench(tmp_path, f"tasks: {{build: {{agent: dev, outputs: [{output}]}}}}", WORK).run()
+    assert (result.status, why in result.reasons["build"]) == ("FAILED", True)
+
+
+def test_a_link_to_a_file_of_the_project_is_an_output(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    os.symlink("../ruff.json", tmp_path / "out/link")
+    assert bench(tmp_path, "tasks: {build: {agent: dev, outputs: [out]}}", WORK).run().status == "COMPLETED"
+
+
+def test_inputs_that_can_not_be_counted_fail_their_task_and_not_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rulewright_runtime.workflow.collectors.report_reading.MAX_FILES", 1)
+    (tmp_path / "many").mkdir()
+    for name in "ab":
+        (tmp_path / "many" / name).write_text("", encoding="utf-8")
+    run = bench(tmp_path, "tasks: {build: {agent: dev, inputs: [many]}, other: {agent: pe}}")
+    result = run.run()
+    assert result.tasks == {"build": "FAILED", "other": "COMPLETED"}
+    assert result.reasons["build"] == "inputs: `many` can't be read"
+
+
+def test_what_can_not_be_read_equals_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").write_text("a", encoding="utf-8")
+    monkeypatch.setattr(Path, "open", _refuse)
+    unreadable = hashes(tmp_path, [Artifact("a")])
+    assert unreadable == {"a": UNREADABLE}
+    assert changed_paths(unreadable, unreadable) == ["a"]
+
+
+def _refuse(*_: Any, **__: Any) -> Any:
+    raise PermissionError(13, "Permission denied")
+
+
+def test_a_question_about_another_task_or_run_decides_nothing(tmp_path: Path) -> None:
+    run = bench(tmp_path, SIGNED, WORK)
+    run.run()
+    run.decide("resolve")
+    run.run(resume=True)
+    run.run()
+    edit(run, {"item": "run-1-build-1"}, "run-2")
+    with pytest.raises(QueueError, match="`run-1-build-1` is not a question about task `build` of `run-2`"):
+        run.run(resume=True)
+
+
+@pytest.mark.parametrize("change", ["delete from tasks", "update tasks set record = ?"])
+def test_two_runs_at_work_on_one_task_do_not_overwrite_each_other(change: str, tmp_path: Path) -> None:
+    """The lock is missing on some systems, and somebody may remove its file."""
+    run = bench(tmp_path, SIGNED, WORK)
+
+    def interfere(events: Any) -> None:
+        if any(event.event_type == "context.assembled" for event in events):
+            record = json.dumps({"state": {"place": "work", "used": []}})
+            with sqlite3.connect(run.store.path) as other:
+                other.execute(change, [record.encode()] * change.count("?"))
+            other.close()
+
+    with pytest.raises(StoreError, match="task `build` of `run-1` was changed by another process: resume the run"):
+        run.run(publish=interfere)
+
+
+def edit(run: Bench, change: dict[str, Any], run_id: str = "run-1", status: str | None = None) -> None:
+    """Change a task's record in the database, as somebody without Rulewright would."""
+    with sqlite3.connect(run.store.path) as other:
+        (body,) = other.execute("select record from tasks where run_id = ?", (run_id,)).fetchone()
+        record = json.dumps({**json.loads(body), **change}).encode()
+        query = "update tasks set record = ?, status = coalesce(?, status) where run_id = ?"
+        other.execute(query, (record, status, run_id))
+    other.close()
