@@ -16,6 +16,7 @@ FIRST_COOLING: Final = 1.0  # seconds without calls; doubled after each failed p
 MAX_COOLING: Final = 60.0  # seconds
 FIRST_OUTAGE: Final = 30.0  # seconds that an endpoint may be out of reach before its first answer
 UNREADABLE: Final = 24  # responses that are no answers, before the first answer: the address is wrong
+FORBIDDEN: Final = 8  # transcripts in a row of which a call is forbidden: the access was withdrawn
 MAX_HOLD: Final = 600.0  # seconds that a server may ask to wait; for more the run stops
 ENDPOINT_FAILURES: Final = frozenset({"network", "server", "timeout"})  # not failures of one request
 
@@ -35,6 +36,7 @@ class Breaker:
         self._fatal: str | None = None
         self._has_answered = False
         self._unreadable = 0
+        self._forbidden: set[str] = set()  # transcripts since the last answer
 
     async def wait(self) -> None:
         """Wait until a call may be sent. Raises OutageError when the run has to stop."""
@@ -49,6 +51,7 @@ class Breaker:
 
     def record_success(self) -> None:
         """Close the breaker: the endpoint answered."""
+        self._forbidden.clear()
         self._failures, self._since, self._cooling, self._has_answered = 0, None, FIRST_COOLING, True
 
     def record_failure(self, failure: CallFailure) -> None:
@@ -72,6 +75,16 @@ class Breaker:
             self._unreadable += 1
             if self._unreadable >= UNREADABLE:
                 self._fatal = f"{failure}, nor was any before; is the address right?"
+        self._check()
+
+    def record_forbidden(self, failure: CallFailure, transcript: str, *, is_known: bool) -> None:
+        """Record that all attempts of a call were forbidden; `is_known` says that the model has answered some run.
+
+        Raises OutageError if no call seems to be allowed. A firewall that forbids one text only costs that text.
+        """
+        self._forbidden.add(transcript)
+        if not (self._has_answered or is_known) or len(self._forbidden) >= FORBIDDEN:
+            self._fatal = f"{failure}; may this key use the model, and does a firewall let the requests pass?"
         self._check()
 
     def _cool(self, now: float) -> None:

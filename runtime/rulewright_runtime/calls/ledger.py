@@ -210,6 +210,10 @@ class Ledger:
             return "another model, endpoint or client" if stored else "never answered before"
         return "other parameters" if any(call.messages == request.call.messages for call in calls) else "another prompt"
 
+    def has_answer_of(self, identity: Identity) -> bool:
+        """Whether this model has answered a call."""
+        return bool(self.rows("select 1 from calls where identity = ? and state = 'done' limit 1", _encode(identity)))
+
     def runs_of(self, transcript_id: str) -> list[str]:
         """Return the folders of the runs with calls about a transcript."""
         return [

@@ -162,6 +162,9 @@ class Scheduler:
                     self._breaker.record_failure(failure)
                     self._rate.hold(failure.retry_after or 0.0)
                     if not failure.may_be_retried or attempt == self.limits.attempts:
+                        if failure.kind == "forbidden":
+                            is_known = self.ledger.has_answer_of(self.model.identity)
+                            self._breaker.record_forbidden(failure, request.transcript_id, is_known=is_known)
                         raise
                     pause = _pause(attempt, failure)
             self.progress.retried += 1

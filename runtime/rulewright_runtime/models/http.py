@@ -77,7 +77,8 @@ class HttpModel:
             reason = error or type(error).__name__
             raise CallFailure(f"{self.identity.endpoint} can't be reached: {reason}", "network") from None
         if response.status_code != 200:
-            raise response_failure(response.status_code, self._without_key(data), _retry_after(response.headers))
+            hint = _hint(response.status_code, response.headers.get("Location"), self._url)
+            raise response_failure(response.status_code, self._without_key(data), _retry_after(response.headers), hint)
         return self._wire.answer(decode_body(data), data.decode("utf-8", "replace"))
 
     def _without_key(self, data: bytes) -> bytes:
@@ -152,6 +153,17 @@ async def _read_body(response: httpx2.Response) -> bytes:
     if decompressor is not None and decompressor.unused_data:
         raise CallFailure("the compressed response has data after its end", "malformed")
     return bytes(data)
+
+
+def _hint(status: int, location: str | None, url: str) -> str:
+    """What a status says about the address that was asked; empty for most."""
+    if status == 404:
+        return f"; asked: {url}"
+    if not 300 <= status < 400:
+        return ""
+    target = urlsplit(location or "")._replace(query="", fragment="")
+    where = f" to {target.geturl()}" if target.hostname and not target.username else ""
+    return f"; {url} redirects{where}, and redirects are not followed: name the final address as base URL"
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -175,8 +175,8 @@ def decode_body(body: bytes) -> JsonObject:
     return data
 
 
-def response_failure(status: int, body: bytes, retry_after: float | None) -> CallFailure:
-    """Return the failure for a response of another status than 200."""
+def response_failure(status: int, body: bytes, retry_after: float | None, hint: str = "") -> CallFailure:
+    """Return the failure for a response of another status than 200; `hint` ends its message."""
     raw = body.decode("utf-8", "replace")
     try:
         data = decode_body(body)
@@ -185,7 +185,7 @@ def response_failure(status: int, body: bytes, retry_after: float | None) -> Cal
         error = raw[:200]
     detail = _message(error)
     codes = [str(error.get(key)) for key in ("code", "type")] if isinstance(error, dict) else []
-    message = f"the endpoint answered {status}" + (f": {detail[:300]}" if detail else "")
+    message = f"the endpoint answered {status}" + (f": {detail[:300]}" if detail else "") + hint
     if any(map(_NO_CREDIT.match, (*codes, detail))):
         kind = "denied"
     elif status in (400, 413) and any(map(_TOO_LONG.match, (*codes, detail))):
@@ -203,7 +203,7 @@ def kind_of(status: int) -> str:
         return "limited"
     if status in (408, 409, 425) or status >= 500:
         return "server"
-    return "denied"  # 401, 402, 403, 404, a redirect: fails until the settings are changed
+    return "forbidden" if status == 403 else "denied"  # 401, 402, 404, a redirect: until the settings are changed
 
 
 def _refuse_error(data: Mapping[str, object], raw: str) -> None:

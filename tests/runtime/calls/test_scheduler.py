@@ -68,7 +68,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(text: str, repetition: int = 0) -> CallRequest:
-    return CallRequest(ModelCall((ChatMessage("user", text),), 9), "t", "c", repetition=repetition)
+    return CallRequest(ModelCall((ChatMessage("user", text),), 9), f"t-{text}", "c", repetition=repetition)
 
 
 def answers(model: FakeModel, ledger: Ledger, *texts: str, **settings: Any) -> list[str]:
@@ -201,6 +201,36 @@ def test_an_endpoint_that_lets_nobody_in_ends_the_run_at_once(ledger: Ledger) ->
     with pytest.raises(OutageError, match="no"):
         answers(model, ledger, *"abcdef", limits=CallLimits(concurrency=1))
     assert len(model.asked) == 1
+
+
+def forbidding(texts: str) -> Reply:
+    async def reply(text: str, before: int) -> ModelAnswer:
+        return await (failing(99, "forbidden", status=403) if text in texts else echo)(text, before)
+
+    return reply
+
+
+def test_one_forbidden_attempt_is_repeated(ledger: Ledger) -> None:
+    model = FakeModel(failing(1, "forbidden", status=403))
+    assert answers(model, ledger, "a", "b", limits=CallLimits(concurrency=1)) == ["A", "B"]
+
+
+def test_a_firewall_that_forbids_some_texts_does_not_end_the_run_or_the_next(ledger: Ledger) -> None:
+    model = FakeModel(forbidding("bd"))
+    found = ["A", "forbidden: no", "C", "forbidden: no"]
+    assert answers(model, ledger, *"abcd", limits=CallLimits(attempts=2)) == found
+    assert answers(model, ledger, *"bd", limits=CallLimits(attempts=2, concurrency=1)) == [found[1], found[3]]
+
+
+def test_an_endpoint_that_forbids_everything_ends_the_run(ledger: Ledger) -> None:
+    model = FakeModel(forbidding("abcdefghijklm"))
+    with pytest.raises(OutageError, match="no"):
+        answers(model, ledger, *"abc", limits=CallLimits(attempts=2))
+    answers(model, ledger, "z")
+    with pytest.raises(OutageError, match="no"):
+        answers(model, ledger, *"abcdefghijklm", limits=CallLimits(attempts=2))
+    asked_of = set(model.asked[model.asked.index("z") :])
+    assert len(asked_of) >= breaker.FORBIDDEN
 
 
 def test_an_endpoint_that_is_down_is_probed_and_then_given_up(ledger: Ledger) -> None:

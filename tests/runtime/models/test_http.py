@@ -148,7 +148,8 @@ def test_a_message_that_calls_a_tool_is_no_whole_reply(block: str) -> None:
     ("status", "kind"),
     [
         *((status, "rejected") for status in (400, 413, 422)),
-        *((status, "denied") for status in (301, 401, 402, 403, 404)),
+        *((status, "denied") for status in (301, 401, 402, 404)),
+        (403, "forbidden"),
         (429, "limited"),
         *((status, "server") for status in (408, 409, 425, 500, 502, 503, 529)),
     ],
@@ -156,8 +157,8 @@ def test_a_message_that_calls_a_tool_is_no_whole_reply(block: str) -> None:
 def test_a_status_says_whether_another_attempt_may_help(status: int, kind: str) -> None:
     found = failure(Response(status, b'{"error": {"message": "no\\n way", "code": "x"}}'))
     assert (found.kind, found.status) == (kind, status)
-    assert str(found) == f"the endpoint answered {status}: no way"
-    assert found.may_be_retried == (kind in ("limited", "server"))
+    assert str(found).startswith(f"the endpoint answered {status}: no way")
+    assert found.may_be_retried == (kind in ("limited", "server", "forbidden"))
     assert found.is_fatal == (kind == "denied")
 
 
@@ -330,6 +331,22 @@ def test_a_redirect_is_not_followed_for_a_key_would_follow_it() -> None:
         moved = Response(307, b"", {"Location": f"{elsewhere.base}/chat/completions"})
         assert failure(moved, key="secret").kind == "denied"
         assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "said"),
+    [
+        (307, "https://elsewhere.test/v2/chat?token=1", "redirects to https://elsewhere.test/v2/chat, and redirects"),
+        (301, "https://me:secret@elsewhere.test/", "redirects, and redirects are not followed: name the final address"),
+        (302, "/login", "redirects, and"),
+        (404, "", "/v1/chat/completions"),
+    ],
+)
+def test_a_wrong_address_is_told(status: int, location: str, said: str) -> None:
+    found = str(failure(Response(status, b"", {"Location": location})))
+    assert said in found
+    assert "secret" not in found
+    assert "token" not in found
 
 
 def test_a_key_goes_only_to_the_host_it_was_made_for(monkeypatch: pytest.MonkeyPatch) -> None:
