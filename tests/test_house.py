@@ -312,6 +312,14 @@ print("\\nloaded", *sorted(set(sys.modules) & {PARSING!r}))
     assert in_a_fresh_interpreter(program).splitlines()[-1] == "loaded jsonschema lark"
 
 
+def test_no_class_name_stands_for_two_concepts() -> None:
+    names = [
+        (each.name, path.name) for _, path in sources() for each in walked(parsed(path)) if type(each) is ast.ClassDef
+    ]
+    first: dict[str, str] = {}
+    assert [(name, path, first[name]) for name, path in names if first.setdefault(name, path) != path] == []
+
+
 def test_the_files_that_the_architecture_page_names_exist() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", page))

@@ -32,7 +32,7 @@ MOST_TURNS: Final = 40
 MOST_WHOLE: Final = 40
 MOST_SHAPES: Final = 8  # of calls of tools, with each of the replies
 MOST_ARGUMENTS: Final = 8  # of calls of tools, in pairs
-MOST_SETTINGS: Final = 300
+MOST_CONTEXTS: Final = 300
 MOST_RECORDS: Final = 300  # that another check's verdict may have
 USAGE: Final = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
 _OF_MESSAGES: Final = ("reasoning", "refusal", "name", "timestamp")
@@ -48,7 +48,7 @@ PLAIN: Final = ({"role": "user", "content": _HELLO}, {"role": "assistant", "cont
 Path: TypeAlias = tuple[str, ...]
 
 
-class Said(NamedTuple):
+class OtherVerdict(NamedTuple):
     """What another check says of a conversation; None as its verdict where it has no record of it."""
 
     verdict: str | None
@@ -56,11 +56,11 @@ class Said(NamedTuple):
     code: str | None = None
 
 
-class Setting(NamedTuple):
-    """What a conversation is judged beside: a scenario as its file holds it, and what other checks said."""
+class ConversationContext(NamedTuple):
+    """What a conversation is judged beside: a scenario as its file holds it, and the verdicts of other checks."""
 
     scenario: JsonObject | None
-    verdicts: Mapping[str, Said]
+    verdicts: Mapping[str, OtherVerdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,30 +118,30 @@ def _leaves(value: object) -> Iterator[object]:
         yield value
 
 
-def settings(written: Written, needs: Sequence[str], vocabulary: Vocabulary) -> list[Setting]:
+def contexts(written: Written, needs: Sequence[str], vocabulary: Vocabulary) -> list[ConversationContext]:
     """Scenarios and verdicts of other checks, the plain ones first."""
     scenarios: Iterable[JsonObject | None] = [None]
     if any(path[0] == "scenario" for path in written.paths):
-        scenarios = list(islice(_scenarios(written, vocabulary), MOST_SETTINGS))
+        scenarios = list(islice(_scenarios(written, vocabulary), MOST_CONTEXTS))
     said = {name: list(islice(_records_of(name, written), MOST_RECORDS)) for name in needs}
     usual = {name: records[0] for name, records in said.items()}
     further = {name: records[1:] for name, records in said.items()}
-    verdicts = [usual | some for some in islice(varied(further), MOST_SETTINGS)]
-    return [Setting(*pair) for pair in islice(product(scenarios, verdicts), MOST_SETTINGS)]
+    verdicts = [usual | some for some in islice(varied(further), MOST_CONTEXTS)]
+    return [ConversationContext(*pair) for pair in islice(product(scenarios, verdicts), MOST_CONTEXTS)]
 
 
-def _records_of(name: str, written: Written) -> Iterator[Said]:
+def _records_of(name: str, written: Written) -> Iterator[OtherVerdict]:
     """What a check may say, its verdicts first."""
     domains = (("confidence", domain_of_numbers(0, 1)), ("rationale_code", domain_of_texts()))
     confidences, codes = (
         choices(domain, written.guessed[path], path) if (path := ("v", name, key)) in written.guessed else []
         for key, domain in domains
     )
-    yield from map(Said, VERDICTS)
-    yield Said(None)
+    yield from map(OtherVerdict, VERDICTS)
+    yield OtherVerdict(None)
     matters = any(("v", name, key) in written.paths for key in ("verdict", "eligible", "adjudication_required"))
     records = product((None, *codes), (1.0, *confidences), VERDICTS if matters else VERDICTS[:1])
-    yield from (Said(verdict, confidence, code) for code, confidence, verdict in records)
+    yield from (OtherVerdict(verdict, confidence, code) for code, confidence, verdict in records)
 
 
 def _scenarios(written: Written, vocabulary: Vocabulary) -> Iterator[JsonObject]:

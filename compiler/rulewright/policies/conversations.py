@@ -20,7 +20,15 @@ from rulewright.errors import UsageError
 from rulewright.load.nodes import Mapping as MappingNode
 from rulewright.load.reader import load_text
 from rulewright.lower.scan_plan import facts
-from rulewright.policies.candidates import PLAIN, Said, Setting, Written, records, settings, written_in
+from rulewright.policies.candidates import (
+    PLAIN,
+    ConversationContext,
+    OtherVerdict,
+    Written,
+    contexts,
+    records,
+    written_in,
+)
 from rulewright.policies.stored_checks import applying
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import CheckAsking, Engine, results
@@ -34,7 +42,7 @@ from rulewright_runtime.verify.decisions import Eligibility
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 MOST: Final = 6_000  # inputs that are tried
-AT_ONCE: Final = 4  # conversations that are tried in one setting before the next
+AT_ONCE: Final = 4  # conversations that are tried in one context before the next
 MOST_RECORDS: Final = 2_000  # conversations among them
 Verdicts: TypeAlias = tuple[str, str]
 
@@ -55,7 +63,7 @@ def conversations_apart(
     left = set(wanted)
     found: dict[Verdicts, JsonObject] = {}
     try:
-        for verdicts, witness in _tried(checks, written, settings(written, needs, vocabulary), vocabulary, undecided):
+        for verdicts, witness in _tried(checks, written, contexts(written, needs, vocabulary), vocabulary, undecided):
             if verdicts in left:
                 found[verdicts] = witness
                 left.remove(verdicts)
@@ -76,9 +84,13 @@ def without_scenario(checks: Sequence[Check]) -> list[JsonObject]:
 
 
 def _tried(
-    checks: Sequence[Check], written: Written, around: Sequence[Setting], vocabulary: Vocabulary, undecided: str
+    checks: Sequence[Check],
+    written: Written,
+    around: Sequence[ConversationContext],
+    vocabulary: Vocabulary,
+    undecided: str,
 ) -> Iterator[tuple[Verdicts, JsonObject]]:
-    """What the checks say of inputs: of the first conversations in the first settings, then of further ones."""
+    """What the checks say of inputs: of the first conversations in the first contexts, then of further ones."""
     conversations = list(islice(records(written), MOST_RECORDS))
     engines: list[list[Engine] | None] = []
     for at, number in islice(_diagonally(len(around), len(conversations)), MOST):
@@ -106,14 +118,14 @@ def _diagonally(rows: int, columns: int) -> Iterator[tuple[int, int]]:
                 yield from ((row, column) for column in range(start, min(start + AT_ONCE, columns)))
 
 
-def _witness(record: JsonObject, setting: Setting, written: Written) -> JsonObject:
+def _witness(record: JsonObject, context: ConversationContext, written: Written) -> JsonObject:
     read = {path[1] for path in written.paths if path[0] == "v" and path[2:] in (("confidence",), ("rationale_code",))}
-    verdicts = {name: _as_json(said) if name in read else said.verdict for name, said in setting.verdicts.items()}
-    beside = {"scenario": setting.scenario, "verdicts": verdicts}
+    verdicts = {name: _as_json(said) if name in read else said.verdict for name, said in context.verdicts.items()}
+    beside = {"scenario": context.scenario, "verdicts": verdicts}
     return {**{key: value for key, value in beside.items() if value}, **record}
 
 
-def _as_json(said: Said) -> object:
+def _as_json(said: OtherVerdict) -> object:
     """What a record says; None for none."""
     if said.verdict is None:
         return None
@@ -121,19 +133,19 @@ def _as_json(said: Said) -> object:
 
 
 def _engines(
-    checks: Sequence[Check], written: Written, setting: Setting, vocabulary: Vocabulary
+    checks: Sequence[Check], written: Written, context: ConversationContext, vocabulary: Vocabulary
 ) -> list[Engine] | None:
-    """For each check a plan of it alone, which applies to every conversation of the setting; None where the scenario
+    """For each check a plan of it alone, which applies to every conversation of the context; None where the scenario
     is none that a project may hold."""
     scenarios = {}
-    if setting.scenario is not None:
-        scenario = _scenario(setting.scenario, written, vocabulary)
+    if context.scenario is not None:
+        scenario = _scenario(context.scenario, written, vocabulary)
         if scenario is None:
             return None
-        scenarios[str(setting.scenario["scenario_id"])] = scenario
+        scenarios[str(context.scenario["scenario_id"])] = scenario
     made: list[Engine] = []
     for check in checks:
-        beside = {name: said for name, said in setting.verdicts.items() if said.verdict is not None}
+        beside = {name: said for name, said in context.verdicts.items() if said.verdict is not None}
         given = [
             replace(check, id=name, verifier=ExpressionVerifier(), suppressed=None, eligible=None) for name in beside
         ]
@@ -154,7 +166,7 @@ def _scenario(scenario: JsonMapping, written: Written, vocabulary: Vocabulary) -
 class _Beside(Engine):
     """An engine in which some checks say what they are stated to say."""
 
-    def __init__(self, plan: Plan, said: Mapping[str, Said]) -> None:
+    def __init__(self, plan: Plan, said: Mapping[str, OtherVerdict]) -> None:
         """`said` are records by check."""
         super().__init__(plan)
         self.said = said
@@ -166,7 +178,7 @@ class _Beside(Engine):
         return super()._verdict(check, eligibility, context) if said is None else conclude(check, _finding(said))
 
 
-def _finding(said: Said) -> Finding:
+def _finding(said: OtherVerdict) -> Finding:
     if said.verdict == "NOT_APPLICABLE":
         return replace(not_eligible(said.code), confidence=said.confidence)
     return Finding(cast("Verdict", said.verdict), said.confidence, said.code)

@@ -33,7 +33,7 @@ from rulewright_runtime.workflow.hil import QueueError
 from rulewright_runtime.workflow.machine import Activity, Event, iterations_used
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.security import detect_injections
-from rulewright_runtime.workflow.task_context import NO_USAGE, MeasuredMetric, TaskRecord, Usage
+from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, MeasuredMetric, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import Contract, ProcessMetric, TaskPlan
 
 LOG: Final = logging.getLogger("rulewright.workflow")
@@ -51,7 +51,7 @@ class ActivityOutcome:
     report: GateReport | None = None
     review: JsonObject | None = None
     outputs: tuple[tuple[str, bytes], ...] = ()
-    usage: Usage = NO_USAGE
+    usage: AgentUsage = NO_USAGE
     reason: str = ""
 
 
@@ -59,7 +59,7 @@ class ActivityOutcome:
 class _JudgeCalls:
     """The calls of judges in one scoring, with their usage and events."""
 
-    usage: Usage = NO_USAGE
+    usage: AgentUsage = NO_USAGE
     calls: list[str] = field(default_factory=list)
     events: list[EventDraft] = field(default_factory=list)
 

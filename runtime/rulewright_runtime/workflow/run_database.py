@@ -32,7 +32,7 @@ from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.gate import GateReport
 from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, Move, QueueError, QueueItem, apply_decision
 from rulewright_runtime.workflow.processes import Origin, Process, ancestry, here, machine
-from rulewright_runtime.workflow.task_context import NO_USAGE, TaskRecord, Usage
+from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan, decode
 
 LOG: Final = logging.getLogger("rulewright.workflow")
@@ -74,7 +74,7 @@ class TaskChange(msgspec.Struct, frozen=True):
     report: GateReport | None = None
     review: JsonObject | None = None
     outputs: tuple[tuple[str, bytes], ...] = ()
-    usage: Usage = NO_USAGE
+    usage: AgentUsage = NO_USAGE
     withdrawn: str = ""
 
 

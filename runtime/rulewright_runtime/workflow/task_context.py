@@ -33,18 +33,18 @@ class MeasuredMetric(msgspec.Struct, frozen=True):
     failure: str = ""
 
 
-class Usage(msgspec.Struct, frozen=True):
+class AgentUsage(msgspec.Struct, frozen=True):
     """Tokens and dollars used by calls of agents."""
 
     tokens: int = 0
     cost_usd: float = 0.0
 
-    def __add__(self, other: Usage) -> Usage:
+    def __add__(self, other: AgentUsage) -> AgentUsage:
         """Return the sum of both."""
-        return Usage(self.tokens + other.tokens, self.cost_usd + other.cost_usd)
+        return AgentUsage(self.tokens + other.tokens, self.cost_usd + other.cost_usd)
 
 
-NO_USAGE: Final = Usage()
+NO_USAGE: Final = AgentUsage()
 
 
 class TaskContext(msgspec.Struct, frozen=True):
@@ -141,12 +141,12 @@ class TaskRecord(msgspec.Struct, frozen=True):
     started: bool = False
     started_at: float = 0.0
 
-    def after_call(self, call: str, usage: Usage) -> TaskRecord:
+    def after_call(self, call: str, usage: AgentUsage) -> TaskRecord:
         """Return the record after an answered call, named `agent/purpose`."""
         calls = {**self.calls, call: self.calls.get(call, 0) + 1}
         return msgspec.structs.replace(self.with_usage(usage), calls=calls)
 
-    def with_usage(self, usage: Usage) -> TaskRecord:
+    def with_usage(self, usage: AgentUsage) -> TaskRecord:
         """Return the record with more usage added."""
         tokens, cost = self.tokens_used + usage.tokens, self.cost_usd + usage.cost_usd
         return msgspec.structs.replace(self, tokens_used=tokens, cost_usd=cost)

@@ -15,7 +15,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.events import EventDraft
-from rulewright_runtime.workflow.task_context import NO_USAGE, Usage
+from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage
 
 Purpose = Literal["work", "challenge", "review", "judge"]
 OnStart = Callable[[int], None]  # called with the id of a command's process before the command starts
@@ -28,7 +28,7 @@ _DECODER: Final = json.JSONDecoder()
 class AgentError(RuntimeFailure):
     """A failed call: the agent can't be reached, timed out, or sent no usable reply."""
 
-    def __init__(self, message: str, events: tuple[EventDraft, ...] = (), usage: Usage = NO_USAGE) -> None:
+    def __init__(self, message: str, events: tuple[EventDraft, ...] = (), usage: AgentUsage = NO_USAGE) -> None:
         """Store the events and the usage of the call; a failed call costs, too."""
         self.events, self.usage = events, usage
         super().__init__(message)
@@ -79,7 +79,7 @@ class _Answer(msgspec.Struct, frozen=True):
     critique: str = ""
     subtask_completed: bool = False
     quality_checks: dict[str, bool] = msgspec.field(default_factory=dict)
-    usage: Usage = NO_USAGE
+    usage: AgentUsage = NO_USAGE
 
 
 class AgentReply(_Answer, frozen=True):
@@ -123,19 +123,19 @@ def _object(text: str) -> JsonObject | None:
     return value if isinstance(value, dict) else None
 
 
-def _usage_within(text: str) -> Usage:
+def _usage_within(text: str) -> AgentUsage:
     """Return the highest usage stated in a reply that is not one JSON object, so that text around the object, or a
     truncated object, does not hide its cost from the budget."""
     usages = [NO_USAGE]
     for match in islice(_USAGE.finditer(text), MAX_USAGES):
         with suppress(ValueError, AgentError, RecursionError):
             usages.append(_usage(_DECODER.raw_decode(text, match.end())[0]))
-    return Usage(max(usage.tokens for usage in usages), max(usage.cost_usd for usage in usages))
+    return AgentUsage(max(usage.tokens for usage in usages), max(usage.cost_usd for usage in usages))
 
 
-def _usage(value: object) -> Usage:
+def _usage(value: object) -> AgentUsage:
     try:
-        usage = msgspec.convert(value, Usage)
+        usage = msgspec.convert(value, AgentUsage)
     except msgspec.ValidationError as error:
         raise AgentError(f"the reply can't be used: {error} - at `usage`") from None
     if not (0 <= usage.tokens <= MAX_USAGE and 0 <= usage.cost_usd <= MAX_USAGE):
