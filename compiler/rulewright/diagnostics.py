@@ -64,7 +64,8 @@ class Fix:
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding. `code` is the rule's name with dashes; `message` starts in lower case and fits one line; `about` is
-    what it refers to: the code of another rule, a kind of document, or the record of an unknown field."""
+    what it refers to: the code of another rule, a kind of document, the record of an unknown field, or the path where
+    an unknown key belongs."""
 
     code: str
     severity: Severity

@@ -19,7 +19,7 @@ from rulewright.documents.project_file import ProjectFile, read_project_file
 from rulewright.documents.validation import validate
 from rulewright.documents.workflow import WorkflowDocument, read_workflow
 from rulewright.errors import DocumentError, UsageError
-from rulewright.load import Loaded, Mapping, Node, load_file, load_text
+from rulewright.load import Loaded, Mapping, Node, load_file
 from rulewright.lower.workflow import WorkflowResources, limits_of
 
 DEFAULT_AGENTS: Final = "agents"
@@ -90,19 +90,14 @@ def load_workflow(
     return reader.workflow(loaded.root, file.stem, project, root, off)
 
 
-def workflow_of_text(text: str | bytes, path: str = "workflow.yaml") -> Workflow:
-    """Read a workflow from a text without a project. Raises `DocumentError` where it is not a workflow."""
-    return workflow_of(load_text(text, path))
-
-
-def workflow_of(loaded: Loaded, project: ProjectFile | None = None, root: Path | None = None) -> Workflow:
-    """Read the workflow of a loaded file. Raises `DocumentError` where it is not a workflow."""
+def workflow_of(loaded: Loaded) -> Workflow:
+    """Read the workflow of a loaded file, without a project. Raises `DocumentError` where it is not a workflow."""
     reader = WorkflowReader(os.environ)
     reader.take(loaded, "workflow")
     if not isinstance(loaded.root, Mapping):
         raise DocumentError(sorted(reader.findings, key=lambda found: found.sort_key))
     path = Path(loaded.source.path)
-    return reader.workflow(loaded.root, path.stem, project, path.parent if root is None else root)
+    return reader.workflow(loaded.root, path.stem, None, path.parent)
 
 
 def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path:

@@ -1,15 +1,20 @@
-"""A temporary SQLite database for data that don't fit in memory: ids with payloads, and counts of phrases."""
+"""A temporary SQLite database for data that don't fit in memory: first values of keys, and counts of phrases."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from rulewright_runtime.errors import RuntimeFailure
+
+if TYPE_CHECKING:
+    import sqlite3
+
+Key = TypeVar("Key")
+Item = TypeVar("Item")
 
 _CACHE: Final = -2048  # kilobytes, as SQLite writes it
-_RECENT: Final = 100_000  # test ids
 _PHRASES: Final = 30_000
-_ADD_ID: Final = "INSERT OR IGNORE INTO seen VALUES (?, ?)"
 _ADD_PHRASE: Final = """INSERT INTO phrases (phrase, count) VALUES (?, ?)
     ON CONFLICT (phrase) DO UPDATE SET count = count + excluded.count"""
 _TOP: Final = "SELECT phrase, count FROM phrases ORDER BY count DESC, at LIMIT ?"
@@ -17,31 +22,48 @@ _TOP: Final = "SELECT phrase, count FROM phrases ORDER BY count DESC, at LIMIT ?
 
 def scratch_database(*statements: str) -> sqlite3.Connection:
     """An empty database, after `statements`, in one transaction that is never committed."""
+    import sqlite3  # few runs need it
+
     database = sqlite3.connect("", isolation_level=None)  # without a name it is deleted with the connection
     for statement in (f"PRAGMA cache_size = {_CACHE}", "PRAGMA journal_mode = OFF", *statements, "BEGIN"):
         database.execute(statement)
     return database
 
 
-class DuplicateIds:
-    """Keys with payloads, both 64-bit hashes: the first ones in a dict, which is fastest, the others in a table."""
+class FirstValues(Generic[Key, Item]):
+    """The first value of each key: those of the first keys in a dict, which is fastest, all others in a table."""
 
-    def __init__(self, *, recent: int = _RECENT) -> None:
-        """Keep up to `recent` keys in memory."""
-        self._recent: dict[int, int] = {}
-        self._most_recent = recent
+    def __init__(self, column: str, in_memory: int) -> None:
+        """`column` is SQLite's type for the keys; up to `in_memory` of them are kept in memory."""
+        self._first: dict[Key, Item] = {}
+        self._in_memory = in_memory
+        self._table = f"CREATE TABLE seen (key {column} PRIMARY KEY, value)"
         self._database: sqlite3.Connection | None = None
 
-    def differs(self, key: int, payload: int) -> bool:
-        """Whether `key` was added before with a different payload; adds it if it is new."""
-        if key in self._recent or len(self._recent) < self._most_recent:
-            return self._recent.setdefault(key, payload) != payload
-        if self._database is None:
-            self._database = scratch_database("CREATE TABLE seen (key INTEGER PRIMARY KEY, payload INTEGER)")
-        if self._database.execute(_ADD_ID, (key, payload)).rowcount:
-            return False
-        row: tuple[int] = self._database.execute("SELECT payload FROM seen WHERE key = ?", (key,)).fetchone()
-        return row[0] != payload
+    def add(self, key: Key, value: Item) -> Item | None:
+        """Add a key; returns its first value, or None if it is new.
+
+        Raises RuntimeFailure if the temporary database can't be written.
+        """
+        first = self._first.get(key)
+        if first is None and len(self._first) < self._in_memory:
+            self._first[key] = value
+        elif first is None:
+            return self._store(key, value)
+        return first
+
+    def _store(self, key: Key, value: Item) -> Item | None:
+        import sqlite3  # few runs need it
+
+        try:
+            if self._database is None:
+                self._database = scratch_database(self._table)
+            if self._database.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, value)).rowcount:
+                return None
+            row: tuple[Item] = self._database.execute("SELECT value FROM seen WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error as error:
+            raise RuntimeFailure(f"the ids that were read don't fit on the disk for temporary files: {error}") from None
+        return row[0]
 
     def __del__(self) -> None:
         """Give the database back."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.judging import evidence, prompts, replies, votes
 from rulewright_runtime.judging.judge import BudgetExhaustedError, Judge, JudgeRequest, open_judge
 from rulewright_runtime.plan.scan import Plan, Scenario
-from rulewright_runtime.plan.verifiers import ROUTES
+from rulewright_runtime.plan.verifiers import Route, Verifier
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.windows import WindowTurns
@@ -132,17 +132,17 @@ def test_votes_that_are_missing_never_make_a_majority() -> None:
     assert hold(scan(judge=FirstOnly())) > 20
 
 
-@pytest.mark.parametrize("name", sorted(ROUTES))
+@pytest.mark.parametrize("route", get_args(Verifier))
 @pytest.mark.parametrize("failure", [RuntimeError, KeyError, EvaluationError, RecursionError])
 def test_a_verifier_that_crashes_opens_nothing(
-    name: str, failure: type[Exception], monkeypatch: pytest.MonkeyPatch
+    route: type[Route], failure: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*_: object, **__: object) -> None:
         raise failure("broken")
 
     monkeypatch.setattr(
         "rulewright_runtime.execution.verifier_of",
-        lambda part: crash if part is ROUTES[name] else verifier_of(part),
+        lambda part: crash if part is route else verifier_of(part),
     )
     hold(scan())
 

@@ -26,7 +26,7 @@ from tests.rounds import rounds
 from tests.schemas import validator
 
 from rulewright.documents.kinds import kind_of
-from rulewright.linting.lint_settings import EVERYTHING
+from rulewright.linting.lint_settings import RuleSelection
 from rulewright.linting.report import Report
 from rulewright.linting.run import lint, lint_text
 from rulewright.load import load_text, plain
@@ -139,12 +139,12 @@ class Mutant:
     def findings(self, scratch: Path) -> Report:
         """Return the findings; unchanged documents stay in the folder for the next mutant."""
         if self.good.path.suffix != ".txtar":
-            return lint_text(written(self.data, self.name), self.name, EVERYTHING)
+            return lint_text(written(self.data, self.name), self.name, RuleSelection(("*",)))
         folder = scratch / self.good.path.stem
         if not folder.exists():
             write(self.good.files, folder)
         write({self.name: self.data}, folder)
-        report = lint([folder], EVERYTHING)
+        report = lint([folder], RuleSelection(("*",)))
         write({self.name: self.good.files[self.name]}, folder)
         return report
 

@@ -20,7 +20,7 @@ from tests.folders import files_of, write
 from rulewright.categories import MEANINGS, category_line, category_of
 from rulewright.cli import main
 from rulewright.diagnostics import Severity
-from rulewright.linting.lint_settings import EVERYTHING, RuleSelection
+from rulewright.linting.lint_settings import RuleSelection
 from rulewright.linting.report import Report
 from rulewright.linting.run import lint, lint_text
 from rulewright.load.load_errors import MAX_BYTES
@@ -117,7 +117,10 @@ def shown(path: Path, scratch: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return human.render(report.diagnostics, report.sources)
 
 
-def findings(path: Path, scratch: Path, selection: RuleSelection = EVERYTHING) -> Report:
+EVERY_RULE = RuleSelection(("*",))
+
+
+def findings(path: Path, scratch: Path, selection: RuleSelection = EVERY_RULE) -> Report:
     """What linting the document or project finds."""
     if path.suffix != ".txtar":
         return lint_text(path.read_bytes(), path.name, selection)

@@ -17,19 +17,24 @@ if TYPE_CHECKING:
 class Parser(argparse.ArgumentParser):
     """An argument parser that exits with the code for bad usage."""
 
+    meant: str | None = None  # the option or choice that was probably meant by a wrong one
+
     def error(self, message: str) -> NoReturn:
         """Print the error, what was probably meant and where to find help; exit the process."""
-        meant = self._meant(message)
-        help = f"did you mean `{meant}`? " if meant else ""
+        help = f"did you mean `{self.meant}`? " if self.meant else ""
         self.exit(REFUSED, f"error: {one_line(message)}\nhelp: {help}`{self.prog} --help` lists the arguments\n")
 
-    def _meant(self, message: str) -> str | None:
-        """Return the option or the choice that a message of `argparse` is about, correctly spelt, or None."""
-        unknown, _, choices = message.partition("invalid choice: ")[2].partition(" (choose from ")
-        if choices:
-            return suggestion(unknown.strip("'"), [each.strip("' )") for each in choices.split(",")])
-        option = message.removeprefix("unrecognized arguments: ").split(" ")[0].split("=")[0]
-        return suggestion(option, self._option_string_actions) if option.startswith("--") else None
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # overloads of argparse
+        """Parse as argparse does, and keep the option that was probably meant by the first unknown word."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown and unknown[0].startswith("--"):
+            self.meant = suggestion(unknown[0].partition("=")[0], self._option_string_actions)
+        return known, unknown
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            self.meant = suggestion(str(value), action.choices)
+        super()._check_value(action, value)
 
     def format_help(self) -> str:
         """Return the help, with the epilog's paragraphs wrapped to the width that argparse uses."""

@@ -461,7 +461,8 @@ def _unknown_key(node: Mapping, names: Many[str], path: str, departure: _Departu
     else:
         known = sorted(departure.properties - departure.remarks) or sorted(departure.properties)
         help = f"the keys here are {', '.join(f'`{key}`' for key in known)}"
-    return error(node.key_span(name), f"unknown key `{name}`{_where(path)}", code="unknown-key", help=help, fix=fix)
+    found = error(node.key_span(name), f"unknown key `{name}`{_where(path)}", code="unknown-key", help=help, fix=fix)
+    return dataclass_replace(found, about=f"{homes[0]}.{name}" if len(homes) == 1 else "")
 
 
 def _further_in(node: Mapping, names: Many[str], owners: Many[str | None], mappings: frozenset[str]) -> Fix | None:

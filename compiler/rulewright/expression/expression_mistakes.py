@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 
-from rulewright.errors import ExpressionError, ExpressionMistake
+from rulewright.errors import ExpressionError, ExpressionMistake, Reason
 
 MAX_MISTAKES = 30  # reported for one text; cel-go stops there, too
 
-
-UNCLOSED = "the string is never closed"
-_UNCLOSED_ENDINGS = (UNCLOSED, " closes nothing", " is never closed")
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _WORD_BEFORE = re.compile(r"(?<!\w)(?!(?:and|or|in|not)\s*$)\w+\s*$")
 _TEXT_AFTER = re.compile(r"\s*(?!(?:and|or|in)\b)[\w\"']")
@@ -39,13 +36,13 @@ class Mistakes:
         """Whether the maximum number of mistakes is reached."""
         return len(self.by_start) >= MAX_MISTAKES
 
-    def add(self, message: str, start: int, end: int, help: str | None = None) -> None:
+    def add(self, message: str, start: int, end: int, help: str | None = None, reason: Reason = Reason.OTHER) -> None:
         """Add one mistake; of several with the same start the first is kept."""
         if start in self.by_start or self.full:
             return
         line = self.text.count("\n", 0, start) + 1
         column = start - self.text.rfind("\n", 0, start)
-        self.by_start[start] = ExpressionMistake(message, start, max(start, end), line, column, help)
+        self.by_start[start] = ExpressionMistake(message, start, max(start, end), line, column, help, reason)
 
     def without_echoes(self) -> Mistakes:
         """The mistakes without those that follow from another. If a quote or bracket is unclosed, only that is left,
@@ -53,22 +50,23 @@ class Mistakes:
         for start in [start for start, each in self.by_start.items() if self._follows_another(each)]:
             del self.by_start[start]
         mistakes = list(self.by_start.values())
-        unclosed = [each for each in mistakes if each.message.endswith(_UNCLOSED_ENDINGS)]
+        unclosed = [each for each in mistakes if each.reason in (Reason.UNCLOSED, Reason.UNCLOSED_STRING)]
         if len(mistakes) < 2 or not unclosed:
             return self
         only = Mistakes(self.text)
         first = unclosed[0]
         start, end = first.start, first.end
-        if first.message == UNCLOSED and (opened := _overlong_string_start(self.text)) is not None:
+        if first.reason is Reason.UNCLOSED_STRING and (opened := _overlong_string_start(self.text)) is not None:
             start, end = opened, opened + 1
-        only.add(first.message, start, end, first.help)
+        only.add(first.message, start, end, first.help, first.reason)
         return only
 
     def _follows_another(self, mistake: ExpressionMistake) -> bool:
-        """Whether the mistake is a missing operator directly after another mistake."""
+        """Whether the mistake is a missing value or operator directly after another mistake."""
+        if mistake.reason is not Reason.MISSING_PART:
+            return False
         ends = [each.end for each in self.by_start.values() if each is not mistake and each.end <= mistake.start]
-        is_next = any(not self.text[end : mistake.start].strip() for end in ends)
-        return is_next and mistake.message.startswith(("an operator is missing", "a value is missing between"))
+        return any(not self.text[end : mistake.start].strip() for end in ends)
 
     def error(self) -> ExpressionError:
         """The error with all mistakes, in source order."""

@@ -191,8 +191,8 @@ def _skip_unclosed(text: str, start: int, tokens: list[Token], mistakes: Mistake
     triple = touching and tokens[-1].type in ("STRING", "BYTES") and text[start - 2 : start + 1] in _TRIPLE
     line_end = _LINE_END.search(text, start)
     end = len(text) if triple or line_end is None else line_end.start()
-    message, help = explain_unclosed(text[start] * 3 if triple else text[start])
-    mistakes.add(message, start, end, help)
+    message, help, reason = explain_unclosed(text[start] * 3 if triple else text[start])
+    mistakes.add(message, start, end, help, reason)
     if not touching or tokens[-1].type not in ("STRING", "BYTES", "IDENT"):
         placeholder = token("STRING", "", start, end)
         placeholder.value = Literal("", TextSpan(start, end, start))

@@ -93,8 +93,8 @@ class Recovery:
         if self.mistakes.full or (unexpected.type == END and position == 0 and self.mistakes.by_start):
             return None  # a text without tokens: its mistakes are already reported
         trouble = self._trouble(position, frozenset(cursor.accepts()))
-        message, help = explain(trouble)
-        self.mistakes.add(message, start_of(unexpected), end_of(unexpected), help)
+        message, help, reason = explain(trouble)
+        self.mistakes.add(message, start_of(unexpected), end_of(unexpected), help, reason)
         replacement = _guess(unexpected, trouble)
         if replacement is None and trouble.operator_due:  # so that the complete part is checked as well
             _fed(cursor, [token("OR", "||", start_of(unexpected), start_of(unexpected))])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from rulewright.expression.expression_mistakes import UNCLOSED
+from rulewright.errors import Reason
 from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
@@ -83,13 +83,14 @@ class Trouble(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """One row of the table: a case, its message and help (format strings), and broken examples."""
+    """One row of the table: a case, its message and help (format strings), broken examples and the reason."""
 
     name: str
     when: Callable[[Trouble], bool]
     message: str
     help: str | None
     examples: tuple[str, ...]
+    reason: Reason = Reason.OTHER
 
 
 def _kind_before(*kinds: str) -> Callable[[Trouble], bool]:
@@ -221,6 +222,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         "the text in triple quotes is never closed",
         "end it with the same three quotes",
         ('"""abc"', "'''abc'"),
+        Reason.UNCLOSED,
     ),
     Explanation(
         "two-strings",
@@ -296,6 +298,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         "{opened} at column {opened_column} is never closed",
         "{missing}",
         ("(a", "f(1, 2", "[1, [2]", "{'a': 1", "(a +", "{", "xs.all(x, x > 1"),
+        Reason.UNCLOSED,
     ),
     Explanation(
         "wrong-bracket",
@@ -310,6 +313,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         "{spelt} closes nothing",
         "take it away, or open a bracket before it",
         ("a)", "]", "f(x))", "{}}"),
+        Reason.UNCLOSED,
     ),
     Explanation(
         "template-braces",
@@ -399,6 +403,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         "a value is missing between {before_spelt} and {spelt}",
         None,
         ("a + * b", "a && || b", "f(, 1)", "[1, , 2]", "a == == b", "()"),
+        Reason.MISSING_PART,
     ),
     Explanation(
         "value-due-at-start",
@@ -420,6 +425,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         "an operator is missing between {before_spelt} and {spelt}",
         "{join}",
         ("a b", "1 2", "f(x y)", "'a' == b c", "x 'a'"),
+        Reason.MISSING_PART,
     ),
     Explanation(
         "anything-else",
@@ -431,13 +437,13 @@ EXPLANATIONS: tuple[Explanation, ...] = (
 )
 
 
-def explain(trouble: Trouble) -> tuple[str, str | None]:
-    """The message and the help for a token that is not allowed where it is."""
+def explain(trouble: Trouble) -> tuple[str, str | None, Reason]:
+    """The message, the help and the reason for a token that is not allowed where it is."""
     row = next(row for row in EXPLANATIONS if row.when(trouble))
     values = _format_values(trouble)
     if isinstance(row.help, Guess):
-        return row.message.format_map(values), Guess(row.help.meant.format_map(values))
-    return row.message.format_map(values), row.help.format_map(values) if row.help else None
+        return row.message.format_map(values), Guess(row.help.meant.format_map(values)), row.reason
+    return row.message.format_map(values), row.help.format_map(values) if row.help else None, row.reason
 
 
 def _format_values(t: Trouble) -> dict[str, str]:
@@ -557,8 +563,9 @@ def explain_character(text: str, start: int) -> tuple[int, str | None, str, str 
     return start + 1, None, f"the character U+{ord(character):04X} has no meaning here", None
 
 
-def explain_unclosed(quote: str) -> tuple[str, str | None]:
-    """The message and the help for a string that starts with `quote` and is not closed."""
+def explain_unclosed(quote: str) -> tuple[str, str | None, Reason]:
+    """The message, the help and the reason for a string that starts with `quote` and is not closed."""
     if len(quote) == 3:
-        return "the text in triple quotes is never closed", "end it with the same three quotes"
-    return UNCLOSED, f"end it with `{quote}`; text of more than one line takes triple quotes"
+        return "the text in triple quotes is never closed", "end it with the same three quotes", Reason.UNCLOSED
+    help = f"end it with `{quote}`; text of more than one line takes triple quotes"
+    return "the string is never closed", help, Reason.UNCLOSED_STRING

@@ -135,7 +135,7 @@ def _is_of_routing(found: Diagnostic, files: Mapping[str, Loaded]) -> bool:
     loaded = files.get(found.span.path)
     routing = descend(None if loaded is None else loaded.root, "routing")
     if found.severity is not Severity.ERROR or routing is None:
-        return found.help in ("`route` belongs under `routing`", "`deterministic_precheck` belongs under `routing`")
+        return found.about in ("routing.route", "routing.deterministic_precheck")
     return is_within(found.span, routing.span)
 
 

@@ -44,7 +44,6 @@ class RuleSelection:
 
 
 DEFAULT = RuleSelection()
-EVERYTHING = RuleSelection(select=("*",))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import BatchHeader, Record, id_of, records_of, with_path
 from rulewright_runtime.cases.shape import CaseShape, Mistake, failure, read_names
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.scratch_database import DuplicateIds
+from rulewright_runtime.scratch_database import FirstValues
 from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class CaseReader:
         self._concern = concern
         self._outputs = outputs
         self._shape = CaseShape(plan)
-        self._ids = DuplicateIds()
+        self._records = FirstValues[int, int]("INTEGER", in_memory=100_000)  # hashes
         self.other_concerns = 0  # cases of another concern, left out
 
     @property
@@ -131,7 +131,8 @@ class CaseReader:
         """Return why a record can't be a case of the batch (no test id, or that of another case), or None."""
         if test_id is None:
             return "the case has no `test_id`" + (f": {mistake}" if mistake else "")
-        if self._ids.differs(hash((batch.name, own_id, test_id)), hash(record.data.strip())):
+        payload = hash(record.data.strip())
+        if self._records.add(hash((batch.name, own_id, test_id)), payload) not in (None, payload):
             return f"the test id `{test_id}` exists already, with another content"
         return None
 

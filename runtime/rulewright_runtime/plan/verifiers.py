@@ -3,8 +3,8 @@
 A route is a struct here, a module in `rulewright_runtime.verify`, and its lowering in the compiler.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal, get_args
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, field
 
@@ -316,5 +316,3 @@ Verifier = (
     | RubricVerifier
     | ExpressionVerifier
 )
-
-ROUTES: Final[Mapping[str, type[Route]]] = {str(route.__struct_config__.tag): route for route in get_args(Verifier)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct, field
@@ -82,14 +82,6 @@ class Flags(Struct):
     def rates(self) -> dict[str, float | None]:
         """For each label the share of raised flags among the transcripts with a value; None if none has one."""
         return {label: self.raised[label] / total if total else None for label, total in self.known.items()}
-
-
-def blindspot_rates(profiles: Iterable[Mapping[str, bool | None]]) -> dict[str, float | None]:
-    """The rates of the labels over several transcripts."""
-    flags = Flags()
-    for profile in profiles:
-        flags.add(profile)
-    return flags.rates()
 
 
 class FirstEntries(Struct):

@@ -14,6 +14,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.input_files import expanded_size, open_expanded, read_small
+from rulewright_runtime.scratch_database import FirstValues
 from rulewright_runtime.strict_json import Decoder, Json
 from rulewright_runtime.transcripts.containers import (
     MAX_DOCUMENT,
@@ -30,7 +31,6 @@ from rulewright_runtime.transcripts.containers import (
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.parquet_chats import rows_of
 from rulewright_runtime.transcripts.pieces import read_bytes, split
-from rulewright_runtime.transcripts.seen_ids import SeenIds
 from rulewright_runtime.transcripts.turn_lines import (
     NO_TURNS,
     Batched,
@@ -86,7 +86,7 @@ class Reader:
         if columns:
             self._chats("", 0)  # raises for an unknown field before anything is read
         self._unique = unique
-        self._seen = SeenIds()
+        self._locations = FirstValues[bytes, bytes]("BLOB", in_memory=20_000)
 
     def read(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Transcript | InputError]:
         """Yield every conversation, or the reason why it is refused, in the order of `paths` and of their lines.
@@ -254,8 +254,11 @@ class Reader:
 
     def register_id(self, name: str, path: str, line: int) -> InputError | None:
         """Register a transcript's id; returns why the transcript is refused if the id was registered before."""
-        first = self._seen.register(name, f"{path}:{line}")
-        return None if first is None else InputError(f"transcript `{name}` was already read from {first}", path, line)
+        first = self._locations.add(*(text.encode("utf-8", "surrogatepass") for text in (name, f"{path}:{line}")))
+        if first is None:
+            return None
+        place = first.decode("utf-8", "surrogatepass")
+        return InputError(f"transcript `{name}` was already read from {place}", path, line)
 
 
 def from_record(record: Mapping[str, object]) -> Transcript:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.compiler.expression.published import cel_cases
 
-from rulewright.errors import ExpressionError, ExpressionMistake
+from rulewright.errors import ExpressionError, ExpressionMistake, Reason
 from rulewright.expression import recovery as reading
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
@@ -35,9 +35,9 @@ ROWS = [pytest.param(row, text, id=f"{row.name}: {text}") for row in EXPLANATION
 def test_an_example_is_worded_by_its_own_row(row: Explanation, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Explanation] = []
 
-    def spy(trouble: Trouble) -> tuple[str, str | None]:
+    def spy(trouble: Trouble) -> tuple[str, str | None, Reason]:
         seen.append(next(each for each in EXPLANATIONS if each.when(trouble)))
-        return "", None
+        return "", None, Reason.OTHER
 
     monkeypatch.setattr(reading, "explain", spy)
     reading.Recovery(text, Dialect.PROFILE, Mistakes(text), 250, macros=True).whole()

@@ -19,7 +19,7 @@ import pytest
 import yaml
 from tests import shared_data
 
-from rulewright.linting.lint_settings import EVERYTHING
+from rulewright.linting.lint_settings import RuleSelection
 from rulewright.linting.report import Report
 from rulewright.linting.run import lint
 from rulewright.render.locations import Keys
@@ -70,7 +70,7 @@ def corpus() -> Corpus:
 @cache
 def reported() -> Report:
     """What lint finds in the corpus."""
-    return lint([shared_data.folder("invisiblebench")], EVERYTHING)
+    return lint([shared_data.folder("invisiblebench")], RuleSelection(("*",)))
 
 
 @cache

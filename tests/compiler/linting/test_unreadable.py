@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rulewright.linting.lint_settings import EVERYTHING
+from rulewright.linting.lint_settings import RuleSelection
 from rulewright.linting.run import lint
 
 ROOT = Path(__file__).parents[3]
@@ -46,7 +46,7 @@ def test_a_lost_quote_is_one_finding(name: str, shipped: Path) -> None:
     broken = re.sub(r"^(\w+: )(?=\w)|^\{", r'\1"', text, count=1, flags=re.MULTILINE)
     path.write_text(broken if broken != text else f'"{text}', encoding="utf-8")
     try:
-        found = lint([shipped / "benchmark"], EVERYTHING).diagnostics
+        found = lint([shipped / "benchmark"], RuleSelection(("*",))).diagnostics
     finally:
         path.write_text(text, encoding="utf-8")
     assert len({each.code for each in found} & {"yaml-syntax", "json-syntax"}) == len(found) == 1

@@ -18,7 +18,7 @@ from rulewright.load import load_text
 from rulewright.lower.workflow import limits_of
 from rulewright.lower.workflow_order import ancestors, cycles, order, waves
 from rulewright.proving.results import Proved
-from rulewright.workflow import load_workflow, workflow_of_text
+from rulewright.workflow import load_workflow, workflow_of
 from rulewright_runtime.polarity import Polarity, condition
 
 
@@ -322,7 +322,7 @@ def test_the_fix_of_a_missing_bound_can_be_carried_out(tmp_path: Path) -> None:
         report = lint([path])
         assert [each.code for each in report.diagnostics if each.severity is Severity.ERROR] == ["loop-without-bound"]
         (mended,) = fixed_texts(report.diagnostics, report.sources, unsafe=True)[0].values()
-        assert [each.code for each in check(workflow_of_text(mended, name))] == []
+        assert [each.code for each in check(workflow_of(load_text(mended, name)))] == []
 
 
 def test_the_fix_of_a_missing_gate_can_be_carried_out() -> None:
@@ -330,21 +330,22 @@ def test_the_fix_of_a_missing_gate_can_be_carried_out() -> None:
         "tasks:\n  t:\n    agent: dev\n    overlays:\n      confidence_loop:\n        enabled: true\n"
         "        threshold: 0.5\n        max_iterations: 2\n        metrics: [{type: lint_score, source: r.json}]\n"
     )
-    found = workflow_of_text(text)
+    found = workflow_of(load_text(text, "workflow.yaml"))
     (mended,) = fixed_texts(check(found), {found.path: found.loaded[0].source}, unsafe=True)[0].values()
     assert "evidence: {acceptance: reports/junit.xml, lint: r.json}" in mended
-    assert check(workflow_of_text(mended)) == ()
+    assert check(workflow_of(load_text(mended, "workflow.yaml"))) == ()
 
 
 @pytest.mark.parametrize("tier", ["T0", "T1", "T2"])
 def test_the_fix_of_missing_evidence_can_be_carried_out(tier: str) -> None:
     gate = f"enabled: true\n        risk_tier: {tier}\n        require_coverage: true"
     text = f"tasks:\n  t:\n    agent: dev\n    overlays:\n      policy_gate:\n        {gate}\n"
-    found = workflow_of_text(text)
+    found = workflow_of(load_text(text, "workflow.yaml"))
     assert [each.code for each in check(found)] == ["gate-without-evidence"]
     (mended,) = fixed_texts(check(found), {found.path: found.loaded[0].source}, unsafe=True)[0].values()
-    assert check(workflow_of_text(mended)) == ()
-    assert all(isinstance(each.result, Proved) for each in prove_workflow(workflow_of_text(mended)))
+    workflow = workflow_of(load_text(mended, "workflow.yaml"))
+    assert check(workflow) == ()
+    assert all(isinstance(each.result, Proved) for each in prove_workflow(workflow))
 
 
 def test_suppressions_hide_findings_from_people_but_never_let_a_plan_pass(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.claims.workflow import prove_workflow
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError
-from rulewright.workflow import workflow_of_text
+from rulewright.load import load_text
+from rulewright.workflow import workflow_of
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.workflow.workflow_plan import decode
 
@@ -94,7 +95,7 @@ def mutated(chance: random.Random) -> dict[str, Any]:
 
 
 def test_the_document_that_is_changed_is_good() -> None:
-    found = workflow_of_text(json.dumps(GOOD), "w.json")
+    found = workflow_of(load_text(json.dumps(GOOD), "w.json"))
     assert [each.message for each in check(found) if each.severity is Severity.ERROR] == []
 
 
@@ -105,7 +106,7 @@ def test_whatever_a_file_holds_is_refused_or_proved(seed: int) -> None:
     for _ in range(60):
         text = json.dumps(mutated(chance))
         try:
-            workflow = workflow_of_text(text, "w.json")
+            workflow = workflow_of(load_text(text, "w.json"))
             plan = compile_workflow(workflow)
         except DocumentError:
             continue
@@ -121,4 +122,4 @@ def test_what_is_no_number_is_no_threshold_and_no_weight(number: str, key: str) 
     loop = f"{{enabled: true, max_iterations: 2, {key.format(number)}}}"
     text = f"tasks: {{a: {{agent: dev, overlays: {{policy_gate: {{enabled: true}}, confidence_loop: {loop}}}}}}}\n"
     with pytest.raises(DocumentError):
-        compile_workflow(workflow_of_text(text))
+        compile_workflow(workflow_of(load_text(text, "workflow.yaml")))

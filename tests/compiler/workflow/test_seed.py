@@ -13,8 +13,9 @@ from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.claims.workflow import CLAIMS, prove_workflow
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.run import lint
+from rulewright.load import load_text
 from rulewright.proving.results import Proved, Refuted
-from rulewright.workflow import load_workflow, workflow_of_text
+from rulewright.workflow import load_workflow, workflow_of
 
 HERE = Path(__file__).parent / "seed"
 CONFIG = (HERE / "config.yaml").read_text(encoding="utf-8")
@@ -116,7 +117,7 @@ def test_the_linter_finds_the_same() -> None:
 
 def test_the_fix_takes_out_what_asks_for_the_pair_and_nothing_else() -> None:
     name = "w.yaml"
-    workflow = workflow_of_text(CONFIG, name)
+    workflow = workflow_of(load_text(CONFIG, name))
     sources = {name: workflow.document.node.source}
     text, applied = fixed_texts(check(workflow), sources)
     assert applied == 1
@@ -138,8 +139,8 @@ def test_the_fix_takes_out_what_asks_for_the_pair_and_nothing_else() -> None:
 )
 def test_only_a_condition_that_is_never_met_is_dropped(written: str, left: str | None) -> None:
     name = "w.yaml"
-    workflow = workflow_of_text(
-        LOOP.replace("max_iterations: 3", f"max_iterations: 3, exit_conditions: {written}"), name
+    workflow = workflow_of(
+        load_text(LOOP.replace("max_iterations: 3", f"max_iterations: 3, exit_conditions: {written}"), name)
     )
     texts, applied = fixed_texts(check(workflow), {name: workflow.document.node.source})
     assert applied == (left is not None)
@@ -148,7 +149,7 @@ def test_only_a_condition_that_is_never_met_is_dropped(written: str, left: str |
 
 
 def test_with_its_two_mistakes_mended_the_second_fragment_compiles_and_keeps_the_invariants() -> None:
-    workflow = workflow_of_text(MENDED)
+    workflow = workflow_of(load_text(MENDED, "workflow.yaml"))
     (task,) = compile_workflow(workflow).tasks
     assert task.overlays == ("hil", "policy_gate", "confidence_loop")
     assert task.gate is not None
@@ -159,7 +160,7 @@ def test_with_its_two_mistakes_mended_the_second_fragment_compiles_and_keeps_the
 
 
 def test_with_its_two_mistakes_mended_the_second_fragment_still_is_impossible() -> None:
-    last = prove_workflow(workflow_of_text(MENDED))[-1].result
+    last = prove_workflow(workflow_of(load_text(MENDED, "workflow.yaml")))[-1].result
     assert isinstance(last, Refuted)
     assert last.reason == (
         "task `design-l1`: the T1 gate never says PASS: `evidence` names no file for `acceptance`, nor for `lint` or"
@@ -167,19 +168,20 @@ def test_with_its_two_mistakes_mended_the_second_fragment_still_is_impossible() 
     )
     gate = "    overlays:\n      policy_gate: {enabled: true, risk_tier: T0, evidence: {acceptance: junit.xml}}\n"
     gated = MENDED.replace("    overlays:\n", gate)
-    told = prove_workflow(workflow_of_text(gated))[-1].result
+    told = prove_workflow(workflow_of(load_text(gated, "workflow.yaml")))[-1].result
     assert isinstance(told, Proved)
     assert told.remarks == (
         "`design-l1`: confidence at most 0.5 (threshold 0.8); start, 5 times (work, score), exhausted:confidence_loop,"
         " gate, done with 1 decision of a person",
     )
-    without = prove_workflow(workflow_of_text(gated.replace("overlays:\n", "overlays:\n      hil: {enabled: false}\n")))
+    alone = gated.replace("overlays:\n", "overlays:\n      hil: {enabled: false}\n")
+    without = prove_workflow(workflow_of(load_text(alone, "workflow.yaml")))
     assert isinstance(without[-1].result, Refuted)
     assert without[-1].result.reason == "task `design-l1`: confidence is at most 0.5, below the threshold 0.8"
     sources = gated.replace("checklist_completion\n", "checklist_completion\n            source: list.md\n").replace(
         "requirement_coverage\n", "requirement_coverage\n            requirements: req.md\n            source: [src]\n"
     )
-    told = prove_workflow(workflow_of_text(sources))[-1].result
+    told = prove_workflow(workflow_of(load_text(sources, "workflow.yaml")))[-1].result
     assert isinstance(told, Proved)
     assert told.remarks == ("`design-l1`: confidence at most 1 (threshold 0.8); start, work, score, gate, done",)
 

@@ -13,8 +13,9 @@ from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.claims.workflow import REACHABLE
 from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.errors import DocumentError
+from rulewright.load import load_text
 from rulewright.proving.results import Property, Proved
-from rulewright.workflow import Workflow, load_workflow, workflow_of_text
+from rulewright.workflow import Workflow, load_workflow, workflow_of
 from rulewright_runtime.workflow.machine import Machine, TaskState, activity, start, status, step
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
 
@@ -30,7 +31,7 @@ OVERLAYS = {
 
 
 def workflow(text: str) -> Workflow:
-    return workflow_of_text(textwrap.dedent(text))
+    return workflow_of(load_text(textwrap.dedent(text), "workflow.yaml"))
 
 
 def plan_of(text: str) -> WorkflowPlan:

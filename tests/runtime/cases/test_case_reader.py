@@ -14,7 +14,7 @@ from rulewright_runtime.cases import records
 from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader
 from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.scratch_database import DuplicateIds, TopPhrases
+from rulewright_runtime.scratch_database import FirstValues, TopPhrases
 
 
 def read(path: Path, concern: str | None = "I25", outputs: Path | None = None) -> list[Case | InputError]:
@@ -176,10 +176,9 @@ def test_a_folder_of_outputs_that_holds_none_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("recent", [0, 100, 2**20])
 def test_many_test_ids_are_remembered_in_little_memory(recent: int, tmp_path: Path) -> None:
-    seen = DuplicateIds(recent=recent)
-    assert not any(seen.differs(hash(f"T{n}"), n) for n in range(20_000))
-    assert not any(seen.differs(hash(f"T{n}"), n) for n in range(20_000))
-    assert all(seen.differs(hash(f"T{n}"), n + 1) for n in range(20_000))
+    seen = FirstValues[int, int]("INTEGER", in_memory=recent)
+    assert all(seen.add(hash(f"T{n}"), n) is None for n in range(20_000))
+    assert all(seen.add(hash(f"T{n}"), n + 1) == n for n in range(20_000))
     path = tmp_path / "b.jsonl"
     path.write_text("\n".join(json.dumps(case(f"T{n % 9000}")) for n in range(18000)))
     assert all(isinstance(item, Case) for item in read(path))

@@ -11,7 +11,7 @@ import pytest
 from rulewright_runtime.report.gathered import MAX_ENTRIES, RunningSum
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.transcripts.seen_ids import SeenIds
+from rulewright_runtime.scratch_database import FirstValues
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -65,7 +65,7 @@ def test_parts_of_a_long_run_are_merged_to_the_summary_of_the_whole() -> None:
 
 
 def test_an_id_is_known_again_beyond_memory() -> None:
-    seen = SeenIds(in_memory=3)
-    names = ["a", "\ud800", "nul\0", "ä", "", "e" * 1000]
-    assert [seen.register(name, f"f:{place}") for place, name in enumerate(names)] == [None] * 6
-    assert [seen.register(name, "again") for name in names] == [f"f:{place}" for place in range(6)]
+    seen = FirstValues[bytes, int]("BLOB", in_memory=3)
+    names = [name.encode("utf-8", "surrogatepass") for name in ("a", "\ud800", "nul\0", "ä", "", "e" * 1000)]
+    assert [seen.add(name, place) for place, name in enumerate(names)] == [None] * 6
+    assert [seen.add(name, 9) for name in names] == list(range(6))

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.check.workflow_check import compile_workflow
-from rulewright.workflow import workflow_of_text
+from rulewright.load import load_text
+from rulewright.workflow import workflow_of
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentReply, Brief
 from rulewright_runtime.workflow.adapters.mock_adapter import MockAdapter
@@ -31,7 +32,9 @@ def plan_of(text: str, **limits: Any) -> WorkflowPlan:
 
     from rulewright_runtime.plan.envelope import seal
 
-    plan = compile_workflow(workflow_of_text("version: '1'\nname: flow\n" + textwrap.dedent(text)))
+    plan = compile_workflow(
+        workflow_of(load_text("version: '1'\nname: flow\n" + textwrap.dedent(text), "workflow.yaml"))
+    )
     usual: dict[str, Any] = {"max_retries": 0, "retry_backoff_seconds": 0.0, "max_concurrent_tasks": 1}
     return seal(replace(plan, limits=RunLimits(**{**usual, **limits})))
 
