@@ -37,18 +37,27 @@ UNDECODED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 class Decoder(Generic[T]):
     """A `msgspec.json.Decoder` that refuses repeated keys."""
 
-    def __init__(self, type: type[T], *, defaulted: Callable[[T], int] | None = None) -> None:
+    def __init__(
+        self,
+        type: type[T],
+        *,
+        defaulted: Callable[[T], int] | None = None,
+        others: Callable[[bytes], object] | None = None,
+    ) -> None:
         """Decode values of `type`. Repeated keys are detected faster for a struct that encodes all its keys:
-        `defaulted` counts the keys of a value with their default, which may be missing in the data."""
+        `defaulted` counts the keys of a value with their default, which may be missing in the data. `others` is called
+        with data that may hold other keys; it may raise one of msgspec's errors."""
         decoder = msgspec.json.Decoder(type)
         self._decode, self._decode_lines = decoder.decode, decoder.decode_lines
-        self._defaulted = defaulted
+        self._defaulted, self._others = defaulted, others
 
     def decode(self, data: bytes | str) -> T:
         """The value in `data`. Raises DoubledKeyError for a repeated key, and msgspec's errors."""
         value: T = self._decode(data)
         if not (isinstance(data, bytes) and self._has_every_key([value], data)):
             refuse_doubled_keys(data)
+            if self._others is not None:
+                self._others(data if isinstance(data, bytes) else data.encode())
         return value
 
     def decode_lines(self, data: bytes) -> list[T]:
@@ -58,13 +67,21 @@ class Decoder(Generic[T]):
             for part in _parts(data):
                 decoded = self._decode_lines(part)
                 values += decoded
-                if not (self._has_every_key(decoded, part) or _has_the_colons_of(_ANYTHING.decode_lines(part), part)):
-                    for line in filter(bytes.strip, part.split(b"\n")):
-                        refuse_doubled_keys(line)
+                if not self._has_every_key(decoded, part):
+                    self._check_lines(part)
         except msgspec.MsgspecError:
             self._decode_lines(data)  # its message has the line number in the whole data
             raise
         return values
+
+    def _check_lines(self, data: bytes) -> None:
+        """Check lines of which one has other keys, or one twice."""
+        is_doubled = not _has_the_colons_of(_ANYTHING.decode_lines(data), data)
+        for line in filter(bytes.strip, data.split(b"\n")) if is_doubled or self._others is not None else ():
+            if is_doubled:
+                refuse_doubled_keys(line)
+            if self._others is not None:
+                self._others(line)
 
     def _has_every_key(self, values: list[T], data: bytes) -> bool:
         """Whether the values hold every key of the data they were decoded from; False if unknown."""

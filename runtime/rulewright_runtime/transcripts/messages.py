@@ -148,6 +148,11 @@ def _message(turn: Turn) -> Message:
     return Message(role, (Part(text=turn.content),), metadata=metadata)
 
 
+def repeats(text: str, part: str) -> bool:
+    """Whether a text contains a part of it; white space is ignored."""
+    return "".join(part.split()) in "".join(text.split())
+
+
 def digest_of(data: bytes) -> str:
     """The digest of a medium's bytes."""
     return f"blake2b:{blake2b(data, digest_size=16).hexdigest()}"

@@ -40,6 +40,7 @@ from rulewright_runtime.transcripts.turn_lines import (
     defaulted_in_turn,
     loose_line,
     printable,
+    refuse_said,
     stem,
     turn_of,
     well_formed,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.pieces import Piece
 
 MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake
-_TURNS: Final[Decoder[Turn]] = Decoder(Turn, defaulted=defaulted_in_turn)
+_TURNS: Final[Decoder[Turn]] = Decoder(Turn, defaulted=defaulted_in_turn, others=refuse_said)
 TABLES: Final = ("csv", "parquet", "arrow")
 RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a run, which has no chats
 HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them

@@ -10,12 +10,40 @@ import msgspec
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, why_not
 from rulewright_runtime.transcripts.containers import without_compression
-from rulewright_runtime.transcripts.messages import TURN_ROLES, Transcript, Turn
+from rulewright_runtime.transcripts.messages import TURN_ROLES, Transcript, Turn, repeats
 
 NO_TURNS: Final = "a conversation needs the key `turns`, a list of turns"
 
 
-class Loose(msgspec.Struct, omit_defaults=True):
+class Said(msgspec.Struct):
+    """The keys under which other formats store what was said or done in a message or a conversation."""
+
+    text: Json = None
+    value: Json = None
+    message: Json = None
+    parts: Json = None
+    reply: Json = None
+    response: Json = None
+    answer: Json = None
+    output: Json = None
+    completion: Json = None
+    refusal: Json = None
+    tool_calls: Json = None
+    function_call: Json = None
+    choices: Json = None
+    messages: Json = None
+    conversation: Json = None
+    conversations: Json = None
+
+
+class _SaidInTurns(Said):
+    turns: list[Said] = []
+
+
+_SAID: Final = msgspec.json.Decoder(_SaidInTurns)
+
+
+class Loose(Said, omit_defaults=True):
     """A line of either format, with values of any type."""
 
     turn: Json = msgspec.UNSET
@@ -28,7 +56,6 @@ class Loose(msgspec.Struct, omit_defaults=True):
     scenario_id: Json = None
     model: Json = None
     turns: Json = msgspec.UNSET
-    messages: Json = None
 
 
 class Batched(msgspec.Struct):
@@ -38,7 +65,6 @@ class Batched(msgspec.Struct):
     model: str
     turns: list[Turn]
     transcript_id: str | None = None
-    messages: Json = None
 
 
 def defaulted_in_turn(turn: Turn) -> int:
@@ -47,10 +73,24 @@ def defaulted_in_turn(turn: Turn) -> int:
 
 
 def _defaulted(record: Batched) -> int:
-    return (record.transcript_id is None) + (record.messages is None) + sum(map(defaulted_in_turn, record.turns))
+    return (record.transcript_id is None) + sum(map(defaulted_in_turn, record.turns))
 
 
-_BATCHED: Final[Decoder[Batched]] = Decoder(Batched, defaulted=_defaulted)
+def refuse_said(line: bytes) -> None:
+    """Raise ValidationError if a line may say something under a key of another format."""
+    record = _SAID.decode(line)
+    if any(said_in(each) for each in (record, *record.turns)):
+        raise msgspec.ValidationError("the line says something under the key of another format")
+
+
+def said_in(record: Said) -> list[str]:
+    """The keys of another format that are not empty; numbers and truths are annotations."""
+    return [
+        key for key in Said.__struct_fields__ if isinstance(each := getattr(record, key), str | list | dict) and each
+    ]
+
+
+_BATCHED: Final[Decoder[Batched]] = Decoder(Batched, defaulted=_defaulted, others=refuse_said)
 _LOOSE: Final[Decoder[Loose]] = Decoder(Loose)
 
 
@@ -72,7 +112,7 @@ def well_formed(line: bytes | InputError) -> Batched | None:
         record = _BATCHED.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    is_named = record.scenario_id and record.model and record.transcript_id != "" and record.messages is None
+    is_named = record.scenario_id and record.model and record.transcript_id != ""
     return record if is_named and record.turns and not broken_sequence(record.turns) else None
 
 
@@ -97,6 +137,10 @@ def turn_of(loose: Loose, path: str, number: int) -> Turn | InputError:
     content = "" if loose.error is not None and loose.content in (None, msgspec.UNSET) else loose.content
     if not isinstance(content, str):
         return InputError(f"the content is {_shown(content)}; expected text", path, number)
+    for key in said_in(loose):
+        if not (isinstance(value := getattr(loose, key), str) and repeats(content, value)):
+            reason = f"`{key}` is not read beside `content`; write the conversation with `messages` in place of `turns`"
+            return InputError(reason, path, number)
     branch = loose.branch_id if isinstance(loose.branch_id, str) else None
     harness = loose.harness if isinstance(loose.harness, str) else None
     return Turn(loose.turn, loose.role, content, branch, loose.error, harness)
@@ -125,8 +169,8 @@ def _batched(record: Loose, path: str, number: int) -> Batched | InputError:
             return InputError(f"a conversation needs the key `{key}`, a text", path, number)
     if record.transcript_id is not None and (not isinstance(record.transcript_id, str) or not record.transcript_id):
         return InputError("the `transcript_id` must be a text", path, number)
-    if record.messages is not None:
-        return InputError("`turns` and `messages` both hold a conversation; remove one of them", path, number)
+    for key in said_in(record):
+        return InputError(f"`turns` and `{key}` both hold a conversation; remove one of them", path, number)
     if not isinstance(record.turns, list) or not record.turns:
         return InputError("a conversation needs the key `turns`, a list of at least one turn", path, number)
     turns: list[Turn] = []

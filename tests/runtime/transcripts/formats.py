@@ -223,7 +223,7 @@ LOGGED = {"request": {"model": "m-1", "messages": SAID[:1]}, "response": {"choic
 BATCH = {"custom_id": "b", "body": {"messages": SAID[:1]}, "response": {"body": {"choices": [{"message": SAID[1]}]}}}
 
 
-NATIVE = {
+NATIVE: dict[str, Any] = {
     "transcript_id": "one",
     "scenario_id": "s",
     "model": "m",

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.strict_json import Json
-from rulewright_runtime.transcripts.messages import Conversation, Message
+from rulewright_runtime.transcripts.messages import Conversation, Message, repeats
 from rulewright_runtime.transcripts.readers.payloads import run_messages
 from rulewright_runtime.transcripts.readers.shapes import (
     EXPECTED,
@@ -29,7 +29,6 @@ from rulewright_runtime.transcripts.readers.shapes import (
     record_at,
     rest,
     said,
-    says,
     word,
 )
 
@@ -167,7 +166,7 @@ def _answer_beside(record: Record, asked: Sequence[Message], key: str) -> list[M
     """The answer that stands beside the messages. Raises ShapeError if they end with another answer."""
     for name in _ANSWERS:
         answer = run_messages({name: record[name]}, (name,), "assistant", name) if record.get(name) else []
-        if all(any(says(one.shown, each.shown) for one in asked) for each in answer):
+        if all(any(repeats(one.shown, each.shown) for one in asked) for each in answer):
             continue
         if asked[-1].role == "assistant":
             raise ShapeError(f"`{name}` is not among the messages in `{key}`")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rulewright_runtime.strict_json import Json, JsonObject
-from rulewright_runtime.transcripts.messages import Message, Part
+from rulewright_runtime.transcripts.messages import Message, Part, repeats
 from rulewright_runtime.transcripts.readers.shapes import (
     ROLE_WORDS,
     Record,
@@ -23,7 +23,6 @@ from rulewright_runtime.transcripts.readers.shapes import (
     parsed,
     record_at,
     rest,
-    says,
     word,
 )
 
@@ -51,7 +50,7 @@ def run_messages(values: Record, names: Sequence[str], role: str, where: str) ->
     key, found = _first(values, names, role, where)
     for name in names if key in _LISTS else ANSWER_KEYS:
         said = _texts_of(values.get(name), role, where) if name in _SAYING and name != key else []
-        if not all(any(says(each.text, text) for each in found) for text in said):
+        if not all(any(repeats(each.text, text) for each in found) for text in said):
             raise ShapeError(f"{where}: `{name}` is not among the messages that were read from `{key}`")
     history = [
         each
@@ -59,7 +58,7 @@ def run_messages(values: Record, names: Sequence[str], role: str, where: str) ->
         if role == "user" and values.get(name)
         for each in _listed(list_at(values[name], f"{where}.{name}"), role, f"{where}.{name}")
     ]
-    is_repeated = all(any(says(one.text, each.text) for one in found) for each in history)
+    is_repeated = all(any(repeats(one.text, each.text) for one in found) for each in history)
     return found if is_repeated else [*history, *found]
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
-from rulewright_runtime.transcripts.messages import KINDS, Message, Part, ToolCall, digest_of
+from rulewright_runtime.transcripts.messages import KINDS, Message, Part, ToolCall, digest_of, repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -218,9 +218,9 @@ def messages(value: object, where: str) -> list[Message]:
         usage if is_record(usage) else {},
         optional(record.get("timestamp")),
     )
-    other = next((key for key in ("text", "value") if not says(message.shown, record.get(key))), None)
-    if other is not None:
-        raise ShapeError(f"{where} has a `content` and another `{other}`")
+    for key in ("text", "value"):
+        if is_text(record.get(key)) and not repeats(message.shown, record[key]):
+            raise ShapeError(f"{where} has a `content` and another `{key}`")
     if not read.results:
         return [message]
     calls = [Message(role, tool_calls=message.tool_calls)] if message.tool_calls else []  # before their results
@@ -234,11 +234,6 @@ def item_messages(value: object, where: str) -> list[Message]:
     if item.get("type", "message") == "message" or "role" in item:
         return messages(item, where)
     return messages({"role": "assistant", "content": [item]}, where)
-
-
-def says(text: str, value: Json) -> bool:
-    """Whether a text contains the value, if that is a text; white space is ignored."""
-    return not isinstance(value, str) or "".join(value.split()) in "".join(text.split())
 
 
 def _contents(record: Record) -> list[Json]:

@@ -95,8 +95,29 @@ def test_a_table_with_two_columns_for_the_answer_is_refused(columns: str, tmp_pa
 
 def test_a_native_conversation_with_messages_beside_its_turns_is_refused(tmp_path: Path) -> None:
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hurtful"}]
-    (reason,) = refusals(tmp_path, [{**NATIVE, "messages": said}])
-    assert "`turns` and `messages`" in reason
+    for key in ("messages", "conversations", "choices"):
+        (reason,) = refusals(tmp_path, [{**NATIVE, key: said}])
+        assert f"`turns` and `{key}` both hold a conversation" in reason
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [{"text": "hurtful"}, {"refusal": "No."}, {"tool_calls": [{"name": "pay"}]}, {"parts": [{"text": "hurtful"}]}],
+)
+def test_a_native_turn_that_also_says_or_does_something_else_is_refused(beside: dict[str, Any], tmp_path: Path) -> None:
+    asked, said = NATIVE["turns"][:2]
+    (key,) = beside
+    for record, name in (({**NATIVE, "turns": [asked, {**said, **beside}]}, "batch.jsonl"), (None, "m__s.jsonl")):
+        rows = [record] if record else [asked, {**said, **beside}]
+        (reason,) = refusals(tmp_path, rows, name)
+        assert f"`{key}` is not read beside `content`; write the conversation with `messages`" in reason
+
+
+@pytest.mark.parametrize("note", [{"text": " b "}, {"tool_calls": []}, {"refusal": None}, {"output": 12, "note": "x"}])
+def test_an_annotation_of_a_native_turn_is_allowed(note: dict[str, Any], tmp_path: Path) -> None:
+    asked, said = NATIVE["turns"][:2]
+    [chat] = conversations(written(tmp_path, [{**NATIVE, "turns": [asked, {**said, "content": "b", **note}]}]))
+    assert lines(chat)[-1] == "assistant: b"
 
 
 @pytest.mark.parametrize("key", ["output", "answer", "response"])
