@@ -16,6 +16,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import compressing, open_whole
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.transcripts.chat_files import unread_note
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.parquet_chats import ENDING, writing_chats
 from rulewright_runtime.transcripts.writing import WRITERS
@@ -47,7 +48,8 @@ def _writing(file: IO[bytes], args: argparse.Namespace) -> Iterator[Callable[[Tr
 def _convert(args: argparse.Namespace, write: Callable[[Transcript], object]) -> tuple[int, list[InputError]]:
     refused: list[InputError] = []
     count = 0
-    for item in reader_of(args).read(args.inputs):
+    reader = reader_of(args)
+    for item in reader.read(args.inputs):
         if isinstance(item, InputError):
             refused.append(item)
         elif args.to == "turns" and not item.scenario_id:
@@ -56,4 +58,5 @@ def _convert(args: argparse.Namespace, write: Callable[[Transcript], object]) ->
         else:
             write(item)
             count += 1
+    complain(*unread_note(reader.unread))
     return count, refused

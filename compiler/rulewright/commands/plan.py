@@ -25,6 +25,7 @@ from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
 from rulewright_runtime.terminal import complain
+from rulewright_runtime.transcripts.chat_files import unread_note
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
 from rulewright_runtime.transcripts.messages import Transcript
 
@@ -75,14 +76,15 @@ def read_transcripts(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcr
     """The transcripts that a scan would judge, and the refused inputs, which are printed. So are incomplete
     transcripts, on which a judge would be asked in vain."""
     transcripts, refused = [], []
-    for item in reader_of(args, plan).read(args.transcripts):
+    reader = reader_of(args, plan)
+    for item in reader.read(args.transcripts):
         if isinstance(item, InputError):
             refused.append(item)
         elif reason := plan.scenarios.get(item.scenario_id, NO_SCENARIO).refused:
             refused.append(InputError(reason, item.path, item.line))
         else:
             transcripts.append(item)
-    complain(*refusals([str(error) for error in refused]))
+    complain(*refusals([str(error) for error in refused]), *unread_note(reader.unread))
     for item in transcripts:
         gaps = ScriptedScenario(plan.scenarios.get(item.scenario_id), plan.empty_reply).of_conversation(item).gaps
         if gaps:

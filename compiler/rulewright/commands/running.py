@@ -26,7 +26,8 @@ from rulewright_runtime.runs.folder import RunFolder
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour
-from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader
+from rulewright_runtime.transcripts.chat_files import MAX_LINE, unread_note
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -59,6 +60,7 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
     if isinstance(summary, int):
         return summary
     complain(*refusals([_refusal(each) for each in summary["refused"]["inputs"]], summary["refused"]["count"]))
+    complain(*unread_note(summary.get("unread_files", {})))
     status = status_at(summary, plan, args.fail_on)
     if args.format == "json":
         print(json.dumps(summary, ensure_ascii=False))

@@ -10,6 +10,7 @@ from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream
+from rulewright_runtime.transcripts.chat_files import unread_note
 
 
 def run_command(options: JsonObject) -> int:
@@ -34,4 +35,5 @@ def run_command(options: JsonObject) -> int:
     for error in summary["refused"]["inputs"]:
         place = f"{error['path']}:{error['line']}" if error["line"] else error["path"]
         complain(f"{place}: {error['reason']}")
+    complain(*unread_note(summary.get("unread_files", {})))
     return exit_status(summary)

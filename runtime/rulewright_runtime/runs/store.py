@@ -35,7 +35,8 @@ from rulewright_runtime.runs.recording import RecordingJudge
 from rulewright_runtime.runs.rows import Row, RowWriter, count, summary_of
 from rulewright_runtime.runs.worker import Setup
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
-from rulewright_runtime.transcripts.transcript_reader import MAX_LINE, Reader
+from rulewright_runtime.transcripts.chat_files import MAX_LINE
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -126,7 +127,8 @@ def run(
         try:
             with writer:
                 writer.add_all(rows, progress)
-                return writer.finish(plan, lambda: _about(plan, parameters, judge, gates_only=gates_only))
+                unread = {"unread_files": dict(sorted(reader.unread.items()))} if reader.unread else {}
+                return writer.finish(plan, lambda: {**_about(plan, parameters, judge, gates_only=gates_only), **unread})
         except DiskError as stopped:
             raise stopped.error from None
 

@@ -8,6 +8,7 @@ content and read by `readers`. A refused conversation never stops the others.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -15,7 +16,8 @@ import msgspec
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.input_files import expanded_size, open_expanded, read_small
 from rulewright_runtime.scratch_database import FirstValues
-from rulewright_runtime.strict_json import Decoder, Json
+from rulewright_runtime.strict_json import Decoder
+from rulewright_runtime.transcripts.chat_files import MAX_LINE, chat_files, has_turns
 from rulewright_runtime.transcripts.containers import (
     MAX_DOCUMENT,
     csv_rows,
@@ -26,7 +28,6 @@ from rulewright_runtime.transcripts.containers import (
     rows,
     unreadable,
     until_unreadable,
-    without_compression,
 )
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.parquet_chats import rows_of
@@ -53,13 +54,8 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.containers import Row
     from rulewright_runtime.transcripts.pieces import Piece
 
-MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake
 _TURNS: Final[Decoder[Turn]] = Decoder(Turn, defaulted=defaulted_in_turn, others=refuse_said)
 TABLES: Final = ("csv", "parquet", "arrow")
-RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a run, which has no chats
-HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them
-SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
-CLOSED: Final = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".7z", ".zip", ".rar")  # compressions that are not read
 
 
 class Reader:
@@ -87,16 +83,18 @@ class Reader:
         if columns:
             self._chats("", 0)  # raises for an unknown field before anything is read
         self._unique = unique
+        self.unread: Counter[str] = Counter()  # files of the folders, by the reason why they were not read
         self._locations = FirstValues[bytes, bytes]("BLOB", in_memory=20_000)
 
     def read(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Transcript | InputError]:
         """Yield every conversation, or the reason why it is refused, in the order of `paths` and of their lines.
 
         A folder means the chat files below it, found by suffix and sorted by path; `*.json` files of an unknown
-        format are skipped if the folder has other chat files. Links are followed, to each folder once.
+        format are skipped if the folder has other chat files. Files that are not read are counted in `unread`.
+        Links are followed, to each folder once.
         """
         for path in paths:
-            for file in _files(os.fspath(path)):
+            for file in chat_files(os.fspath(path), self.unread):
                 if isinstance(file, InputError):
                     yield file
                 else:
@@ -105,7 +103,7 @@ class Reader:
     def pieces(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Piece | InputError]:
         """Yield the content of `paths` as pieces for `read_piece`, or why a path is refused, in the order of `read`."""
         for path in paths:
-            for file in _files(os.fspath(path)):
+            for file in chat_files(os.fspath(path), self.unread):
                 if isinstance(file, InputError):
                     yield file
                 else:
@@ -175,7 +173,7 @@ class Reader:
         for _, row in rows(path, shown, self._max_line):
             if isinstance(row, InputError):
                 continue
-            if (turns := _has_turns(row)) is not None:
+            if (turns := has_turns(row)) is not None:
                 return turns
             decoded = True
         return not decoded
@@ -311,75 +309,6 @@ class _Batch:
             self._buffered = None
             item = conversation_of(record, self._path, number, several=self._several)
             yield admit(item) if isinstance(item, Transcript) else item
-
-
-def _files(path: str) -> Iterator[str | InputError]:
-    if not os.path.isdir(path):
-        yield path
-        return
-    files: list[tuple[str, str | InputError]] = []
-    documents: list[tuple[str, str]] = []
-    unread: list[OSError] = []
-    visited: set[str] = set()
-    for folder, folders, names in os.walk(path, onerror=unread.append, followlinks=True):
-        folders.sort()
-        real = os.path.realpath(folder)
-        if real in visited:
-            folders.clear()
-            continue
-        visited.add(real)
-        if set(names) >= RUN_FILES and _is_run(folder):
-            folders.clear()
-            continue
-        own = {*HARNESS_FILES, "harness.json"} if set(names) >= HARNESS_FILES else ()
-        for name in set(names).difference(own):
-            file = os.path.join(folder, name)
-            plain, ending = os.path.splitext(name.lower())
-            if without_compression(name).lower().endswith(SUFFIXES):
-                files.append((file, file))
-            elif without_compression(name).lower().endswith(".json"):
-                documents.append((file, file))
-            elif ending in CLOSED and plain.endswith((*SUFFIXES, ".json")):
-                files.append((file, InputError(f"`{ending}` is not read; expected gzip or zstd", printable(file))))
-            elif name.endswith(".jsonl.part") and "__" in name:
-                reason = "the conversation is not finished; continue it with `--resume`"
-                files.append((file, InputError(reason, printable(file))))
-    for error in unread:
-        where = os.fspath(error.filename or path)
-        files.append((where, InputError(f"the folder can't be read: {error.strerror}", printable(where))))
-    files += [each for each in documents if not files or not _is_unrelated_json(each[0])]
-    if not files:
-        yield InputError("the folder holds no file of chats, such as `*.jsonl`", printable(path))
-    yield from (each for _, each in sorted(files, key=lambda pair: pair[0]))
-
-
-def _is_run(folder: str) -> bool:
-    """Whether a run was written into the folder: chats may have files of the same names."""
-    try:
-        with open(os.path.join(folder, "inputs.jsonl"), "rb") as stream:
-            return b'"format":"rulewright-run"' in stream.readline(MAX_LINE)
-    except OSError:
-        return False
-
-
-def _is_unrelated_json(path: str) -> bool:
-    """Whether the file is JSON without any chat, such as a summary or a configuration next to chats."""
-    found = False
-    try:
-        for _, row in rows(path, printable(path), MAX_LINE):
-            if not isinstance(row, dict) or _has_turns(row) is not None:
-                return False
-            found = True
-    except OSError:
-        return False
-    return found
-
-
-def _has_turns(record: Json) -> bool | None:
-    """Whether a record has turns (True) or another known format (False); None for an unknown format."""
-    from rulewright_runtime.transcripts.readers import format_of, is_turns
-
-    return True if is_turns(record) else None if format_of(record) is None else False
 
 
 def _chats(

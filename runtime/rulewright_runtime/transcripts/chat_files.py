@@ -1,0 +1,122 @@
+"""The files of chats in a folder, and the number of those that are not read."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.strict_json import Json
+from rulewright_runtime.transcripts.containers import rows, without_compression
+from rulewright_runtime.transcripts.turn_lines import printable
+
+MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake
+RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a run, which has no chats
+HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them
+SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
+CLOSED: Final = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".7z", ".zip", ".rar")  # compressions that are not read
+_SHOWN: Final = 5  # kinds of files that are not read
+
+
+def chat_files(path: str, unread: Counter[str]) -> Iterator[str | InputError]:
+    """Yield the path of a file, or the files of chats below a folder by suffix, or why one is refused.
+
+    JSON without chats is not read if the folder has other files of chats. The files that are not read are added to
+    `unread`, by reason; those whose names begin with a dot, and the files of runs, are not counted.
+    """
+    if not os.path.isdir(path):
+        yield path
+        return
+    files: list[tuple[str, str | InputError]] = []
+    documents: list[str] = []
+    others: Counter[str] = Counter()
+    for file in _below(path):
+        if isinstance(file, InputError):
+            files.append((file.path, file))
+            continue
+        name = os.path.basename(file)
+        plain, ending = os.path.splitext(name.lower())
+        if without_compression(name).lower().endswith(SUFFIXES):
+            files.append((file, file))
+        elif without_compression(name).lower().endswith(".json"):
+            documents.append(file)
+        elif ending in CLOSED and plain.endswith((*SUFFIXES, ".json")):
+            files.append((file, InputError(f"`{ending}` is not read; expected gzip or zstd", printable(file))))
+        elif name.endswith(".jsonl.part") and "__" in name:
+            reason = "the conversation is not finished; continue it with `--resume`"
+            files.append((file, InputError(reason, printable(file))))
+        elif not name.startswith("."):
+            others[f"`{printable(ending)}`" if ending else "without a suffix"] += 1
+    has_chats = bool(files)
+    for document in documents:
+        if has_chats and _is_unrelated_json(document):
+            others["`.json` without chats"] += 1
+        else:
+            files.append((document, document))
+    unread.update(others)
+    if not files:
+        yield InputError("the folder holds no file of chats, such as `*.jsonl`", printable(path))
+    yield from (each for _, each in sorted(files, key=lambda pair: pair[0]))
+
+
+def _below(path: str) -> Iterator[str | InputError]:
+    """Yield the files below a folder, except those of runs, and why a folder can't be read."""
+    unreadable: list[OSError] = []
+    visited: set[str] = set()
+    for folder, folders, names in os.walk(path, onerror=unreadable.append, followlinks=True):
+        folders.sort()
+        real = os.path.realpath(folder)
+        if real in visited:
+            folders.clear()
+            continue
+        visited.add(real)
+        if set(names) >= RUN_FILES and _is_run(folder):
+            folders.clear()
+            continue
+        own = {*HARNESS_FILES, "harness.json"} if set(names) >= HARNESS_FILES else ()
+        yield from (os.path.join(folder, name) for name in sorted(set(names).difference(own)))
+    for error in unreadable:
+        where = printable(os.fspath(error.filename or path))
+        yield InputError(f"the folder can't be read: {error.strerror}", where)
+
+
+def unread_note(unread: Mapping[str, int]) -> list[str]:
+    """A line that says how many files of the folders are not read, and which kinds; none if all are."""
+    count = sum(unread.values())
+    if not count:
+        return []
+    kinds = sorted(unread.items(), key=lambda kind: (-kind[1], kind[0]))
+    named = [f"{number} {kind}" for kind, number in kinds[:_SHOWN]]
+    more = [f"{len(kinds) - _SHOWN} more kinds"] if len(kinds) > _SHOWN else []
+    return [f"note: {count} file{'s' * (count != 1)} not read as chats: {', '.join([*named, *more])}"]
+
+
+def _is_run(folder: str) -> bool:
+    """Whether a run was written into the folder: chats may have files of the same names."""
+    try:
+        with open(os.path.join(folder, "inputs.jsonl"), "rb") as stream:
+            return b'"format":"rulewright-run"' in stream.readline(MAX_LINE)
+    except OSError:
+        return False
+
+
+def _is_unrelated_json(path: str) -> bool:
+    """Whether the file is JSON without any chat, such as a summary or a configuration next to chats."""
+    found = False
+    try:
+        for _, row in rows(path, printable(path), MAX_LINE):
+            if not isinstance(row, dict) or has_turns(row) is not None:
+                return False
+            found = True
+    except OSError:
+        return False
+    return found
+
+
+def has_turns(record: Json) -> bool | None:
+    """Whether a record has turns (True) or another known format (False); None for an unknown format."""
+    from rulewright_runtime.transcripts.readers import format_of, is_turns
+
+    return True if is_turns(record) else None if format_of(record) is None else False

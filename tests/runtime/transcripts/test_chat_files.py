@@ -1,0 +1,54 @@
+"""The files of chats in a folder: those that are not read are counted and told once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.runtime.plans import check, plan
+
+from rulewright_runtime.runs.store import run
+from rulewright_runtime.transcripts.chat_files import unread_note
+from rulewright_runtime.transcripts.transcript_reader import Reader
+
+CHAT = json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]})
+NOTE = "note: 5 files not read as chats: 2 `.md`, 1 `.json` without chats, 1 `.txt`, 1 without a suffix"
+
+
+def folder_of(tmp_path: Path) -> Path:
+    folder = tmp_path / "chats"
+    (folder / "sub").mkdir(parents=True)
+    texts = {
+        "a.jsonl": CHAT,
+        "README.md": "",
+        "sub/b.md": "",
+        "c.txt": CHAT,
+        "config.json": "{}",
+        "NOTES": "",
+        ".x": "",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_the_files_of_a_folder_that_are_not_read_are_counted_by_kind(tmp_path: Path) -> None:
+    reader = Reader()
+    (chat,) = reader.read([folder_of(tmp_path)])
+    assert Path(chat.path).name == "a.jsonl"
+    assert unread_note(reader.unread) == [NOTE]
+
+
+def test_a_run_records_the_files_that_it_did_not_read(tmp_path: Path) -> None:
+    summary = run(plan(check()), [folder_of(tmp_path)], tmp_path / "run")
+    assert unread_note(summary["unread_files"]) == [NOTE]
+    spread = run(plan(check()), [folder_of(tmp_path / "again")], tmp_path / "spread", jobs=2)
+    assert spread["unread_files"] == summary["unread_files"]
+    alone = run(plan(check()), [tmp_path / "chats" / "a.jsonl"], tmp_path / "alone")
+    assert "unread_files" not in alone
+
+
+def test_only_the_commonest_kinds_are_named() -> None:
+    assert unread_note({}) == []
+    (note,) = unread_note({f"`.{name}`": 1 for name in "abcdefg"})
+    assert note == "note: 7 files not read as chats: 1 `.a`, 1 `.b`, 1 `.c`, 1 `.d`, 1 `.e`, 2 more kinds"
