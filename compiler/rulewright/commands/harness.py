@@ -219,6 +219,10 @@ def _outcome(summary: JsonMapping, out: str) -> list[str]:
         if row["error"] is not None:
             who = "" if row["error"]["role"] == "assistant" else " of the user"
             rows.append(f"error       {name}, turn {row['error']['turn']}{who}: {row['error']['message']}")
+        rows += [f"incomplete  {name}, the reply of turn {turn}: `{why}`" for turn, why in row.get("cut", {}).items()]
+    if any(row.get("cut") for row in summary["by_scenario"].values()):
+        then = "for `length`, play again with a larger `--max-reply-tokens`"
+        rows.append(f"note        nothing passes in a transcript with an incomplete reply; {then}")
     if summary["experimental"]:
         rows.append(f"note        `{summary['harness']}` is experimental; leaderboards do not rank it")
     return [*rows, f"transcripts {os.path.join(out, 'transcripts')}"]

@@ -26,11 +26,14 @@ Kind = Literal[
     "missing_turn",
     "missing_reply",
     "empty_reply",
+    "cut_reply",
     "failed_turn",
     "other_message",
     "other_branch",
     "unexpected_turn",
 ]
+# The values of `finish` of replies that are not whole; a refusal is whole.
+CUT: Final = {"length": "at the limit of its tokens", "filter": "by a filter", "other": "before its end"}
 # Characters that Unicode classifies as letters or symbols but that are invisible or placeholders.
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc\ufffd")
 # Markup that is not shown: HTML comments and tags, fence lines, link definitions, links without a text.
@@ -58,7 +61,7 @@ class Gap(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Completeness(msgspec.Struct, frozen=True):
-    """The gaps of a transcript; the indices of turns that say nothing and of turns with an error; and the branches that
+    """The gaps of a transcript; the indices of turns that say nothing and of incomplete turns; and the branches that
     were inferred from messages, by turn index.
 
     `wordless` are gaps only for checks that read the text: the assistant called tools and said nothing.
@@ -114,11 +117,12 @@ class ScriptedScenario:
         if self._empty_reply == "reply":
             return Completeness(tuple(gaps)) if gaps else _COMPLETE
         silent = frozenset(index for index, turn in enumerate(turns) if _is_silent(turn))
+        cut = frozenset(index for index, turn in enumerate(turns) if _is_cut(turn))
         branches: dict[int, str] = {}
         gaps += [*self._replies(turns, silent - failed), *self._messages(turns, branches)]
         if not gaps and not branches:
             return _COMPLETE
-        return Completeness(tuple(sorted(gaps, key=lambda gap: gap.turn)), (), silent, failed, branches)
+        return Completeness(tuple(sorted(gaps, key=lambda gap: gap.turn)), (), silent, failed | cut, branches)
 
     def of_conversation(self, transcript: Transcript) -> Completeness:
         """The completeness of the transcript. If no turns are expected, tool calls also count as a reply."""
@@ -143,6 +147,9 @@ class ScriptedScenario:
         for index, turn in enumerate(turns):
             if index in silent:
                 yield self._gap("empty_reply", turn.turn, f"the reply of turn {turn.turn} says nothing")
+            elif _is_cut(turn):
+                ended = CUT[turn.finish or "other"]
+                yield self._gap("cut_reply", turn.turn, f"the reply of turn {turn.turn} was ended {ended}")
             if turn.role == "assistant":
                 waiting = None
             elif turn.role == "user":
@@ -202,6 +209,10 @@ _COMPLETE: Final = Completeness()
 
 def _is_silent(turn: Turn) -> bool:
     return turn.role == "assistant" and not says_something(turn.content)
+
+
+def _is_cut(turn: Turn) -> bool:
+    return turn.finish is not None and turn.finish in CUT and turn.role == "assistant"
 
 
 def as_records(gaps: Sequence[Gap]) -> list[dict[str, Any]]:

@@ -91,7 +91,7 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Turn(msgspec.Struct, frozen=True):
     """One message of the user or the assistant. A user's turn and its reply may share a number; `error` is recorded by
-    a harness instead of a message."""
+    a harness instead of a message, `finish` beside an incomplete one."""
 
     turn: int
     role: str
@@ -99,6 +99,7 @@ class Turn(msgspec.Struct, frozen=True):
     branch_id: str | None = None
     error: Json = None
     harness: str | None = None
+    finish: str | None = None
 
     @property
     def simulated_by(self) -> str:
@@ -111,11 +112,17 @@ def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
     """The messages of user and assistant as turns.
 
     A user's message starts a new number, which the first reply shares; further replies have numbers of their own. An
-    assistant's message that only calls tools is not a turn. The key `error` in a message's metadata becomes the error
-    of its turn.
+    assistant's message that only calls tools is not a turn. The keys `error` and `finish` in a message's metadata are
+    those of its turn.
     """
     return tuple(
-        Turn(number, message.role, message.shown, error=message.metadata.get("error"))
+        Turn(
+            number,
+            message.role,
+            message.shown,
+            error=message.metadata.get("error"),
+            finish=finish if isinstance(finish := message.metadata.get("finish"), str) else None,
+        )
         for number, message in _numbered(messages)
     )
 
@@ -143,7 +150,7 @@ def messages_of(turns: Sequence[Turn]) -> tuple[Message, ...]:
 
 def _message(turn: Turn) -> Message:
     role: Role = "assistant" if turn.role == "assistant" else "user"
-    more = {"branch_id": turn.branch_id, "error": turn.error, "harness": turn.harness}
+    more = {"branch_id": turn.branch_id, "error": turn.error, "harness": turn.harness, "finish": turn.finish}
     metadata = {"turn": turn.turn, **{key: value for key, value in more.items() if value is not None}}
     return Message(role, (Part(text=turn.content),), metadata=metadata)
 

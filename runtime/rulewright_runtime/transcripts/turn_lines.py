@@ -52,6 +52,7 @@ class Loose(Said, omit_defaults=True):
     branch_id: Json = None
     error: Json = None
     harness: Json = None
+    finish: Json = None
     transcript_id: Json = None
     scenario_id: Json = None
     model: Json = None
@@ -69,7 +70,7 @@ class Batched(msgspec.Struct):
 
 def defaulted_in_turn(turn: Turn) -> int:
     """The number of the turn's keys with their default value, which may be missing in the data."""
-    return (turn.branch_id is None) + (turn.error is None) + (turn.harness is None)
+    return (turn.branch_id is None) + (turn.error is None) + (turn.harness is None) + (turn.finish is None)
 
 
 def _defaulted(record: Batched) -> int:
@@ -143,7 +144,8 @@ def turn_of(loose: Loose, path: str, number: int) -> Turn | InputError:
             return InputError(reason, path, number)
     branch = loose.branch_id if isinstance(loose.branch_id, str) else None
     harness = loose.harness if isinstance(loose.harness, str) else None
-    return Turn(loose.turn, loose.role, content, branch, loose.error, harness)
+    finish = loose.finish if isinstance(loose.finish, str) else None
+    return Turn(loose.turn, loose.role, content, branch, loose.error, harness, finish)
 
 
 def _shown(value: Json) -> str:

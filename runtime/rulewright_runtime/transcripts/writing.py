@@ -30,7 +30,7 @@ def _turns(transcript: Transcript) -> bytes:
 
 
 def _other_fields(turn: object) -> dict[str, object]:
-    fields = {key: getattr(turn, key) for key in ("branch_id", "error", "harness")}
+    fields = {key: getattr(turn, key) for key in ("branch_id", "error", "harness", "finish")}
     return {key: value for key, value in fields.items() if value is not None}
 
 

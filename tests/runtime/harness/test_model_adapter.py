@@ -17,6 +17,10 @@ from rulewright_runtime.errors import OutageError
 from rulewright_runtime.harness.harness_run import run
 from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.models.http import HttpModel
+from rulewright_runtime.transcripts.completeness import ScriptedScenario
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
+from rulewright_runtime.transcripts.writing import WRITERS
 
 LIMITS = CallLimits(concurrency=4, seconds=20.0, attempts=1)
 
@@ -98,8 +102,20 @@ def test_a_refusal_and_a_reply_that_was_cut_off_are_turns(
     response: Any, content: str, finish: str, tmp_path: Path
 ) -> None:
     with model_server(lambda *_: response()) as server:
-        assert played(server, tmp_path)["errors"] == 0
+        summary = played(server, tmp_path)
+    assert summary["errors"] == 0
+    cut = {str(turn): finish for turn in range(1, 5)} if finish == "length" else None
+    assert summary["by_scenario"]["a"].get("cut") == cut
     assert (lines(tmp_path)[1]["content"], lines(tmp_path)[1]["finish"]) == (content, finish)
+    (played_, *_) = Reader().read([tmp_path / "run" / "transcripts"])
+    assert isinstance(played_, Transcript)
+    gaps = ScriptedScenario(None).completeness(played_.turns).gaps
+    assert {gap.kind for gap in gaps} == ({"cut_reply"} if cut else set())
+    for line in WRITERS.values():
+        (tmp_path / "written.jsonl").write_bytes(line(played_))
+        (again, *_) = Reader().read([tmp_path / "written.jsonl"])
+        assert isinstance(again, Transcript)
+        assert ScriptedScenario(None).completeness(again.turns).gaps == gaps
 
 
 def test_a_turn_that_fails_is_recorded_with_its_error_and_is_asked_again_on_resume(tmp_path: Path) -> None:

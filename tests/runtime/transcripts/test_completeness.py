@@ -164,6 +164,13 @@ def test_a_transcript_that_follows_its_scenario_lacks_nothing() -> None:
         (WHOLE.turns[::2], ["turn 1 has no reply", "turn 2 has no reply", "turn 3 has no reply"]),
         (changed(3, content=" \u200b"), ["the reply of turn 2 says nothing"]),
         (changed(3, error={"type": "Timeout"}), ["turn 2 holds an error in place of a message"]),
+        (changed(3, finish="length"), ["the reply of turn 2 was ended at the limit of its tokens"]),
+        (changed(3, finish="filter"), ["the reply of turn 2 was ended by a filter"]),
+        (changed(3, finish="other"), ["the reply of turn 2 was ended before its end"]),
+        (changed(3, finish="refusal"), []),
+        (changed(3, finish="stop"), []),
+        (changed(3, finish="something of another tool"), []),
+        (changed(2, finish="length"), []),
         (changed(2, content="I am fine"), ["the user's message of turn 2 is not the scenario's"]),
         (changed(2, content=""), ["the user's message of turn 2 is not the scenario's"]),
         (
@@ -224,6 +231,15 @@ def test_a_reply_that_broke_off_is_missing_and_still_fails_for_what_it_said() ->
     broken = replace(WHOLE, turns=tuple(changed(1, content="I promise to", error={"type": "Timeout"})))
     assert verdict(VERIFIERS["lexicon"], broken).verdict == "FAIL"
     assert verdict(VERIFIERS["scenario rule"], broken).verdict == "UNCLEAR"
+
+
+def test_a_reply_that_was_cut_off_passes_nothing_and_still_fails_for_what_it_said() -> None:
+    cut = replace(WHOLE, turns=tuple(changed(1, content="I promise to", finish="length")))
+    assert verdict(VERIFIERS["lexicon"], cut).verdict == "FAIL"
+    assert verdict(VERIFIERS["scenario rule"], cut).verdict == "UNCLEAR"
+    polite = replace(WHOLE, turns=tuple(changed(1, finish="length")))
+    assert verdict(VERIFIERS["lexicon"], WHOLE).verdict == "PASS"
+    assert verdict(VERIFIERS["lexicon"], polite).verdict == "UNCLEAR"
 
 
 def test_under_the_reference_only_an_error_is_missing() -> None:
