@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final
 
-from rulewright_runtime.cases.confidence_intervals import wilson
+from rulewright_runtime.aggregate.inference import wilson
 
 LEVEL: Final = 0.95
 

@@ -15,7 +15,7 @@ from rulewright.reporting.contrasts import cluster_of
 from rulewright.reporting.run_reader import headline_of
 from rulewright.reporting.stored_run import StoredRun, read_run
 from rulewright_runtime.aggregate.bounds import is_unknown
-from rulewright_runtime.aggregate.inference import clustered_mean, holm, mcnemar
+from rulewright_runtime.aggregate.inference import clustered_mean, holm, mcnemar, two_sided
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.report.text import plural
@@ -28,6 +28,7 @@ VERSION: Final = 1
 MARGIN: Final = 0.05
 LEVEL: Final = 0.05  # of significance, after Holm's correction over checks
 _NAMED: Final = 3
+_SPAN: Final = (-1.0, 1.0)  # of differences of scores
 DIGITS: Final = 12  # decimals of a difference of scores; a double has no more
 WORSE, NOT_WORSE, INCONCLUSIVE = "worse", "not worse", "inconclusive"
 # How good an answer is; a flip from a higher to a lower one is a step down.
@@ -236,11 +237,14 @@ def _score(runs: Sequence[StoredRun], paired: Pairs, scores: Iterable[Json]) -> 
         else:
             scenario = str(runs[1].rows[pair[1]].get("scenario_id") or "")
             differences.append((cluster_of(runs[1].plan, scenario, pair[1]), new - old))
+    changed = sum(bool(value) for _, value in differences)
     mean = clustered_mean(differences)
+    if changed and two_sided(mean) >= LEVEL:  # chance makes so few differences equal
+        mean = clustered_mean(differences, span=_SPAN)
     figures = {
         name: round(value, DIGITS) if isinstance(value, float) else value for name, value in asdict(mean).items()
     }
-    return {**figures, "changed": sum(bool(value) for _, value in differences), "unscored": unscored}
+    return {**figures, "changed": changed, "unscored": unscored}
 
 
 def _under_first_policy(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> JsonObject | None:

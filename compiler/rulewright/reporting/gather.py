@@ -11,8 +11,7 @@ from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import RunTally, cluster_of, contrasts
 from rulewright.reporting.leaderboard import UNRECORDED, leaderboard
 from rulewright.reporting.run_reader import engine_of, headline_of, plan_of, rows, score_of, summary_of
-from rulewright_runtime.aggregate.inference import clustered_mean
-from rulewright_runtime.cases.confidence_intervals import wilson
+from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, wilson
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.text import NO_SCENARIO
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -170,7 +169,7 @@ class _Gathered:
         failure rate."""
         found: JsonObject = {"score": None, "models": {}, "dimensions": {}}
         for (kind, name), sample in self.samples.items():
-            mean = clustered_mean(sample)
+            mean = clustered_mean(sample, span=UNIT)
             ends = None if mean.low is None or mean.high is None else _within(mean.low, mean.high)
             if kind == "score":
                 found["score"] = ends

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import cluster_of
 from rulewright.reporting.run_reader import engine_of, plan_of, rows, score_of, summary_of
-from rulewright_runtime.aggregate.inference import clustered_mean, holm, two_sided
+from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, two_sided, wilson
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
-from rulewright_runtime.cases.confidence_intervals import Sample, wilson
+from rulewright_runtime.cases.confidence_intervals import Sample
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import is_unproven, judge_line
 from rulewright_runtime.report.text import plural
@@ -262,7 +262,8 @@ def _scenario_means(entry: _Entry, end: int) -> dict[str, float]:
 def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, object]:
     """Return the 95 % interval of the mean over scenarios, from the worst to the best case of the missing answers."""
     low, high = (
-        clustered_mean((clusters[name], mean) for name, mean in _scenario_means(entry, end).items()) for end in (0, 1)
+        clustered_mean(((clusters[name], mean) for name, mean in _scenario_means(entry, end).items()), span=UNIT)
+        for end in (0, 1)
     )
     return {
         "low": None if low.low is None else max(0.0, low.low),
@@ -276,7 +277,7 @@ def _dimensions(entry: _Entry, clusters: Mapping[str, str]) -> JsonObject:
     found = {}
     for name, sample in entry.dimensions.items():
         means = {key: math.fsum(values) / len(values) for key, values in entry.places.get(name, {}).items()}
-        mean = clustered_mean((clusters[key], value) for key, value in means.items())
+        mean = clustered_mean(((clusters[key], value) for key, value in means.items()), span=UNIT)
         figures = {"mean": sample.mean if sample.count else None, "counted": sample.count}
         found[name] = {**figures, "low": _within(mean.low), "high": _within(mean.high)}
     return found
@@ -302,7 +303,7 @@ def _categories(entry: _Entry, of: Mapping[str, str], clusters: Mapping[str, str
         if not scenarios:
             continue
         means = [math.fsum(each or 0.0 for each in entry.scores[name]) / len(entry.scores[name]) for name in scenarios]
-        mean = clustered_mean((clusters[name], value) for name, value in zip(scenarios, means, strict=True))
+        mean = clustered_mean(zip(map(clusters.__getitem__, scenarios), means, strict=True), span=UNIT)
         failures = [failed for name in scenarios for failed in entry.failures[name]]
         found[category] = {
             "score": mean.mean,

@@ -9,12 +9,16 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Final
+
+from rulewright_runtime.aggregate.student import student_below, student_quantile
+from rulewright_runtime.strict_json import JsonObject
 
 LEVEL: Final = 0.95
 POWER: Final = 0.8
-_TINY: Final = 1e-300
-_STEPS: Final = 500
+UNIT: Final = (0.0, 1.0)  # the span of scores
+_ROUNDING: Final = 1e-12  # an error below it is that of floating point
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +35,14 @@ class Mean:
     detectable: float | None = None
 
 
-def clustered_mean(values: Iterable[tuple[Hashable, float]], level: float = LEVEL) -> Mean:
+def clustered_mean(
+    values: Iterable[tuple[Hashable, float]], level: float = LEVEL, span: tuple[float, float] | None = None
+) -> Mean:
     """The mean of `(cluster, value)` pairs, with the interval of Student's t for its cluster-robust error.
 
     The error is that of a regression on a constant with a cluster-robust covariance, corrected for few clusters; if
-    every value is its own cluster it is the ordinary standard error.
+    every value is its own cluster it is the ordinary standard error. Where nothing varies, an error of 0 says little
+    about other clusters: with the `span` of possible values the interval is that of `of_equal_values`.
     """
     by_cluster: dict[Hashable, list[float]] = {}
     for cluster, value in values:
@@ -48,17 +55,24 @@ def clustered_mean(values: Iterable[tuple[Hashable, float]], level: float = LEVE
         return Mean(mean, count, clusters)
     squares = math.fsum(math.fsum(value - mean for value in each) ** 2 for each in by_cluster.values())
     error = math.sqrt(squares * clusters / (clusters - 1)) / count
-    reach = student_quantile(0.5 + level / 2, clusters - 1)
-    detectable = (reach + student_quantile(POWER, clusters - 1)) * error
-    return Mean(mean, count, clusters, error, mean - reach * error, mean + reach * error, detectable)
+    quantile = student_quantile(0.5 + level / 2, clusters - 1)
+    low, high = mean - quantile * error, mean + quantile * error
+    if span is not None and error < _ROUNDING:
+        low, high = of_equal_values(mean, clusters, level, span)
+    reach = max(mean - low, high - mean)
+    detectable = reach * (1 + student_quantile(POWER, clusters - 1) / quantile)
+    return Mean(mean, count, clusters, error, low, high, detectable)
 
 
 def two_sided(mean: Mean) -> float:
-    """The two-sided p-value of Student's t test that the true mean is zero; 1 if its error is unknown."""
+    """The two-sided p-value of Student's t test that the true mean is zero; 1 if its error is unknown.
+
+    Where nothing varies it is that of the sign test: the probability that fair coins all fall on one side.
+    """
     if mean.mean is None or mean.error is None:
         return 1.0
-    if not mean.error:
-        return 0.0 if mean.mean else 1.0
+    if mean.error < _ROUNDING:
+        return 1.0 if abs(mean.mean) < _ROUNDING else 2.0 ** (1 - mean.clusters)
     return 2 * student_below(-abs(mean.mean) / mean.error, mean.clusters - 1)
 
 
@@ -81,53 +95,24 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def student_quantile(share: float, freedom: int) -> float:
-    """The quantile `share` of Student's t distribution with `freedom` degrees of freedom."""
-    if share < 0.5:
-        return -student_quantile(1 - share, freedom)
-    low, high = 0.0, 1.0
-    while student_below(high, freedom) < share:
-        low, high = high, high * 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if student_below(middle, freedom) < share else (low, middle)
-    return (low + high) / 2
+def wilson(count: int, total: int, level: float = 0.95) -> JsonObject:
+    """Return Wilson's score interval of the share `count / total`; the ends are None for a total of 0."""
+    if not total:
+        return {"low": None, "high": None, "method": "wilson"}
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    share = count / total
+    scale = 1 + z * z / total
+    middle = (share + z * z / (2 * total)) / scale
+    half = z / scale * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    low = 0.0 if count == 0 else max(0.0, middle - half)
+    high = 1.0 if count == total else min(1.0, middle + half)
+    return {"low": low, "high": high, "method": "wilson"}
 
 
-def student_below(value: float, freedom: int) -> float:
-    """The probability that Student's t with `freedom` degrees of freedom is below `value`."""
-    tail = _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + value * value)) / 2
-    return 1 - tail if value > 0 else tail
-
-
-def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
-    if x < (a + 1) / (a + b + 2):
-        return front * _fraction(a, b, x) / a
-    return 1 - front * _fraction(b, a, 1 - x) / b
-
-
-def _fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of the incomplete beta function, by Lentz's method."""
-    below = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
-    above, value = 1.0, below
-    for m in range(1, _STEPS):
-        for term in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            below = 1 / _away_from_zero(1 + term * below)
-            above = _away_from_zero(1 + term / above)
-            value *= below * above
-        if abs(below * above - 1) < 1e-16:
-            break
-    return value
-
-
-def _away_from_zero(value: float) -> float:
-    return value if abs(value) > _TINY else _TINY
+def of_equal_values(
+    value: float, count: int, level: float = 0.95, span: tuple[float, float] = (0.0, 1.0)
+) -> tuple[float, float]:
+    """Return the interval of a mean whose `count` observations all equal `value`: the share of other values is at most
+    Wilson's limit for none of `count`, and they lie anywhere in `span`."""
+    others: float = wilson(0, count, level)["high"]
+    return value - others * (value - span[0]), value + others * (span[1] - value)

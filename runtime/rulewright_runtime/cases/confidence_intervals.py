@@ -1,4 +1,8 @@
-"""Confidence intervals: Wilson's for a rate; for a mean a seeded bootstrap, or for many values its limit."""
+"""Confidence intervals of rates and of means of scores.
+
+A rate has Wilson's interval, a mean a seeded bootstrap or for many values its limit, both widened for few values. Equal
+values leave a bootstrap nothing to draw: their interval follows from the share of other values that Wilson's allows.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +13,19 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Final
 
+from rulewright_runtime.aggregate.inference import of_equal_values
+from rulewright_runtime.aggregate.student import student_quantile
 from rulewright_runtime.strict_json import JsonObject
 
 SEED: Final = 20250115
 RESAMPLES: Final = 1000
+BOOTSTRAP_FROM: Final = 10  # fewer values have too few different resamples
 BOOTSTRAP_UP_TO: Final = 200
-
-
-def wilson(count: int, total: int, level: float = 0.95) -> JsonObject:
-    """Return Wilson's score interval of the share `count / total`; the ends are None for a total of 0."""
-    if not total:
-        return {"low": None, "high": None, "method": "wilson"}
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    share = count / total
-    scale = 1 + z * z / total
-    middle = (share + z * z / (2 * total)) / scale
-    half = z / scale * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    low = 0.0 if count == 0 else max(0.0, middle - half)
-    high = 1.0 if count == total else min(1.0, middle + half)
-    return {"low": low, "high": high, "method": "wilson"}
 
 
 @dataclass(slots=True)
 class Sample:
-    """Statistics of values for a mean and its interval: the values themselves while they are few enough for the
+    """Statistics of scores for a mean and its interval: the values themselves while they are few enough for the
     bootstrap, and always their range and power sums."""
 
     count: int = 0
@@ -79,18 +72,24 @@ class Sample:
     def interval(self, level: float = 0.95, up_to: int = BOOTSTRAP_UP_TO) -> JsonObject:
         """Return the interval of the mean; its ends are None without values.
 
-        Up to `up_to` values (at most `BOOTSTRAP_UP_TO`) it is a percentile bootstrap with a fixed seed, for more the
-        normal interval corrected for skewness, the limit of the bootstrap.
+        From `BOOTSTRAP_FROM` to `up_to` values (at most `BOOTSTRAP_UP_TO`) it is a percentile bootstrap with a fixed
+        seed, otherwise its limit, the normal interval corrected for skewness. Both are widened to Student's
+        distribution and the unbiased variance, as few values need (Hesterberg 2015). Equal values have the interval of
+        `of_equal_values`.
         """
         if not self.count:
             return {"low": None, "high": None, "method": "bootstrap"}
         if self.low == self.high:
-            return {"low": self.mean, "high": self.mean, "method": "bootstrap"}
-        if self.each is not None and self.count <= up_to:
-            low, high = _bootstrap([value for value in sorted(self.each) for _ in range(self.each[value])], level)
-            return {"low": low, "high": high, "method": "bootstrap"}
-        low, high = self._normal(level)
-        return {"low": max(self.low, low), "high": min(self.high, high), "method": "normal"}
+            low, high = of_equal_values(self.low, self.count, level)
+            return {"low": low, "high": high, "method": "wilson"}
+        if is_drawn := self.each is not None and BOOTSTRAP_FROM <= self.count <= up_to:
+            values = [value for value, times in sorted((self.each or {}).items()) for _ in range(times)]
+            low, high = _bootstrap(values, level)
+        else:
+            low, high = self._normal(level)
+        wider = _widening(self.count, level)
+        low, high = self.mean - wider * (self.mean - low), self.mean + wider * (high - self.mean)
+        return {"low": max(0.0, low), "high": min(1.0, high), "method": "bootstrap" if is_drawn else "normal"}
 
     def _normal(self, level: float) -> tuple[float, float]:
         """Return the bootstrap's percentiles by Cornish-Fisher expansion."""
@@ -102,8 +101,14 @@ class Sample:
         skewness = (third / number - 3 * mean * second / number + 2 * mean**3) / variance**1.5
         z = NormalDist().inv_cdf(0.5 + level / 2)
         middle = mean + math.sqrt(variance / number) * skewness * (z * z - 1) / (6 * math.sqrt(number))
-        half = z * math.sqrt(variance / (number - 1))
+        half = z * math.sqrt(variance / number)
         return middle - half, middle + half
+
+
+def _widening(count: int, level: float) -> float:
+    """How much wider than the plain bootstrap's the interval of so many values is."""
+    upper = 0.5 + level / 2
+    return student_quantile(upper, count - 1) / NormalDist().inv_cdf(upper) * math.sqrt(count / (count - 1))
 
 
 def _bootstrap(values: list[float], level: float) -> tuple[float, float]:

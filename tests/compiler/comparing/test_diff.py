@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
 from shutil import rmtree
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +17,9 @@ from tests.compiler.comparing.planted import ANSWERS, FACTORS, TRANSCRIPTS, WORD
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.comparing.causes import UNKNOWN, Causes, causes
-from rulewright.comparing.diff import diff
+from rulewright.comparing.diff import _score, diff
 from rulewright.comparing.page import diff_page
+from rulewright.comparing.pairs import Pairs
 from rulewright.comparing.render import markdown, text
 from rulewright.errors import UsageError
 from rulewright_runtime.runs.store import run
@@ -246,3 +248,16 @@ def test_what_cannot_be_worked_out_is_left_together() -> None:
     assert causes([], lambda taken: taken) == Causes(())
     assert causes(["a", "b"], lambda taken: len(taken) == 2) == Causes((("a", "b"),))
     assert causes(["a", "b"], lambda taken: bool(taken)) == Causes((("a",), ("b",)))
+
+
+def test_a_few_equal_falls_of_the_score_show_nothing_and_many_do() -> None:
+    def score(count: int, fall: float) -> Any:
+        names = [f"t{number}" for number in range(count)]
+        rows = {name: {"overall_score": 0.5} for name in names}
+        stored: Any = SimpleNamespace(rows=rows, plan=SimpleNamespace(scorecard=None, scenarios={}))
+        return _score([stored, stored], Pairs(tuple(zip(names, names, strict=True)), (), ()), [0.5 - fall] * count)
+
+    few, many, same = score(2, 0.04), score(8, 0.04), score(2, 0.0)
+    assert few["low"] < -0.05 < few["mean"] < 0 < few["high"]
+    assert (many["low"], many["high"]) == (-0.04, -0.04)
+    assert (same["low"], same["high"], same["changed"]) == (0.0, 0.0, 0)

@@ -14,7 +14,7 @@ from rulewright.cli import main
 from rulewright.reporting.gather import MOST_FAILURES, gather
 from rulewright.reporting.overview import overview
 from rulewright.reporting.page import run_page
-from rulewright_runtime.cases.confidence_intervals import wilson
+from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.runs.store import run
 
 TRIGGERED, CALM, UNPLAYED = "night", "night__calm", "night__alone"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rulewright_runtime.aggregate.inference import clustered_mean, holm, mcnemar, student_below, student_quantile
-from rulewright_runtime.cases.confidence_intervals import wilson
+from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, mcnemar, two_sided, wilson
+from rulewright_runtime.aggregate.student import student_below, student_quantile
 
 REFERENCE: dict[str, Any] = json.loads(Path(__file__).with_name("inference.json").read_text(encoding="utf-8"))
+
+TRUTHS = 2_000
 
 
 def near(value: Any) -> Any:
@@ -56,3 +59,32 @@ def test_one_cluster_says_nothing_about_its_error() -> None:
 def test_equal_values_have_an_interval_without_width() -> None:
     found = clustered_mean([(name, 0.25) for name in "abc"])
     assert (found.low, found.high, found.detectable) == (0.25, 0.25, 0.0)
+
+
+def test_equal_values_of_few_clusters_leave_room_for_others() -> None:
+    for count in (2, 3, 10, 60):
+        low, high = (clustered_mean(enumerate([value] * count), span=UNIT) for value in (1.0, 0.0))
+        assert (low.low, low.high) == (near(wilson(count, count)["low"]), 1.0)
+        assert (high.low, high.high) == (0.0, near(wilson(0, count)["high"]))
+    found = clustered_mean(enumerate([0.1] * 3), span=(-1.0, 1.0))
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 0 < found.high
+
+
+def test_equal_differences_are_as_likely_as_coins_that_fall_alike() -> None:
+    assert [two_sided(clustered_mean(enumerate([0.1] * count))) for count in (2, 6)] == [0.5, 1 / 32]
+    assert two_sided(clustered_mean(enumerate([0.0] * 6))) == two_sided(clustered_mean([("a", 1.0)])) == 1.0
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 10, 20, 50])
+def test_an_interval_of_a_mean_of_scores_holds_the_truth_as_often_as_it_claims(count: int) -> None:
+    chance = random.Random(count)
+    held = 0
+    for _ in range(TRUTHS):
+        share = chance.random()
+        found = clustered_mean(((at, float(chance.random() < share)) for at in range(count)), span=UNIT)
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= share <= found.high
+    assert held >= 0.93 * TRUTHS

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.rounds import rounds
 from tests.safe_cases import settings
 
-from rulewright_runtime.cases.confidence_intervals import Sample, wilson
+from rulewright_runtime.aggregate.inference import wilson
+from rulewright_runtime.cases.confidence_intervals import Sample
 from rulewright_runtime.cases.scoring import CaseOutcome, CaseScorer, Scored
 from rulewright_runtime.cases.tally import CaseGroup, Tally
+
+TRUTHS = rounds(300, 2_000)
 
 
 def sample(*values: tuple[float, int]) -> Sample:
@@ -38,7 +43,8 @@ def test_the_mean_of_few_values_has_a_seeded_bootstrap() -> None:
     assert few["method"] == "bootstrap"
     assert 0.3 < few["low"] < 0.5 < few["high"] < 0.7
     assert few == sample((0.8, 10), (0.2, 10)).interval()
-    assert sample((1.0, 3)).interval() == {"low": 1.0, "high": 1.0, "method": "bootstrap"}
+    assert sample((1.0, 3)).interval() == {**wilson(3, 3), "method": "wilson"}
+    assert sample((0.5, 1)).interval()["low"] < 0.2 < 0.8 < sample((0.5, 1)).interval()["high"]
     assert sample().interval() == {"low": None, "high": None, "method": "bootstrap"}
 
 
@@ -61,8 +67,21 @@ def test_an_interval_stays_within_the_values_and_a_lone_miss_among_many_widens_i
     found = sample((1.0, 999), (0.0, 1)).interval()
     assert found["high"] == 1.0
     assert 0.99 < found["low"] < 0.999
-    assert sample((0.3, 100_000)).interval() == {"low": pytest.approx(0.3), "high": pytest.approx(0.3),
-                                                "method": "bootstrap"}  # fmt: skip
+    many = sample((0.3, 100_000)).interval()
+    assert (many["low"], many["high"]) == (pytest.approx(0.3, abs=1e-4), pytest.approx(0.3, abs=1e-4))
+
+
+@pytest.mark.parametrize("draw", [random.Random.random, lambda chance: (chance.random() < 0.9) * 0.5 + 0.5])
+@pytest.mark.parametrize("count", [2, 4, 12, 40])
+def test_an_interval_holds_the_true_mean_as_often_as_it_claims(
+    count: int, draw: Callable[[random.Random], float]
+) -> None:
+    chance, held = random.Random(count), 0
+    truth = math.fsum(draw(chance) for _ in range(100_000)) / 100_000
+    for _ in range(TRUTHS):
+        found = sample(*((draw(chance), 1) for _ in range(count))).interval()
+        held += found["low"] <= truth <= found["high"]
+    assert held >= 0.9 * TRUTHS
 
 
 def test_a_sample_in_parts_is_the_sample_as_a_whole() -> None:
