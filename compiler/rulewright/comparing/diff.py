@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rulewright.comparing.pairs import Pairs, other_judge, other_replies, pairs
-from rulewright.comparing.recombine import NOT_RUN, REPLY, RULE, TRANSCRIPT, Recombiner, Side, rank_of
+from rulewright.comparing.recombine import NOT_RUN, REPLY, RULE, Recombiner, Side, rank_of
 from rulewright.reporting.contrasts import cluster_of
 from rulewright.reporting.run_reader import headline_of
 from rulewright.reporting.stored_run import StoredRun, read_run
@@ -133,6 +133,7 @@ def _flips(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> 
             if before == after:
                 continue
             causes = recombiner.causes_of_verdict(pair, check)
+            same = not recombiner.transcripts_differ(pair)
             yield {
                 "transcript_id": pair[1],
                 **({"before_transcript_id": pair[0]} if pair[0] != pair[1] else {}),
@@ -142,7 +143,7 @@ def _flips(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> 
                 "after": after,
                 "step": _step(_VERDICTS[after] - _VERDICTS[before]),
                 "causes": causes.as_json(),
-                "note": _note(causes.sets, verdicts, judges_differ=judges_differ),
+                "note": _note(causes.sets, verdicts, judges_differ=judges_differ, same_transcript=same),
                 "evidence": [_evidence(verdict) for verdict in verdicts],
             }
 
@@ -164,7 +165,13 @@ def _evidence(verdict: VerdictResult | None) -> JsonObject | None:
     return {"code": verdict.rationale_code, "confidence": verdict.confidence, "quotes": spans, "cause": verdict.cause}
 
 
-def _note(sets: Iterable[Sequence[str]], verdicts: Sequence[VerdictResult | None], *, judges_differ: bool) -> str:
+def _note(
+    sets: Iterable[Sequence[str]],
+    verdicts: Sequence[VerdictResult | None],
+    *,
+    judges_differ: bool,
+    same_transcript: bool,
+) -> str:
     """The reason why a reply differs, if it is known; else an empty string."""
     if not any(REPLY in each for each in sets):
         return ""
@@ -173,8 +180,9 @@ def _note(sets: Iterable[Sequence[str]], verdicts: Sequence[VerdictResult | None
     prompts = {verdict.prompt_hash for verdict in verdicts if verdict is not None}
     if len(prompts) > 1:
         return "the judge was asked another question"
-    together = {part for each in sets for part in each}
-    if together & {TRANSCRIPT, RULE}:
+    if not same_transcript:
+        return "the judge was asked about another conversation"
+    if any(RULE in each for each in sets):
         return ""
     return "the judge answered the same question differently"
 

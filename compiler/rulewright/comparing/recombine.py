@@ -96,9 +96,10 @@ class Recombiner:
 
     def other_transcripts(self, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
         """Yield the second run's ids of the pairs whose conversations differ or may differ."""
-        yield from (pair[1] for pair in pairs if self._transcripts_differ(pair))
+        yield from (pair[1] for pair in pairs if self.transcripts_differ(pair))
 
-    def _transcripts_differ(self, pair: tuple[str, str]) -> bool:
+    def transcripts_differ(self, pair: tuple[str, str]) -> bool:
+        """Whether the conversations of a pair differ or may differ."""
         old, new = (side.run.fingerprint(name) for side, name in zip(self._sides, pair, strict=True))
         return not old or old != new
 
@@ -126,7 +127,7 @@ class Recombiner:
     def _changed(self, pair: tuple[str, str], check: str) -> list[str]:
         """The inputs of a verdict that differ or may differ."""
         (before, old), (after, new) = zip(self._sides, pair, strict=True)
-        changed = [TRANSCRIPT] if self._transcripts_differ(pair) else []
+        changed = [TRANSCRIPT] if self.transcripts_differ(pair) else []
         if check in before.judged | after.judged and self._replies_may_differ(pair, check):
             changed.append(REPLY)
         rules = [side.checks[check].hash if check in side.checks else None for side in self._sides]

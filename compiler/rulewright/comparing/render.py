@@ -70,7 +70,8 @@ def _text(comparison: JsonMapping) -> Iterator[str]:
         yield from (f"{check['check_id']}: {check_line(check)}" for check in tested)
     if any(not each["causes"]["told_apart"] for each in (*comparison["flips"], *comparison["outcomes"])):
         yield ""
-        yield "help: `--transcripts PATH` (and `--replies FILE`) of both runs tell apart the causes joined by `or`"
+        yield "help: if conversations or replies were moved, `--transcripts PATH` and `--replies FILE` name them,"
+        yield "      so that more causes joined by `or` can be told apart"
 
 
 def markdown(comparison: Mapping[str, object]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Final
 
+from rulewright.diagnostics import Span
 from rulewright.documents.base import Document, text, texts
 from rulewright.documents.library import expanded
 from rulewright.documents.typed_reader import At, as_meant, entries_of, read
@@ -126,6 +127,17 @@ class CheckDocument(Document):
         node = self.get("params")
         written: JsonObject = plain(node) if isinstance(node, Mapping) else {}
         return written
+
+    @property
+    def repetitions(self) -> int | None:
+        """The number of votes of a judge: that of the routing, or else of the scorer."""
+        routed = self.routing.repetitions
+        return self.scorer.repetitions if routed is None else routed
+
+    @property
+    def repetitions_place(self) -> Span:
+        """The span of the number of votes."""
+        return self.place("scorer" if self.routing.repetitions is None else "routing", "repetitions")
 
     @property
     def is_judged(self) -> bool:

@@ -87,5 +87,4 @@ def repetitions(check: CheckDocument, profile: Profile) -> int:
         return profile.repetitions
     if profile.use_dev_repetitions and check.routing.dev_repetitions is not None:
         return check.routing.dev_repetitions
-    configured = check.routing.repetitions
-    return DEFAULT_REPETITIONS if configured is None else configured
+    return DEFAULT_REPETITIONS if check.repetitions is None else check.repetitions

@@ -241,7 +241,7 @@ def _judging(check: Check) -> Judging | None:
 def _row(project: Project, check: Check, count: _Count) -> JsonObject:
     judging = _judging(check)
     document = project.check(check.id)
-    own = document.routing.repetitions if document is not None else None
+    own = document.repetitions if document is not None else None
     return {
         "eligible": count.eligible,
         "planned_llm_calls": count.planned,

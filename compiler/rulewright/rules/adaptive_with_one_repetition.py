@@ -15,15 +15,12 @@ def adaptive_with_one_repetition(subject: CheckDocument | Profile) -> Iterator[D
     Why it matters: an early stop after the first vote saves nothing when one vote is all there is.
     Instead: turn it off, or set at least three repetitions.
     """
-    steps: tuple[str, ...]
     if isinstance(subject, CheckDocument):
-        adaptive, votes = subject.routing.adaptive_repetitions, subject.routing.repetitions
-        steps, key = ("routing",), "repetitions"
+        adaptive, place = subject.routing.adaptive_repetitions, subject.repetitions_place
+        key = subject.key_place("routing", "adaptive_repetitions")
     else:
-        adaptive, votes, steps, key = subject.adaptive, subject.repetitions, (), "llm_repetitions"
-    if adaptive and votes == 1:
-        yield warning(
-            subject.key_place(*steps, "adaptive_repetitions"),
-            "`adaptive_repetitions` has no effect: there is only one repetition",
-            notes=[(subject.place(*steps, key), "the number is set here")],
-        )
+        adaptive, place = subject.adaptive, subject.place("llm_repetitions")
+        key = subject.key_place("adaptive_repetitions")
+    if adaptive and subject.repetitions == 1:
+        message = "`adaptive_repetitions` has no effect: there is only one repetition"
+        yield warning(key, message, notes=[(place, "the number is set here")])

@@ -15,8 +15,11 @@ def even_repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
     equal votes as the next odd one.
     Instead: use an odd number.
     """
-    for key in ("repetitions", "dev_repetitions"):
-        votes = getattr(check.routing, key)
+    dev = check.routing.dev_repetitions
+    for votes, place in (
+        (check.repetitions, check.repetitions_place),
+        (dev, check.place("routing", "dev_repetitions")),
+    ):
         if check.is_judged and votes is not None and votes > 0 and votes % 2 == 0:
             help = f"{votes - 1} or {votes + 1} votes can't tie"
-            yield warning(check.place("routing", key), f"{votes} votes can end in a tie, which is UNCLEAR", help=help)
+            yield warning(place, f"{votes} votes can end in a tie, which is UNCLEAR", help=help)

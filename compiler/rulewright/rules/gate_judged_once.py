@@ -14,9 +14,9 @@ def gate_judged_once(check: CheckDocument) -> Iterator[Diagnostic]:
     Why it matters: one unusual reply of the model fails a transcript or lets it pass.
     Instead: set at least three repetitions.
     """
-    if check.is_gate and (check.is_judged or check.has_edge) and check.routing.repetitions == 1:
+    if check.is_gate and (check.is_judged or check.has_edge) and check.repetitions == 1:
         yield warning(
-            check.place("routing", "repetitions"),
+            check.repetitions_place,
             "a single vote of a judge decides this gate"
             if check.is_judged
             else "a single vote of a judge can overrule the lexicon of this gate",

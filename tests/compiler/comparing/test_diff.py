@@ -105,6 +105,19 @@ def test_a_run_compared_with_itself_is_not_worse(plants: Plants) -> None:
     assert (same["score"]["mean"], same["failed"]["p"]) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("changed", "note"),
+    [
+        (["judge reply"], "the judge answered the same question differently"),
+        (["judge reply", "transcript"], "the judge was asked about another conversation"),
+    ],
+)
+def test_a_judge_that_reads_another_conversation_is_not_said_to_waver(
+    plants: Plants, changed: list[str], note: str
+) -> None:
+    assert {flip["note"] for flip in compared(plants, *changed)["flips"] if flip["check_id"] == "J-1"} == {note}
+
+
 def test_flips_stand_worst_first(plants: Plants) -> None:
     steps = [(flip["step"], flip["after"], flip["severity"]) for flip in compared(plants, *FACTORS)["flips"]]
     assert steps[0] == ("down", "FAIL", "S5")

@@ -55,6 +55,17 @@ def test_bounds_count_retries_above_and_early_stops_below(tmp_path: Path) -> Non
     assert ours["llm_calls_by_mode"] == {"W-1": {"lower": 2, "upper": 18}}
 
 
+def test_the_scorer_sets_the_votes_of_a_check_in_short_form(tmp_path: Path) -> None:
+    polite = 'id: polite\nprompt: "Is every reply polite?"\nscorer: {repetitions: 1}\n'
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "rulewright.yaml").write_text("project: p\n")
+    (tmp_path / "checks" / "polite.yaml").write_text(polite)
+    project = load_project(tmp_path, {})
+    plan = compile_project(project)
+    assert scan_plan(project, plan, [transcript(scenario="")])["by_mode"]["polite"]["repetitions"] == 1
+    assert [judging.repetitions for check in plan.checks for judging in check.verifier.judgings()] == [1]
+
+
 def test_the_edge_counts_in_the_upper_bound_only(tmp_path: Path) -> None:
     text = check(
         route="regex_with_llm_edge",
