@@ -17,6 +17,7 @@ from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.calls.scheduler import Scheduler
 from rulewright_runtime.errors import InputError, OutageError
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.report.text import plural
 from rulewright_runtime.runs.live import speakers
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -83,11 +84,17 @@ class LiveProgress:
             complain(line)
 
     def tell_failures(self) -> None:
-        """Print how many questions the judge did not answer, and its last failure."""
+        """Print how many questions the judge did not answer or not usably, and its last failure."""
         progress = None if self._scheduler is None else self._scheduler.progress
-        if progress is not None and progress.failed:
-            questions = "1 question" if progress.failed == 1 else f"{progress.failed} questions"
-            complain(f"warning: {questions} without an answer; the last failure: {progress.last_failure}")
+        if progress is None:
+            return
+        if progress.failed:
+            number = plural(progress.failed, "question")
+            complain(f"warning: {number} without an answer; the last failure: {progress.last_failure}")
+        if progress.asked_again:
+            number = f"{plural(progress.asked_again, 'question')} {'was' if progress.asked_again == 1 else 'were'}"
+            shown = "`rulewright why RUN TRANSCRIPT CHECK` shows it"
+            complain(f"warning: {number} asked again, because the reply before was missing or no vote; {shown}")
 
     def explain(self) -> None:
         """Print how many questions the ledger answered, and why the others were asked."""

@@ -18,6 +18,7 @@ from rulewright.reporting.run_reader import rows
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.ir import Program
+from rulewright_runtime.judging.replies import why_unusable
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.runs.folder import REPLIES
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     verdict = _row(folder / "verdicts.jsonl", transcript_id=args.transcript, check_id=args.check)
     explanation = [] if check is None else _explanation(plan, check, scores, verdict)
     said = list(_exchanges(folder, args.transcript, args.check))
-    explanation += _said(said)
+    explanation += _said(said, check)
     if left_out is not None:
         explanation += _left_out(plan, left_out, scores)
     found = {"check": args.check, "scores": scores, "verdict": verdict, "explanation": explanation, "exchanges": said}
@@ -171,15 +172,20 @@ def _exchanges(folder: Path, transcript: str, check: str) -> Iterator[dict[str, 
                 yield row
 
 
-def _said(exchanges: list[JsonObject]) -> Iterator[tuple[str, str]]:
-    """The judge's replies, one per line."""
+def _said(exchanges: list[JsonObject], check: Check | None) -> Iterator[tuple[str, str]]:
+    """The judge's replies, each with the reason if it is no vote."""
+    judgings = [] if check is None else list(check.verifier.judgings())
     for each in exchanges:
         again = f", attempt {each['attempt'] + 1}" if each["attempt"] else ""
         where = "" if each.get("purpose", "check") == "check" else f" ({each['purpose']})"
         part = f" about window {each['window'] + 1}" if each.get("window") else ""
-        cut = "" if each.get("finish", "") in ("", "stop") else f" [{each['finish']}]"
-        said = f"“{each['reply']}”{cut}" if each.get("reply") is not None else f"no reply: {each.get('error')}"
-        yield "judge", f"vote {each['repetition'] + 1}{again}{part}{where}: {said}"
+        which = f"vote {each['repetition'] + 1}{again}{part}{where}"
+        if each.get("reply") is None:
+            yield "judge", f"{which}: no reply: {each.get('error')}"
+            continue
+        yield "judge", f"{which}: “{each['reply']}”"
+        if reason := why_unusable(each["reply"], each.get("finish", ""), judgings):
+            yield "", f"not a vote: {reason}"
 
 
 def _prompts(exchanges: list[JsonObject]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from rulewright_runtime.judging.evidence import tolerant
 from rulewright_runtime.strict_json import Json, JsonMapping
 
 Line = tuple[str, str]
@@ -22,7 +23,7 @@ def record_lines(extra: JsonMapping) -> Iterator[Line]:
         if key in VOTE_KEYS and "planned" in extra:
             continue
         label = key.replace("_", " ")
-        for line in _FORMATTERS.get(key, _as_text)(value):
+        for line in _FORMATTERS.get(key, _as_text)(extra if key == "unverified_fail" else value):
             yield label, line
             label = ""
 
@@ -31,15 +32,22 @@ def _votes(extra: JsonMapping) -> str:
     cast = ", ".join(extra.get("all_verdicts", ())) or "none usable"
     stopped = f"; stopped after the first of {extra['configured']}" if extra.get("adaptive_stopped") else ""
     stopped += f"; {extra['unasked']} not asked" if extra.get("unasked") else ""
-    return f"{extra['votes_for']} of {extra['planned']} planned for the verdict; cast: {cast}{stopped}"
+    verdict = "FAIL" if extra.get("unverified_fail") else "the verdict"
+    return f"{extra['votes_for']} of {extra['planned']} planned for {verdict}; cast: {cast}{stopped}"
 
 
 def _as_text(value: object) -> Iterator[str]:
     yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _unverified(_: Json) -> Iterator[str]:
-    yield "no quote of the judge's FAIL occurs in the conversation, so it counts as UNCLEAR"
+def _unverified(extra: JsonMapping) -> Iterator[str]:
+    items = extra.get("unverified_evidence", ())
+    why = "no quote of the judge's FAIL occurs in the judged turns in the role and turn that it names"
+    if not items:
+        why = "the judge's FAIL holds no quote"
+    elif all(tolerant({"evidence": [item]})[1] for item in items):
+        why = "no item of the judge's evidence is an object with `role`, `turn` and `quote`"
+    yield f"{why}, so it counts as UNCLEAR"
 
 
 def _window(value: Json) -> Iterator[str]:

@@ -14,11 +14,13 @@ import msgspec
 from rulewright_runtime import strict_json
 from rulewright_runtime.judging.exchanges import RecordedExchange
 from rulewright_runtime.judging.judge import REPLAY, ReplayJudge, open_judge
+from rulewright_runtime.judging.replies import why_unusable
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright.reporting.judged import FinishedRun
+    from rulewright_runtime.plan.question import Judging
 
 _FENCE: Final = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
@@ -46,6 +48,7 @@ class JudgeWords:
     def __init__(self, run: FinishedRun, files: Sequence[Path] = ()) -> None:
         """`files` are replies that the run may have replayed; the one with the recorded digest is used."""
         self._path = run.folder / REPLIES
+        self._judgings = {check.id: tuple(check.verifier.judgings()) for check in run.plan.checks}
         self._lines: dict[str, list[int]] = {}
         self.tokens = (0, 0)  # in and out, as far as the endpoint counted
         self.uncounted = 0  # exchanges of which it did not say
@@ -76,7 +79,7 @@ class JudgeWords:
         """Return the answers on a transcript by check; `asked` is the number of repetitions of each check."""
         found: dict[str, list[Words]] = {}
         for each in self._recorded(transcript, asked):
-            found.setdefault(each.check_id, []).append(_words(each))
+            found.setdefault(each.check_id, []).append(_words(each, self._judgings.get(each.check_id, ())))
         return found
 
     def _recorded(self, transcript: str, asked: Mapping[str, int]) -> Iterable[RecordedExchange]:
@@ -112,17 +115,19 @@ def _error(entry: object) -> str:
     return str(entry.get("raise")) if isinstance(entry, dict) else "no reply"
 
 
-def _words(each: RecordedExchange) -> Words:
+def _words(each: RecordedExchange, judgings: Sequence[Judging]) -> Words:
     which = f"vote {each.repetition + 1}"
     which += f", attempt {each.attempt + 1}" if each.attempt else ""
     which += f", part {each.window + 1}" if each.window else ""
     which += f", {each.purpose}" if each.purpose != "check" else ""
     if each.reply is None:
         return Words(which, error=each.error or "no reply")
-    cut = "" if each.finish in ("", "stop") else f"ended with {each.finish}"
+    unusable = why_unusable(each.reply, each.finish, judgings)
+    if unusable:
+        return Words(which, reply=each.reply, error=f"not a vote: {unusable}")
     said = _object(each.reply)
     verdict, reason = said.get("verdict"), said.get("rationale") or said.get("rationale_code")
-    return Words(which, verdict if type(verdict) is str else "", reason if type(reason) is str else "", each.reply, cut)
+    return Words(which, verdict if type(verdict) is str else "", reason if type(reason) is str else "", each.reply)
 
 
 def _object(reply: str) -> JsonObject:

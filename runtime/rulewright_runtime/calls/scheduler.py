@@ -60,6 +60,7 @@ class Progress(msgspec.Struct):
     answered: int = 0
     failed: int = 0
     retried: int = 0
+    asked_again: int = 0  # questions of a check whose reply before was missing or no vote
     in_flight: int = 0
     last_failure: str = ""
     last_answer: float = 0.0  # on the monotonic clock; initially the start of the run
@@ -113,6 +114,7 @@ class Scheduler:
         OutageError when the endpoint is down: the last two end the run, which can be resumed.
         """
         self.progress.asked += 1
+        self.progress.asked_again += request.attempt > 0
         key = request_key(self.model.identity, request)
         while (active := self._active.get(key)) is not None:
             await active.wait()  # the same call is made elsewhere in this run

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import msgspec
 
 from rulewright_runtime.errors import JudgeError
+from rulewright_runtime.models.call import WHOLE
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.polarity import Polarity, boolean
 from rulewright_runtime.strict_json import Json, JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rulewright_runtime.plan.question import Judging
 
@@ -35,6 +36,21 @@ def read(raw: str, judging: Judging) -> JsonObject:
     if judging.reading != "strict":
         return checked(lenient(raw), judging)
     return checked(strict(raw, frozenset(field.name for field in judging.fields)), judging)
+
+
+def why_unusable(raw: str, finish: str, judgings: Iterable[Judging]) -> str:
+    """Why a recorded reply is not a vote for any of these questions of its check; empty if it is one."""
+    if finish not in ("", WHOLE):
+        return f"it is not whole: it ended with `{finish}`"
+    reason = ""
+    for judging in judgings:
+        try:
+            read(raw, judging)
+        except JudgeError as error:
+            reason = reason or str(error)
+        else:
+            return ""
+    return reason
 
 
 def checked(reply: dict[str, object], judging: Judging) -> dict[str, object]:

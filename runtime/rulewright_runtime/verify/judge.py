@@ -301,4 +301,6 @@ class _Question:
             return finding
         if policy.unverified_fail == "keep":
             return replace(finding, needs_adjudication=True, cause="unverified")
-        return replace(finding, verdict="UNCLEAR", extra={**extra, "unverified_fail": True}, needs_adjudication=True)
+        extra["unverified_fail"] = True
+        code = code or "unverified_fail"
+        return replace(finding, verdict="UNCLEAR", code=code, extra=extra, needs_adjudication=True)

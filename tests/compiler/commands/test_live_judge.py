@@ -152,3 +152,43 @@ def test_a_project_redacts_what_it_names(tmp_path: Path) -> None:
         project(tmp_path, source(server), "redact:\n  - pattern: tired\n")
         assert scan(tmp_path) == 0
         assert "I am [redacted]." in json.dumps(server.requests)
+
+
+@pytest.mark.parametrize(
+    ("reply", "finish", "said"),
+    [
+        ('{"verdict": "PASS"}', "length", "not a vote: it is not whole: it ended with `length`"),
+        ('{"verdict": "PASS", "decision": "FAIL"}', "stop", "not a vote: the reply's keys give two verdicts"),
+        ("I think it passes.", "stop", "not a vote: the reply holds no JSON object"),
+        ('{"verdict": "FAIL"}', "stop", "the judge's FAIL holds no quote, so it counts as UNCLEAR"),
+        (
+            '{"verdict": "FAIL", "evidence": ["What would help?"]}',
+            "stop",
+            "no item of the judge's evidence is an object",
+        ),
+        (
+            '{"verdict": "FAIL", "evidence": [{"role": "user", "turn": 1, "quote": "What would help?"}]}',
+            "stop",
+            "no quote of the judge's FAIL occurs in the judged turns in the role and turn that it names",
+        ),
+    ],
+)
+def test_why_says_why_a_reply_is_no_vote_or_its_fail_does_not_count(
+    reply: str, finish: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with model_server(lambda *_: chat(reply, finish=finish)) as server:
+        project(tmp_path, source(server))
+        assert scan(tmp_path) == 2
+    again = "warning: 4 questions were asked again, because the reply before was missing or no vote"
+    assert (again in capsys.readouterr().err) == ("not a vote" in said)
+    assert main(["why", str(tmp_path / "run"), "my-bot__chat", "A-1"]) == 0
+    story = " ".join(capsys.readouterr().out.split())
+    assert said in story
+    assert main(["why", str(tmp_path / "run")]) == 0
+    row = capsys.readouterr().out.splitlines()[0].split()
+    assert row[0] == "UNCLEAR"
+    assert row[-1] == ("unverified_fail" if "FAIL" in said and "vote" not in said else row[-1])
+    assert len(row) == 5
+    assert main(["report", str(tmp_path / "run"), "--out", "-"]) == 2
+    page = capsys.readouterr().out
+    assert ("not a vote" in page) == ("not a vote" in said)
