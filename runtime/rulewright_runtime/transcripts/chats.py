@@ -10,8 +10,9 @@ import msgspec
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT
 from rulewright_runtime.transcripts.messages import TURN_ROLES, Conversation, Transcript
-from rulewright_runtime.transcripts.readers import FORMATS, format_of, is_turns, unknown
-from rulewright_runtime.transcripts.readers.shapes import ShapeError, related
+from rulewright_runtime.transcripts.readers import FORMATS, LINES, format_of, is_turns, unknown
+from rulewright_runtime.transcripts.readers.openai import LISTS
+from rulewright_runtime.transcripts.readers.shapes import ShapeError, parsed, related
 from rulewright_runtime.transcripts.readers.tables import Columns, format_for
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
 
@@ -40,29 +41,34 @@ class Chats:
         """Yield the conversations, or why a record is refused; those with joined records come last."""
         has_single = self._part  # a record of this file is a whole conversation
         empty = not self._part
-        for number, row in rows:
-            empty = False
+        for number, row in _unpaged(rows):
+            is_first, empty = empty, False
             if isinstance(row, InputError):
                 self._broken = self._broken or row
                 yield row
                 continue
+            record = _decoded_lists(row)
             try:
-                format = self._format(row)
+                format = self._format(record)
             except ShapeError as wrong:
-                yield InputError(str(wrong), self._path, 1)
-                return
+                unlisted = next((key for key in LISTS if key in record and record[key] is None), None)
+                is_every_row = is_first and unlisted is None and _is_flat(record)
+                yield self._refused(f"`{unlisted}` is empty" if unlisted else str(wrong), 1 if is_every_row else number)
+                if is_every_row:
+                    return
+                continue
             if format is None:
-                yield self._native(row, number)
+                yield self._native(record, number)
             elif not format.joins:
                 has_single = True
-                yield from self._named(format, [(number, row)])
+                yield from self._named(format, [(number, record)])
             elif self._size > MAX_DOCUMENT:
                 reason = f"the file has {self._size} bytes; at most {MAX_DOCUMENT} are joined to conversations"
                 yield InputError(reason, self._path, number)
                 if not has_single:  # the file is one session or one trace
                     return
             else:
-                self._pending.setdefault(format.name, (format, []))[1].append((number, row))
+                self._pending.setdefault(format.name, (format, []))[1].append((number, record))
         if empty:
             yield InputError("the file is empty: a transcript needs at least one turn", self._path, 1)
         yield from self._joined()
@@ -92,14 +98,20 @@ class Chats:
 
     def _native(self, row: Record, number: int) -> Transcript | InputError:
         if not is_turns(row):
-            return InputError(unknown(row), self._path, number)
+            return self._refused(unknown(row), number)
         try:
             loose = msgspec.convert(row, Loose)
         except msgspec.ValidationError as error:
-            return InputError(f"the record is refused: {error}", self._path, number)
+            return self._refused(f"the record is refused: {error}", number)
         if loose.turns is msgspec.UNSET:
-            return InputError(NO_TURNS, self._path, number)
+            return self._refused(NO_TURNS, number)
         return conversation_of(loose, self._path, number, several=True)
+
+    def _refused(self, reason: str, number: int) -> InputError:
+        """The refusal of a row, which may belong to a conversation of several rows."""
+        refused = InputError(reason, self._path, number)
+        self._broken = self._broken or refused
+        return refused
 
     def _named(self, format: Format, records: list[tuple[int, Record]]) -> Iterator[Transcript | InputError]:
         """Yield the conversations in records, named by their ids, or else by the file and the line."""
@@ -120,6 +132,25 @@ class Chats:
                 yield Transcript.of(found, self._path, line)
         if index < 0:
             yield InputError(f"the record holds no conversation (read as {format.name})", self._path, line)
+
+
+def _unpaged(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows; in place of a page of an API, which is of no format, the records that it lists."""
+    for number, row in rows:
+        page = None if isinstance(row, InputError) else row.get("data")
+        if not isinstance(page, list) or not page or not all(isinstance(each, dict) for each in page):
+            yield number, row
+        elif isinstance(row, InputError) or format_of(row) or format_of(page[0]) in (None, LINES):
+            yield number, row  # messages of a page may be in any order
+        else:
+            yield from ((number, each) for each in page)
+
+
+def _decoded_lists(row: Record) -> Record:
+    """The record, with a list of messages in place of its JSON text, as which tables hold it."""
+    texts = {key: value for key in LISTS if isinstance(value := row.get(key), str) and value.lstrip()[:1] == "["}
+    decoded = {key: parsed(text) for key, text in texts.items()}
+    return {**row, **{key: value for key, value in decoded.items() if isinstance(value, list)}} if decoded else row
 
 
 def _safely(format: Format, records: list[Record]) -> Iterator[Conversation | ShapeError]:

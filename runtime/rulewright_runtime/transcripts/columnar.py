@@ -35,12 +35,20 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
             else:
                 batches = _arrow(pyarrow.ipc, pyarrow.memory_map(path))
             for batch in batches:
+                if repeated := _repeated(batch.schema.names):
+                    yield 1, InputError(f"the file has the column `{repeated[:40]}` twice", shown, 1)
+                    return
                 batch.validate(full=True)  # invalid data may crash the process
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
         except (pyarrow.ArrowException, ValueError, OSError, MemoryError, OverflowError) as error:
             yield number + 1, damaged(error, kind.capitalize(), shown, number + 1)
+
+
+def _repeated(names: list[str]) -> str | None:
+    """A name that occurs twice: of its two values one would hide the other."""
+    return next((name for name in names if names.count(name) > 1), None)
 
 
 def _arrow(ipc: Any, stream: Any) -> Iterator[Any]:

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     Row = tuple[int, JsonObject | InputError]
 
 MAX_DOCUMENT: Final = 64 * 2**20  # bytes that are read as a whole: a JSON document, a session, a member of an archive
-_SIGNATURES: Final = ((b"PK\x03\x04", "a zip archive"), (b"PAR1", "a Parquet file"))
+_SIGNATURES: Final = (
+    (b"PK\x03\x04", "a zip archive"),
+    (b"PAR1", "a Parquet file"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+)
 TABLES: Final = (".csv", ".tsv")
 _ANYTHING: Final[Decoder[object]] = Decoder(object)
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # the end of a document's line that continues on the next
@@ -37,7 +42,7 @@ def numbered_lines(stream: BinaryIO, path: str, limit: int, first: int = 1) -> I
             line = line.removeprefix(b"\xef\xbb\xbf")
         if b"\0" in line:
             yield number, InputError(f"this is {_kind_of(line)}, not JSON lines", path, number)
-            if number == 1:
+            if number == 1 and line.lstrip()[:1] not in (b"{", b"["):
                 return
             continue
         if line.strip():
@@ -215,6 +220,7 @@ def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:
     """Yield the rows of a CSV or TSV file as records. Raises OSError."""
     with open_expanded(path) as stream:
         delimiter = "\t" if suffix_of(path) == ".tsv" else ","
+        csv.field_size_limit(max(limit, csv.field_size_limit()))
         reader = csv.DictReader(_texts(stream, shown, limit), delimiter=delimiter, strict=True, restkey="")
         try:
             names = Counter(reader.fieldnames or ())

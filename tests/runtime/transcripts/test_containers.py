@@ -104,3 +104,16 @@ def test_a_log_that_did_not_end_is_refused_beside_the_samples_that_it_holds(tmp_
         assert isinstance(chat, Transcript)
         assert isinstance(refused, InputError)
         assert f"the log's status is `{status}`, so samples may be missing" in refused.reason
+
+
+def test_a_nul_in_the_first_line_does_not_hide_the_others(tmp_path: Path) -> None:
+    good = json.dumps(GOOD)
+    found = refusals(tmp_path, f'{{"a": "\0"}}\n{good}\n', "chat.jsonl")
+    assert [each[:34].rstrip() for each in found] == ["1: this is a binary file, not JSON", "chat:2"]
+
+
+def test_text_in_utf_16_is_named(tmp_path: Path) -> None:
+    (tmp_path / "chat.jsonl").write_bytes(json.dumps(GOOD).encode("utf-16"))
+    (found,) = Reader().read([tmp_path / "chat.jsonl"])
+    assert isinstance(found, InputError)
+    assert found.reason == "this is UTF-16 text, not JSON lines"

@@ -10,6 +10,7 @@ from rulewright_runtime.transcripts.readers import (
     braintrust,
     deepeval,
     inspect_logs,
+    langfuse,
     langsmith,
     native,
     openai,
@@ -21,6 +22,7 @@ from rulewright_runtime.transcripts.readers import (
 if TYPE_CHECKING:
     from rulewright_runtime.transcripts.readers.shapes import Format, Record
 
+LINES: Final = openai.LINES
 # In the order in which they are tried: the most specific formats first.
 FORMATS: Final = (
     native.FORMAT,
@@ -30,11 +32,12 @@ FORMATS: Final = (
     deepeval.FORMAT,
     langsmith.FORMAT,
     braintrust.FORMAT,
+    langfuse.FORMAT,
     agents.FORMAT,
     spans.FORMAT,
     sharegpt.FORMAT,
     openai.FORMAT,
-    openai.LINES,
+    LINES,
 )
 
 

@@ -73,7 +73,8 @@ def _listed(record: Record) -> list[Json] | None:
     return next((each for each in lists if is_list(each) and each and is_record(each[0]) and _is_event(each[0])), None)
 
 
-def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
+def read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
+    """Yield the conversations in exported events."""
     traces: dict[str, _Trace] = {}
     for number, event in enumerate((each for record in records for each in _listed(record) or [record]), 1):
         if not is_record(event) or not _is_event(event):
@@ -171,6 +172,6 @@ FORMAT: Final = Format(
     "braintrust",
     '{"root_span_id", "span_attributes", "input", "output"}, one per line, or {"events": [...]}',
     _recognises,
-    _read,
+    read,
     joins=True,
 )

@@ -31,11 +31,14 @@ from rulewright_runtime.transcripts.readers.shapes import (
     word,
 )
 
-_IN: Final = ("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages")
+_SDK: Final = "ai.prompt.messages"
+_IN: Final = ("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages", _SDK)
 _OUT: Final = ("gen_ai.output.messages", "gen_ai.completion", "llm.output_messages")
 _TEXTS: Final = ("gen_ai.prompt", "gen_ai.completion")  # may be plain texts; the others are messages
 _SYSTEM: Final = "gen_ai.system_instructions"
 _MODELS: Final = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+# Of a request of OTLP: its resources, their scopes, and the items of each.
+_EXPORTS: Final = (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords"))
 _CONVERSATIONS: Final = ("gen_ai.conversation.id", "session.id")
 _EVENTS: Final = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 _USAGE: Final = ("gen_ai.usage.", "llm.token_count.")
@@ -47,7 +50,7 @@ _MESSAGE_KEYS: Final = frozenset(("role", "content", "contents", "parts", "tool_
 
 
 def _recognises(record: Record) -> bool:
-    return is_list(record.get("resourceSpans")) or _is_span(record)
+    return any(is_list(record.get(key)) for key, _, _ in _EXPORTS) or _is_span(_nested_span(record))
 
 
 def _is_span(record: Record) -> bool:
@@ -78,13 +81,42 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
 
 
 def _spans(record: Record) -> Iterator[Record]:
-    """Yield the spans in an OTLP export, or the record itself if it is a span."""
-    if _is_span(record):
-        yield record
+    """Yield the spans or the log records in an OTLP export, or the record itself if it is a span."""
+    span = _nested_span(record)
+    if _is_span(span):
+        yield span
         return
-    for resource in _records(record.get("resourceSpans"), "resourceSpans"):
-        for scope in _records(first_of(resource, ("scopeSpans", "instrumentationLibrarySpans")), "scopeSpans"):
-            yield from _records(scope.get("spans"), "spans")
+    for resources, scopes, items in _EXPORTS:
+        for resource in _records(record.get(resources), resources):
+            for scope in _records(first_of(resource, (scopes, "instrumentationLibrarySpans")), scopes):
+                yield from _records(scope.get(items), items)
+
+
+def _nested_span(record: Record) -> Record:
+    """A span; a row of Phoenix's data frame has the keys of the inner objects in its own, such as `context.trace_id`
+    and `attributes.llm.input_messages`."""
+    if "attributes" in record or not any(key.startswith("attributes.") for key in record):
+        return record
+    context = {key.removeprefix("context."): value for key, value in record.items() if key.startswith("context.")}
+    attributes = {
+        key.removeprefix("attributes."): _nested(value)
+        for key, value in record.items()
+        if key.startswith("attributes.") and value is not None
+    }
+    return {**record, "context": context, "attributes": attributes}
+
+
+def _nested(value: Json) -> Json:
+    """A value whose objects may have dotted keys, such as `message.role`, with nested objects in their place."""
+    if is_list(value):
+        return [_nested(each) for each in value]
+    if not is_record(value):
+        return value
+    tree: dict[str, object] = {}
+    for key, each in value.items():
+        if each is not None:
+            _put(tree, key.split("."), _nested(each))
+    return tree
 
 
 def _records(values: object, where: str) -> list[JsonObject]:
@@ -93,7 +125,7 @@ def _records(values: object, where: str) -> list[JsonObject]:
 
 
 def _start(span: Record) -> int:
-    value = word(first_of(span, ("startTimeUnixNano", "start_time", "startTime")))
+    value = word(first_of(span, ("startTimeUnixNano", "timeUnixNano", "start_time", "startTime")))
     digits = re.sub(r"[^0-9]", "", value)[:25]
     return int(digits) if digits else 0
 
@@ -124,8 +156,13 @@ def _prefix_digests(messages: tuple[Message, ...]) -> list[bytes]:
 def _conversation(span: Record, where: str) -> Conversation | None:
     """The conversation in a span; None if it has no messages of a model."""
     attributes = _attributes(span.get("attributes"))
+    event = word(first_of({**attributes, **span}, ("eventName", "event.name")))
+    if event in _EVENTS or event == "gen_ai.choice":
+        raise ShapeError(
+            f"{where}: an event `{event}` outside of a span is not read; export the spans with their events"
+        )
     found = [*_instructions(attributes, where), *_listed(attributes, _IN, where), *_listed(attributes, _OUT, where)]
-    found += _events(span, where)
+    found += [*_answer_of_sdk(attributes, where), *_events(span, where)]
     if not found:
         return None
     if dropped := next((key for key in _DROPPED if span.get(key)), None):
@@ -221,6 +258,15 @@ def _listed(attributes: Record, names: Sequence[str], where: str) -> Iterator[Me
                 if names == _OUT and message.role not in ("assistant", "tool"):
                     raise ShapeError(f"{where}: {name}[{index}].role is `{message.role}`; expected `assistant`")
                 yield message
+
+
+def _answer_of_sdk(attributes: Record, where: str) -> list[Message]:
+    """The answer of the AI SDK, which has attributes of its own."""
+    text, calls = attributes.get("ai.response.text"), attributes.get("ai.response.toolCalls")
+    if _SDK not in attributes or (text is None and calls is None):
+        return []
+    calls = parsed(calls) if isinstance(calls, str) else calls
+    return messages({"role": "assistant", "content": text, "tool_calls": calls}, f"{where}: ai.response")
 
 
 def _as_list(value: Json, role: str, name: str, where: str) -> list[Json]:

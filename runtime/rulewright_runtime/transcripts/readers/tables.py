@@ -12,7 +12,16 @@ from typing import Final
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.transcripts.messages import Conversation, Message
 from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS
-from rulewright_runtime.transcripts.readers.shapes import Format, Record, ShapeError, messages, passages, word
+from rulewright_runtime.transcripts.readers.shapes import (
+    Format,
+    Record,
+    ShapeError,
+    is_text,
+    messages,
+    passages,
+    shown,
+    word,
+)
 
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "conversation": CONVERSATION_KEYS,
@@ -21,7 +30,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "content": ("content", "message", "text", "utterance"),
     "system": ("system", "system_prompt", "instructions"),
     "user": ("user", "question", "prompt", "input", "query", "human", "instruction", "user_input"),
-    "passages": ("contexts", "retrieved_contexts", "retrieval_context"),
+    "passages": ("contexts", "retrieved_contexts", "retrieval_context", "context"),
     "assistant": ("assistant", "answer", "response", "output", "completion", "reply", "bot"),
     "expected": ("expected", "expected_output", "ideal", "ground_truth", "reference", "target"),
     "model": ("model", "model_name"),
@@ -29,6 +38,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "name": ("name",),
     "timestamp": ("timestamp", "created_at", "time", "date"),
 }
+_TASK: Final = ("instruction", "input")  # of a data set of instructions
 SPOKEN: Final = ("system", "user", "passages", "assistant")
 
 
@@ -77,6 +87,9 @@ def _one_of(names: Mapping[str, object] | Sequence[str], last: str = "or") -> st
 
 def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
     """The conversation of a row with a question and its answer. Raises ShapeError."""
+    task, given = (word(row.get(name)) for name in _TASK)
+    if fields.get("user") == _TASK[1] and task and not {_TASK[0]} & set(fields.values()):  # a task with its input
+        row = {**row, _TASK[1]: f"{task}\n\n{given}".strip()}
     found = [
         message
         for role in SPOKEN
@@ -89,7 +102,12 @@ def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
 
 
 def _column_messages(role: str, value: object, where: str) -> list[Message]:
-    return [*passages(value)] if role == "passages" else messages({"role": role, "content": word(value)}, where)
+    if role == "passages":
+        return [*passages(value)]
+    text = value if is_text(value) else word(value)
+    if not text and value != "":
+        raise ShapeError(f"{where} is {shown(value)}; expected text")
+    return messages({"role": role, "content": text}, where)
 
 
 def joined(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conversation | ShapeError]:

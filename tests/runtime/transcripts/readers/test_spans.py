@@ -148,3 +148,51 @@ def test_a_reply_that_a_later_span_does_not_repeat_whole_is_kept(more: dict[str,
     first, second = conversations(written(tmp_path, spans))
     assert (first.messages[-1].refusal or first.messages[-1].metadata["error"]) == "bad"
     assert lines(second)[-1] == "assistant: d"
+
+
+def test_a_row_of_phoenix_is_a_span(tmp_path: Path) -> None:
+    called = {
+        "message.role": "assistant",
+        "message.tool_calls": [{"tool_call.function.name": "f", "tool_call.function.arguments": '{"a": 1}'}],
+    }
+    row = {
+        "name": "chat",
+        "context.trace_id": "t",
+        "context.span_id": "s",
+        "attributes.llm.input_messages": [{"message.role": "user", "message.content": "hi"}],
+        "attributes.llm.output_messages": [called],
+        "attributes.llm.model_name": "m-1",
+        "attributes.retrieval.documents": None,
+    }
+    for page in ([row], [{"data": [row], "next_cursor": None}]):
+        (found,) = conversations(written(tmp_path, page))
+        assert (found.id, found.model, lines(found)) == ("t", "m-1", ["user: hi", 'assistant:  -> f {"a": 1}'])
+
+
+def test_an_event_with_the_details_of_a_call_is_read_from_log_records(tmp_path: Path) -> None:
+    said = {
+        "gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": "hi"}]}],
+        "gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": "yo"}]}],
+    }
+    attributes = [{"key": key, "value": {"stringValue": json.dumps(value)}} for key, value in said.items()]
+    event = {"eventName": "gen_ai.client.inference.operation.details", "traceId": "t", "spanId": "s"}
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{**event, "attributes": attributes}]}]}]}
+    (found,) = conversations(written(tmp_path, [logs]))
+    assert lines(found) == ["user: hi", "assistant: yo"]
+
+
+def test_an_event_of_one_message_outside_of_a_span_is_refused(tmp_path: Path) -> None:
+    event = {"eventName": "gen_ai.user.message", "traceId": "t", "spanId": "s", "attributes": []}
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [event]}]}]}
+    assert "an event `gen_ai.user.message` outside of a span is not read" in refusals(tmp_path, [logs])[0]
+
+
+def test_a_span_of_the_ai_sdk_is_read(tmp_path: Path) -> None:
+    call = {"toolCallType": "function", "toolCallId": "c", "toolName": "f", "args": "{}"}
+    attributes = {
+        "ai.prompt.messages": json.dumps([{"role": "user", "content": [{"type": "text", "text": "hi"}]}]),
+        "ai.response.text": "yo",
+        "ai.response.toolCalls": json.dumps([call]),
+    }
+    (found,) = conversations(written(tmp_path, [{"traceId": "t", "spanId": "s", "attributes": attributes}]))
+    assert lines(found) == ["user: hi", "assistant: yo -> f {}"]

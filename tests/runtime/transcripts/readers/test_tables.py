@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
-from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 
@@ -55,3 +58,68 @@ def test_a_table_that_names_a_column_twice_is_refused(tmp_path: Path) -> None:
 def test_a_row_with_more_fields_than_the_header_is_refused(tmp_path: Path) -> None:
     found = refusals(tmp_path, "user,assistant\nhi,hello\nhi,hello,you\nhi,hello\n", "chat.csv")
     assert found == ["chat:2", "3: the row has 3 fields; the header names 2", "chat:4"]
+
+
+def test_no_row_after_one_without_messages_is_passed_over(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
+    rows = [None, said, None, [], [None], said]
+    table = pyarrow.table({"messages": pyarrow.array(rows), "id": [f"{number}" for number in range(1, 7)]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    found = [
+        f"{item.line}: {item.reason}" if isinstance(item, InputError) else item.id
+        for item in Reader().read([tmp_path / "a.parquet"])
+    ]
+    assert [each.partition(";")[0] for each in found] == [
+        "1: `messages` is empty",
+        "2",
+        "3: `messages` is empty",
+        "4: messages is empty",
+        "5: unknown shape: a table with the columns `messages` and `id`",
+        "6",
+    ]
+
+
+@pytest.mark.parametrize("answer", [[["x", "y"]], [{"text": "x"}], [b"\xff"], [True]])
+def test_an_answer_that_is_no_text_is_refused(answer: list[Any], tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.table({"question": ["a"], "answer": answer}), tmp_path / "a.parquet")
+    (found,) = Reader().read([tmp_path / "a.parquet"])
+    assert isinstance(found, InputError)
+    assert found.reason.startswith("column `answer` is ")
+    assert "expected text" in found.reason
+
+
+def test_a_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    columns = [pyarrow.array([text]) for text in ("a", "b", "bad")]
+    table = pyarrow.Table.from_arrays(columns, names=["question", "answer", "answer"])
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    (found,) = Reader().read([tmp_path / "a.parquet"])
+    assert isinstance(found, InputError)
+    assert found.reason == "the file has the column `answer` twice"
+
+
+def test_messages_as_json_text_are_read(tmp_path: Path) -> None:
+    said = json.dumps([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}])
+    with (tmp_path / "a.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["id", "messages"], ["1", said]])
+    (found,) = conversations(tmp_path / "a.csv")
+    assert (found.id, lines(found)) == ("1", ["user: hi", "assistant: yo"])
+
+
+def test_a_task_and_its_input_are_the_question(tmp_path: Path) -> None:
+    tasks = [("Translate.", "Hallo", "Hello"), ("Hi?", "", "Yo")]
+    rows = [dict(zip(("instruction", "input", "output"), task, strict=True)) for task in tasks]
+    found = conversations(written(tmp_path, rows))
+    assert [chat.messages[0].text for chat in found] == ["Translate.\n\nHallo", "Hi?"]
+
+
+def test_a_field_may_be_as_long_as_its_line(tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, f"question,answer\na,{'b' * 200_000}\n", "a.csv"))
+    assert len(found.messages[-1].text) == 200_000
+
+
+def test_a_message_that_was_refused_is_missing_in_its_conversation(tmp_path: Path) -> None:
+    said = {"role": "assistant"}
+    rows = [{"role": "user", "content": "a"}, {**said, "say": "bad"}, {**said, "content": "b"}]
+    found = refusals(tmp_path, rows)
+    assert found[0].startswith("2: unknown shape")
+    assert found[1].startswith("1: a conversation of this file may lack its line 2")

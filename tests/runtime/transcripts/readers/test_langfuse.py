@@ -1,0 +1,69 @@
+"""Langfuse: traces and observations, as its interface and its API export them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime.transcripts.formats import conversations, lines, refusals, written
+
+ASKED = {"role": "user", "content": "hi"}
+SAID = {"role": "assistant", "content": "hello"}
+CALL: dict[str, Any] = {
+    "id": "g1",
+    "traceId": "t1",
+    "type": "GENERATION",
+    "startTime": "2025-03-01T10:00:00.000Z",
+    "model": "m-1",
+    "input": [ASKED],
+    "output": SAID,
+    "usageDetails": {"input": 3, "output": 2, "total": 5},
+    "level": "DEFAULT",
+    "parentObservationId": None,
+}
+LATER = {**CALL, "id": "g2", "traceId": "t2", "startTime": "2025-03-01T10:01:00Z", "input": [ASKED, SAID, ASKED]}
+EVALUATOR = {**CALL, "id": "e", "type": "EVALUATOR"}
+TRACE = {"id": "t1", "timestamp": "2025-03-01", "sessionId": "s", "input": {"question": "hi"}, "output": "hello"}
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ([CALL], "chat.jsonl"),
+        ([{**CALL, "input": json.dumps([ASKED]), "output": json.dumps(SAID)}], "chat.jsonl"),
+        ([{**CALL, "input": json.dumps({"messages": [ASKED]}), "output": "hello"}], "chat.jsonl"),
+        (json.dumps({"data": [CALL], "meta": {"page": 1}}, indent=1), "chat.json"),
+        ([TRACE], "chat.jsonl"),
+        ([{**TRACE, "observations": [CALL], "scores": []}], "chat.jsonl"),
+        ([{"trace": TRACE, "observations": [CALL]}], "chat.jsonl"),
+        ([{**TRACE, "observations": ["g1"]}], "chat.jsonl"),
+        ([{**TRACE, "observations": [{**CALL, "type": "SPAN", "output": "other"}]}], "chat.jsonl"),
+        ([CALL, EVALUATOR, {**LATER, "traceId": "t1", "parentObservationId": "e"}], "chat.jsonl"),
+    ],
+)  # fmt: skip
+def test_every_export_becomes_the_same_messages(value: Any, name: str, tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, value, name))
+    assert (found.source, lines(found)) == ("langfuse", ["user: hi", "assistant: hello"])
+
+
+def test_the_traces_of_a_session_are_one_conversation(tmp_path: Path) -> None:
+    traces = [
+        {**TRACE, "id": each["traceId"], "timestamp": each["startTime"], "observations": [each]}
+        for each in (LATER, CALL)
+    ]
+    (found,) = conversations(written(tmp_path, traces))
+    assert (found.id, found.model, found.usage["total_tokens"]) == ("s", "m-1", 5)
+    assert lines(found) == ["user: hi", "assistant: hello", "user: hi", "assistant: hello"]
+
+
+@pytest.mark.parametrize("broken", [{"output": None}, {"level": "ERROR", "statusMessage": "the event has no output"}])
+def test_a_generation_that_failed_has_no_answer(broken: dict[str, Any], tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, [{**CALL, **broken}]))
+    assert found.messages[-1].metadata == {"error": "the event has no output"}
+
+
+def test_messages_of_a_page_in_any_order_are_refused(tmp_path: Path) -> None:
+    (found,) = refusals(tmp_path, [{"object": "list", "data": [SAID, ASKED], "has_more": False}])
+    assert "unknown shape: an object with the keys `object`, `data`, `has_more`" in found
