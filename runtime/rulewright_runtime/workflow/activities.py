@@ -29,7 +29,6 @@ from rulewright_runtime.workflow.collectors.metric_judge import judge_prompt, pa
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measure_or_zero
 from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.gate import GateReport, judge_evidence
-from rulewright_runtime.workflow.hil import QueueError
 from rulewright_runtime.workflow.machine import Activity, Event, iterations_used
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.security import detect_injections
@@ -399,8 +398,6 @@ def _human(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activ
     """Turn a person's decision into the event."""
     assert record.item is not None
     item = run_context.store.item(record.item)
-    if (item.run_id, item.task_id) != (run_context.run_id, task.id):
-        raise QueueError(f"`{item.id}` is not a question about task `{task.id}` of `{run_context.run_id}`")
     run_context.store.check_decided(item)
     resolved = item.status == "RESOLVED"
     entry = {"trigger": item.trigger, "status": item.status, "by": item.resolved_by, "notes": item.resolution_notes}

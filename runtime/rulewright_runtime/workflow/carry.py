@@ -23,16 +23,23 @@ class Carry(msgspec.Struct, frozen=True):
     removed: tuple[str, ...] = ()
 
 
-def carry(old: WorkflowPlan, new: WorkflowPlan, records: Mapping[str, tuple[str, TaskRecord]], root: Path) -> Carry:
+def carry(
+    old: WorkflowPlan,
+    new: WorkflowPlan,
+    records: Mapping[str, tuple[str, TaskRecord]],
+    root: Path,
+    contradictions: Mapping[str, str],
+) -> Carry:
     """Compare two plans of a run. A task is restarted when its definition, its agents or the files it read have
-    changed, when it has failed, and when one of its dependencies is not kept."""
+    changed, when it has failed, when the database contradicts itself about it (`contradictions`), and when one of its
+    dependencies is not kept."""
     kept: dict[str, str] = {}
     anew: dict[str, str] = {}
     for task in new.tasks:  # dependencies come first
         if task.id not in records or records[task.id][0] == "PENDING":
             continue
         current_status, record = records[task.id]
-        reason = _restart_reason(old, new, task, current_status, record, root)
+        reason = contradictions.get(task.id) or _restart_reason(old, new, task, current_status, record, root)
         dependency = next((name for name in task.dependencies if name not in kept), None)
         if not reason and dependency is not None:
             reason = f"it depends on `{dependency}`"
@@ -44,13 +51,13 @@ def carry(old: WorkflowPlan, new: WorkflowPlan, records: Mapping[str, tuple[str,
     return Carry(kept, anew, tuple(name for name in records if name not in ids))
 
 
-def initial_task(task: TaskPlan, record: TaskRecord | None = None) -> tuple[str, TaskRecord]:
+def initial_task(task: TaskPlan, record: TaskRecord | None = None, asked: int = 0) -> tuple[str, TaskRecord]:
     """Return status and record of a task that starts from the beginning. Costs and counters of an earlier `record` are
-    kept, so that calls and queue items never reuse an id."""
+    kept, so that calls and queue items never reuse an id; `asked` are its queue items so far."""
     state = start(task.machine)
-    initial = TaskRecord(state)
+    initial = TaskRecord(state, items=max(asked, 0 if record is None else record.items))
     if record is not None:
-        counters = {name: getattr(record, name) for name in ("calls", "tokens_used", "cost_usd", "items")}
+        counters = {name: getattr(record, name) for name in ("calls", "tokens_used", "cost_usd")}
         initial = msgspec.structs.replace(initial, **counters)
     return status(task.machine, state), initial
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -20,6 +21,7 @@ from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.plan.envelope import content_hash
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentError, open_adapters
 from rulewright_runtime.workflow.carry import Carry, carry, initial_task
+from rulewright_runtime.workflow.consistency import contradictions
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
@@ -79,7 +81,8 @@ def run(
     `carry`). `only` runs one task and its dependencies. `one_step` carries out a single activity. `patient` polls the
     queue for decisions; otherwise the run ends when only people can continue it, and is resumed later. `judge` answers
     the questions to evaluators. `publish` receives every event after it was written. Raises EngineError when there is
-    nothing to run or to resume, the plan has changed, the database is in use, or an agent has no adapter.
+    nothing to run or to resume, the plan has changed, the database is in use or contradicts itself, or an agent has no
+    adapter.
     """
     if not plan.tasks:
         raise EngineError(f"`{plan.name}` has no task: nothing could be COMPLETED")
@@ -100,6 +103,7 @@ def run(
             stored = _resume_changed(plan, store, resume, root, now, publish)
         elif resume:
             stored = resumable(plan, store, resume)
+            _check_consistency(store, stored)
             store.replan(stored.run_id, plan)
         else:
             stored = _begin(plan, store, now, publish)
@@ -201,10 +205,11 @@ def _resume_changed(
 ) -> StoredWorkflow:
     """Continue the run with a changed plan and store what is carried over."""
     stored = resumable(plan, store, resume, changed=True)
-    records = store.records(stored.run_id)
-    carried = carry(decode(stored.plan), plan, records, root)
+    carried = _carry(plan, store, stored, root)
+    records = {name: record for name, (_, record) in store.records(stored.run_id).items()}
+    asked = Counter(item.task_id for item in store.items(stored.run_id))  # also about a task whose record is lost
     initial = {
-        task.id: initial_task(task, records[task.id][1] if task.id in records else None)
+        task.id: initial_task(task, records.get(task.id), asked[task.id])
         for task in plan.tasks
         if task.id not in carried.kept
     }
@@ -216,7 +221,21 @@ def _resume_changed(
 def carried_over(plan: WorkflowPlan, store: Store, settings: RunSettings, resume: bool | str) -> tuple[str, Carry]:
     """Return the run id and what resuming it with `changed` would carry over. Raises EngineError."""
     stored = resumable(plan, store, resume, changed=True)
-    return stored.run_id, carry(decode(stored.plan), plan, store.records(stored.run_id), Path(settings.folder))
+    return stored.run_id, _carry(plan, store, stored, Path(settings.folder))
+
+
+def _carry(plan: WorkflowPlan, store: Store, stored: StoredWorkflow, root: Path) -> Carry:
+    old = decode(stored.plan)
+    return carry(old, plan, store.records(stored.run_id), root, contradictions(store, stored.run_id, old))
+
+
+def _check_consistency(store: Store, stored: StoredWorkflow) -> None:
+    """Raise EngineError when the database contradicts itself about a task."""
+    for name, why in contradictions(store, stored.run_id, decode(stored.plan)).items():
+        raise EngineError(
+            f"the database contradicts itself about task `{name}` of `{stored.run_id}`: {why}; repeat such tasks with"
+            f" `--resume {stored.run_id} --changed`, or start a new run"
+        )
 
 
 def _work_hash(plan: WorkflowPlan) -> str:

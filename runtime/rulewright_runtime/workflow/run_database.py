@@ -274,16 +274,16 @@ class Store(Database):
 
     def items(self, run_id: str | None = None, *, waiting: bool = False) -> list[QueueItem]:
         """Return the queue items, oldest first; with `waiting` only the open ones."""
-        rows = self.rows("select body from hil_items where ? is null or run_id = ? order by number", run_id, run_id)
-        items = [unpack(row["body"], QueueItem) for row in rows]
+        rows = self.rows("select id, body from hil_items where ? is null or run_id = ? order by number", run_id, run_id)
+        items = [_item(row) for row in rows]
         return [item for item in items if item.status in OPEN] if waiting else items
 
     def item(self, item_id: str) -> QueueItem:
         """Return one queue item. Raises QueueError when it does not exist."""
-        rows = self.rows("select body from hil_items where id = ?", item_id)
+        rows = self.rows("select id, body from hil_items where id = ?", item_id)
         if not rows:
             raise QueueError(f"unknown queue item `{item_id}`")
-        return unpack(rows[0]["body"], QueueItem)
+        return _item(rows[0])
 
     def decide(
         self,
@@ -512,6 +512,13 @@ class Store(Database):
                 "insert into outputs (run_id, task_id, iteration, path, sha256) values (?,?,?,?,?)",
                 (run_id, change.task_id, change.record.iteration, path, digest),
             )
+
+
+def _item(row: sqlite3.Row) -> QueueItem:
+    item = unpack(row["body"], QueueItem)
+    if item.id != row["id"]:
+        raise QueueError(f"the database holds the question `{item.id}` in place of `{row['id']}`")
+    return item
 
 
 def _plain(record: TaskRecord) -> JsonObject:

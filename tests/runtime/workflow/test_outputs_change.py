@@ -14,7 +14,6 @@ from tests.runtime.workflow.running import GATE, Bench, bench
 
 from rulewright_runtime.workflow.artifacts import UNREADABLE, changed_paths, hashes
 from rulewright_runtime.workflow.database import StoreError
-from rulewright_runtime.workflow.hil import QueueError
 from rulewright_runtime.workflow.hil_text import describe
 from rulewright_runtime.workflow.workflow_plan import Artifact
 
@@ -187,17 +186,6 @@ def _refuse(*_: Any, **__: Any) -> Any:
     raise PermissionError(13, "Permission denied")
 
 
-def test_a_question_about_another_task_or_run_decides_nothing(tmp_path: Path) -> None:
-    run = bench(tmp_path, SIGNED, WORK)
-    run.run()
-    run.decide("resolve")
-    run.run(resume=True)
-    run.run()
-    edit(run, {"item": "run-1-build-1"}, "run-2")
-    with pytest.raises(QueueError, match="`run-1-build-1` is not a question about task `build` of `run-2`"):
-        run.run(resume=True)
-
-
 @pytest.mark.parametrize("change", ["delete from tasks", "update tasks set record = ?"])
 def test_two_runs_at_work_on_one_task_do_not_overwrite_each_other(change: str, tmp_path: Path) -> None:
     """The lock is missing on some systems, and somebody may remove its file."""
@@ -212,13 +200,3 @@ def test_two_runs_at_work_on_one_task_do_not_overwrite_each_other(change: str, t
 
     with pytest.raises(StoreError, match="task `build` of `run-1` was changed by another process: resume the run"):
         run.run(publish=interfere)
-
-
-def edit(run: Bench, change: dict[str, Any], run_id: str = "run-1", status: str | None = None) -> None:
-    """Change a task's record in the database, as somebody without Rulewright would."""
-    with sqlite3.connect(run.store.path) as other:
-        (body,) = other.execute("select record from tasks where run_id = ?", (run_id,)).fetchone()
-        record = json.dumps({**json.loads(body), **change}).encode()
-        query = "update tasks set record = ?, status = coalesce(?, status) where run_id = ?"
-        other.execute(query, (record, status, run_id))
-    other.close()
