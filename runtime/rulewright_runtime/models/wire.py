@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Protocol
 
-import msgspec
-
 from rulewright_runtime import strict_json
 from rulewright_runtime.models.call import CallFailure, ModelAnswer, Usage
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -79,6 +77,7 @@ class ChatCompletions:
         choices = data.get("choices")
         if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
             raise CallFailure("the response has no single entry in `choices`", "malformed", raw=raw)
+        _refuse_error(choices[0], raw)
         message = choices[0].get("message")
         if not isinstance(message, dict):
             raise CallFailure("the response has no `message`", "malformed", raw=raw)
@@ -168,8 +167,11 @@ def decode_body(body: bytes) -> JsonObject:
     raw = body.decode("utf-8", "replace")
     try:
         data = strict_json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
-        raise CallFailure("the response is not JSON", "malformed", raw=raw) from None
+    except strict_json.UNDECODED:
+        start = raw.lstrip()
+        is_stream = start.startswith(("data:", "event:", ":"))
+        what = ", but a stream of events" if is_stream else ", but a web page" if start.startswith("<") else ""
+        raise CallFailure(f"the response is not JSON{what}", "malformed", raw=raw) from None
     if not isinstance(data, dict):
         raise CallFailure("the response is not a JSON object", "malformed", raw=raw)
     return data

@@ -222,6 +222,10 @@ MALFORMED = {
     "no text": chat(None),
     "a list of parts": Response(body=b'{"choices": [{"message": {"content": [{"text": "PASS"}]}}]}'),
     "not gzip": Response(body=b"plain", headers={"Content-Encoding": "gzip"}),
+    "a stream of events": Response(body=b'data: {"choices": []}\n\ndata: [DONE]\n\n'),
+    "a byte that is no text": Response(body=chat("PASS").body.replace(b"PASS", b"P\xe9SS")),
+    "half a surrogate pair": Response(body=chat("PASS").body.replace(b"PASS", b"PASS\\ud800")),
+    "two bodies": Response(body=chat("PASS").body * 2),
     "deep": Response(body=b"[" * 100_000),
 }
 
@@ -239,6 +243,17 @@ def test_what_is_no_answer_is_malformed_and_may_be_asked_again(response: Respons
 def test_an_error_object_under_status_200_is_a_failure(error: object, kind: str) -> None:
     body = json.dumps({"error": error, "choices": [{"message": {"content": '{"verdict": "PASS"}'}}]}).encode()
     assert failure(Response(body=body)).kind == kind
+
+
+def test_an_error_inside_a_choice_is_a_failure() -> None:
+    body = json.loads(chat("half").body)
+    body["choices"][0]["error"] = {"message": "the upstream died", "code": 502}
+    assert failure(Response(body=json.dumps(body).encode())).kind == "server"
+
+
+def test_a_response_of_another_kind_than_json_is_named() -> None:
+    assert str(failure(MALFORMED["an HTML page"])) == "the response is not JSON, but a web page"
+    assert str(failure(MALFORMED["a stream of events"])) == "the response is not JSON, but a stream of events"
 
 
 def test_a_compressed_answer_is_read() -> None:
