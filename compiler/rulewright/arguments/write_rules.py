@@ -106,7 +106,8 @@ def prove_arguments(parser: argparse.ArgumentParser) -> None:
                                gate and leaves it undecided
       policy                   every row decides some input
       workflow                 the guarantees of every task's state machine
-      check                    its `when` can hold
+      check                    its `when` can hold; it can give FAIL, and PASS, each
+                               shown by a conversation
 
     Every counterexample was run through the evaluator. Lines marked `note` do not affect the exit code.
     """

@@ -11,6 +11,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import with_vocabulary
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import CheckDocument, read_check
+from rulewright.documents.examples import example_chats
 from rulewright.documents.kinds import CASE_SCORECARD, CASE_SETTINGS_FILE, kind_of
 from rulewright.documents.layout import project_file_in
 from rulewright.documents.profile import every_check
@@ -20,12 +21,11 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.expression.types import BOOL
 from rulewright.load import Mapping, Scalar, load_file
 from rulewright.lower.environments import scenario_environment
-from rulewright.lower.expression_checks import environment_of
 from rulewright.lower.expressions import build_in
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.policy import compile_policy, read_environment
 from rulewright.lower.rubrics import lower_rubrics
-from rulewright.lower.scan_plan import fields_of_checks
+from rulewright.lower.scan_plan import fields_of_checks, lower_check
 from rulewright.lower.scorecard import lower_scorecard, lower_without_project
 from rulewright.lower.semantics import policies
 from rulewright.project import Project, load_project
@@ -51,14 +51,18 @@ from rulewright.proving.verdicts import never_given
 from rulewright.proving.witness import in_words
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright.scoring.score_settings import environment_of_process, gather
+from rulewright.witnesses.conversations import conversations_with
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import parameter_values
+from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.strict_json import JsonObject
 
+UNDECIDED: Final = "undecided"
 PROVABLE: Final = frozenset({CASE_SCORECARD, "check", "scorecard", "workflow"})
 
 
@@ -128,29 +132,45 @@ def _prove_policy(path: Path, root: Mapping, assignments: Sequence[str], config:
 
 
 def _prove_check(path: Path, root: Mapping) -> list[Property]:
-    project = project_around(path)
-    check = read_check(root, project.vocabulary if project else None)
-    environment = scenario_environment(check.vocabulary)
-    mistakes: list[Diagnostic] = []
-    found = [_can_give(check, verdict) for verdict in ("FAIL", "PASS")] if check.verdict_conditions else []
+    project = project_around(path) or load_project(path.parent, any_folder=True)
+    check = read_check(root, project.vocabulary)
+    found = _verdict_claims(check, project) if check.verdict_conditions else []
     if check.when is None:
         return found
+    environment = scenario_environment(check.vocabulary)
+    mistakes: list[Diagnostic] = []
     built = build_in(check.when, environment, mistakes, BOOL)
     if built is None:
         raise DocumentError(mistakes)
     return [*found, _can_hold("when", built.program, Domains(environment.variables), check.when, "scenario")]
 
 
-def _can_give(check: CheckDocument, verdict: str) -> Property:
-    """That an `expression` check gives a verdict for some conversation."""
-    mistakes: list[Diagnostic] = []
-    result = never_given(check, verdict)
-    if result is None:
-        for scalar in check.verdict_conditions:
-            build_in(scalar, environment_of(check), mistakes, BOOL)
-        raise DocumentError(mistakes)
+def _verdict_claims(check: CheckDocument, project: Project) -> list[Property]:
+    """That an `expression` check can give FAIL and PASS: a conversation shows it, on which the check was executed."""
+    node, _ = lowered_check(check, project)
+    never = {verdict: never_given(check, verdict) for verdict in ("FAIL", "PASS")}
+    wanted = [(verdict,) for verdict, result in never.items() if not isinstance(result, Proved)]
+    shown = conversations_with([node], check.vocabulary, wanted, UNDECIDED, example_chats(check))
     span = check.verdict_conditions[0].span
-    return Property(f"the check can give {verdict}", _possible(result), span)
+    return [
+        Property(f"the check can give {verdict}", _given(result, shown.get((verdict,))), span)
+        for verdict, result in never.items()
+    ]
+
+
+def _given(never: Result | None, conversation: JsonObject | None) -> Result:
+    if isinstance(never, Proved):
+        return Refuted(None, "no conversation is given it")
+    return Unknown("no conversation was found") if conversation is None else Proved(conversation=conversation)
+
+
+def lowered_check(check: CheckDocument, project: Project) -> tuple[Check, LoweringContext]:
+    """A check lowered in a project, with what lowering collected. Raises DocumentError."""
+    lowering = LoweringContext(project, every_check(), policies(project.semantics), [])
+    node = lower_check(check, lowering)
+    if node is None:
+        raise DocumentError(sorted(lowering.findings, key=lambda each: each.sort_key))
+    return node, lowering
 
 
 def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:

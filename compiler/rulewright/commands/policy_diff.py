@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from difflib import ndiff
 from pathlib import Path
 from typing import Any, Final
@@ -17,13 +16,11 @@ from rulewright.policies.compare import CASES, DIFFERENT, EQUAL, policy_diff
 from rulewright.policies.rows import verdicts_of
 from rulewright.project import load_project
 from rulewright.reporting.stored_run import read_run
+from rulewright.witnesses.lines import LONG, as_json, conversation_lines
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import JsonMapping
 
 MOST: Final = 20  # conditions of one region, and stored rows
-LONG: Final = 60  # characters from which on a text is shown line by line
-_USUAL: Final = ("scenario_id", "open")  # keys of a scenario that are shown
-_TOLD: Final = ("role", "content", "tool_calls", "tool_call_id", "usage")  # keys of its messages that are shown
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _shown(found: JsonMapping) -> Iterator[str]:
 
-    under = ", ".join(f"{name} = {_value(value)}" for name, value in found.get("under", {}).items())
+    under = ", ".join(f"{name} = {as_json(value)}" for name, value in found.get("under", {}).items())
     yield f"{found['before']} -> {found['after']}: {_VERDICTS[found['verdict']]}" + (f", with {under}" if under else "")
     for region in found["regions"]:
         yield ""
@@ -98,13 +95,13 @@ def _setting(place: str, before: Any, after: Any) -> Iterator[str]:
         lines = ndiff(before.splitlines(), after.splitlines())
         yield from (f"  {line}" for line in lines if line.startswith(("- ", "+ ")))
     else:
-        yield f"setting {place}: {_value(before)} -> {_value(after)}"
+        yield f"setting {place}: {as_json(before)} -> {as_json(after)}"
 
 
 def _witness(region: JsonMapping) -> Iterator[str]:
     if region["witness"] and "messages" in region["witness"]:
         yield "  for instance"
-        yield from _conversation(**region["witness"])
+        yield from (f"    {line}" for line in conversation_lines(**region["witness"]))
     elif region["witness"]:
         yield f"  for instance {', '.join(_assigned(*pair) for pair in region['witness'].items())}"
     elif region["witness"] is None:
@@ -113,51 +110,8 @@ def _witness(region: JsonMapping) -> Iterator[str]:
         yield "  for every input"
 
 
-def _conversation(
-    messages: Iterable[JsonMapping],
-    scenario: JsonMapping | None = None,
-    verdicts: JsonMapping | None = None,
-    **more: Any,
-) -> Iterator[str]:
-    """The scenario and the other verdicts of a conversation, and its messages."""
-    told = {key: value for key, value in (scenario or {}).items() if key not in _USUAL}
-    if scenario:
-        yield f"    scenario: {', '.join(f'{key} {_value(value)}' for key, value in told.items())}"
-    yield from (f"    {name}: {_record(said)}" for name, said in (verdicts or {}).items())
-    yield from (f"    {name}: {said}" for name, said in more.items())
-    yield from map(_message, messages)
-
-
-def _record(said: Any) -> str:
-    """What another check says of a conversation."""
-    if isinstance(said, dict):
-        return f"{said['verdict']}, confidence {said['confidence']:g}, rationale_code {_value(said['rationale_code'])}"
-    return "no record" if said is None else str(said)
-
-
-def _message(message: JsonMapping) -> str:
-    content = message["content"] if isinstance(message["content"], str) else _value(message["content"])
-    called = ", ".join(
-        call["function"]["name"] + call["function"]["arguments"].removesuffix("{}")
-        for call in message.get("tool_calls", ())
-    )
-    more = {key: value for key, value in message.items() if key not in _TOLD} | message.get("usage", {})
-    beside = "".join(f", {name} {_value(value)}" for name, value in more.items())
-    return (
-        f"    {message['role']}: {_value(content[:LONG])}{_beyond(content)}{called and f', and calls {called}'}{beside}"
-    )
-
-
-def _beyond(text: str) -> str:
-    return f" ... ({len(text)} characters)" if len(text) > LONG else ""
-
-
 def _assigned(path: str, value: str) -> str:
     return f"{path} {value}" if value == "absent" else f"{path} = {value}"
-
-
-def _value(value: Any) -> str:
-    return "absent" if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _row(row: JsonMapping, name: str) -> str:
@@ -166,7 +120,7 @@ def _row(row: JsonMapping, name: str) -> str:
     if isinstance(before, dict) and isinstance(after, dict):
         apart = [key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]
         before, after = ({key: each[key] for key in sorted(apart) if key in each} for each in (before, after))
-    return f"{verdicts}: {_value(before)} -> {_value(after)}"
+    return f"{verdicts}: {as_json(before)} -> {as_json(after)}"
 
 
 def _told(said: Any) -> str:

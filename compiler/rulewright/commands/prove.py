@@ -14,6 +14,7 @@ from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.linting.run import lint
 from rulewright.proving.results import Property, Proved, Refuted
+from rulewright.witnesses.lines import conversation_lines
 from rulewright_runtime.report.text import plural
 
 
@@ -64,6 +65,8 @@ def _in_words(name: str, claims: list[Property]) -> list[str]:
         word = _status(claim) if claim.required else "note"
         place = "" if claim.span is None else f"{claim.span.line}:{claim.span.column}"
         lines.append(f"  {word:<8} {place:>6}  {claim.claim}{_details(claim)}")
+        if isinstance(claim.result, Proved) and claim.result.conversation is not None:
+            lines += [f"{'':21}{line}" for line in conversation_lines(**claim.result.conversation)]
     return [*lines, f"  {_counts(claims)}"]
 
 
@@ -76,6 +79,8 @@ def _details(claim: Property) -> str:
     """The details of a result: an example, a counterexample, a reason."""
     result = claim.result
     match result:
+        case Proved(conversation=conversation) if conversation is not None:
+            said = ["for instance"]
         case Proved(witness=witness, remarks=remarks):
             said = [f"for instance with {witness}"] * (witness is not None) + list(remarks)
         case Refuted(witness=witness, reason=reason):
@@ -90,6 +95,7 @@ def _details(claim: Property) -> str:
 
 def _as_data(name: str, claim: Property) -> dict[str, object]:
     witness = getattr(claim.result, "witness", None)
+    conversation = getattr(claim.result, "conversation", None)
     remarks = claim.result.remarks if isinstance(claim.result, Proved) else (claim.result.reason,)
     return {
         "file": name,
@@ -98,6 +104,6 @@ def _as_data(name: str, claim: Property) -> dict[str, object]:
         "claim": claim.claim,
         "result": _status(claim),
         "required": claim.required,
-        "witness": None if witness is None else dict(witness.values),
+        "witness": conversation if witness is None else dict(witness.values),
         "said": [remark for remark in remarks if remark],
     }

@@ -85,6 +85,12 @@ def examples_of(check: CheckDocument) -> Iterator[Example]:
         yield Example(check, number, node)
 
 
+def example_chats(check: CheckDocument) -> list[dict[str, Any]]:
+    """The conversations of a check's examples without their names, as records with `messages`."""
+    records = [example.record for example in examples_of(check)]
+    return [{key: value for key, value in each.items() if key != "id"} for each in records if "messages" in each]
+
+
 def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Iterator[Diagnostic]:
     """Findings for examples whose check gives another verdict; those without the replies they need are skipped."""
     asking = set(needs_judge(plan))

@@ -8,27 +8,24 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from rulewright.check.workflow_check import compile_workflow
-from rulewright.claims.documents import card_of, lowered_alone_or_in, project_around, root_of
+from rulewright.claims.documents import card_of, lowered_alone_or_in, lowered_check, project_around, root_of
 from rulewright.documents.check import read_check
+from rulewright.documents.examples import example_chats
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.lexicon import read_lexicon, read_lexicons
-from rulewright.documents.profile import every_check
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.vocabulary import Vocabulary
-from rulewright.errors import DocumentError, UsageError
+from rulewright.errors import UsageError
 from rulewright.lower.lexicons import lower_lexicon
-from rulewright.lower.lowering import LoweringContext
-from rulewright.lower.scan_plan import lower_check
 from rulewright.lower.semantics import policies
 from rulewright.policies.case_rows import case_flips
 from rulewright.policies.checks import UNDECIDED_VERDICT, policy_of_check
-from rulewright.policies.conversations import conversations_apart, without_scenario
 from rulewright.policies.decisions import ENDED, Policy
 from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.regions import Comparison, Region, compare
 from rulewright.policies.rows import Step, rows_apart, shown_by, verdicts_of
 from rulewright.policies.scorecards import in_words, policy_of_scorecard
-from rulewright.policies.stored_checks import LoweredCheck, flips_of_checks
+from rulewright.policies.stored_checks import LoweredCheck, flips_of_checks, without_scenario
 from rulewright.policies.tables import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
 from rulewright.policies.workflows import policy_of_workflow
 from rulewright.project import Project
@@ -37,6 +34,7 @@ from rulewright.proving.domains import Path as Variable
 from rulewright.proving.results import Unknown
 from rulewright.proving.verdicts import CallVariable, domains_of, in_calls
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, knowing, score_again
+from rulewright.witnesses.conversations import conversations_with
 from rulewright.workflow import load_workflow
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.export import export
@@ -343,7 +341,8 @@ def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> 
     }
     data = _data(left, right, found)
     nodes = [node for _, node, _ in lowered]
-    _carry_out_checks(data["regions"], nodes, lowered[0][0].vocabulary)
+    chats = [chat for document, _, _ in lowered for chat in example_chats(document)]
+    _carry_out_checks(data["regions"], nodes, lowered[0][0].vocabulary, chats)
     data["regions"] += without_scenario(nodes)
     for key, told_of_lexicons in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():
         data[key] += told_of_lexicons
@@ -352,11 +351,13 @@ def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> 
     return data
 
 
-def _carry_out_checks(regions: Iterable[JsonObject], nodes: Sequence[Check], vocabulary: Vocabulary) -> None:
+def _carry_out_checks(
+    regions: Iterable[JsonObject], nodes: Sequence[Check], vocabulary: Vocabulary, chats: Iterable[JsonObject]
+) -> None:
     """Add example conversations, on which both checks were run, to the regions of verdicts."""
     told = [each for each in regions if each["place"] == "verdict"]
     wanted = [(each["before"], each["after"]) for each in told]
-    found = conversations_apart(nodes, vocabulary, wanted, UNDECIDED_VERDICT) if wanted else {}
+    found = conversations_with(nodes, vocabulary, wanted, UNDECIDED_VERDICT, chats) if wanted else {}
     for each in told:
         witness = found.get((each["before"], each["after"]))
         if witness is not None:
@@ -368,11 +369,7 @@ def _lowered_check(path: Path, project: Project | None) -> LoweredCheck:
     if project is None:
         raise UsageError(f"`{path}` is not in a project; name one with `--project` to compare checks")
     check = read_check(root_of(path), project.vocabulary)
-    lowering = LoweringContext(project, every_check(), policies(project.semantics), [])
-    node = lower_check(check, lowering)
-    if node is None:
-        raise DocumentError(sorted(lowering.findings, key=lambda each: each.sort_key))
-    return LoweredCheck(check, node, lowering)
+    return LoweredCheck(check, *lowered_check(check, project))
 
 
 def lexicons_of(path: Path, project: Project | None) -> dict[str, Lexicon]:

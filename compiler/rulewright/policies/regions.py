@@ -12,7 +12,6 @@ from math import prod
 from typing import Final, NamedTuple
 
 from rulewright.policies.decisions import PolicyDecision, PolicyOutcome, PolicyStep, are_equal
-from rulewright.policies.guesses import choices, guesses, varied
 from rulewright.policies.wording import condition_of, merged
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains, Path
@@ -20,6 +19,7 @@ from rulewright.proving.intervals import MAX_BOXES, Box, Goal, Space
 from rulewright.proving.program_parts import paths_of
 from rulewright.proving.results import Counterexample, Unknown
 from rulewright.proving.search import TOO_DEEP, TOO_MANY, Search
+from rulewright.witnesses.guesses import choices, guesses, varied
 from rulewright_runtime.values import Value
 
 MOST_PAIRS: Final = 2_000  # of outputs that are computed, each in its own way

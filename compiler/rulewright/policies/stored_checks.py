@@ -10,6 +10,7 @@ from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.scan_plan import PlanParts, seal_parts
 from rulewright.reporting.conversations import conversations
 from rulewright.reporting.stored_run import StoredRun
+from rulewright.witnesses.candidates import PLAIN
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.execution import Engine, needs_judge, results
 from rulewright_runtime.plan.scan import Check
@@ -65,6 +66,15 @@ def applying(checks: Sequence[Check], bindings: JsonMapping) -> list[str]:
         "no record" if each.suppressed else _APPLIES if each.eligible else "does not apply"
         for each in Decider(checks).decide(bindings)
     ]
+
+
+def without_scenario(checks: Sequence[Check]) -> list[JsonObject]:
+    """The region of conversations without a scenario, where only one of two checks applies to them."""
+    before, after = applying(checks, {})
+    if before == after:
+        return []
+    where, witness = ["the conversation has no scenario"], {"messages": list(PLAIN)}
+    return [{"place": "eligibility", "before": before, "after": after, "where": where, "witness": witness}]
 
 
 def _says(engine: Engine, transcript: Transcript, applies: str) -> str:

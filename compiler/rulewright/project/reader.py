@@ -88,15 +88,18 @@ PAGES: Final[dict[str, str]] = {
 }
 
 
-def load_project(path: Path | str, environment: Environment[str, str] | None = None) -> Project:
+def load_project(
+    path: Path | str, environment: Environment[str, str] | None = None, *, any_folder: bool = False
+) -> Project:
     """Load the project of a project file, or of a folder that has one or the layout of a project.
 
-    `environment` replaces the process's variables in the project file. Raises `UsageError` where there is no project
-    and `DocumentError` where the project file can't be read; mistakes in documents are in `Project.diagnostics`.
+    With `any_folder` any other folder is a project too, usually without documents. `environment` replaces the process's
+    variables in the project file. Raises `UsageError` where there is no project and `DocumentError` where the project
+    file can't be read; mistakes in documents are in `Project.diagnostics`.
     """
     start = Path(path)
     file = project_file_in(start) if dependencies.is_folder(start) else start
-    if file is None and not looks_like_a_project(start):
+    if file is None and not any_folder and not looks_like_a_project(start):
         raise UsageError(f"`{path}` is not a project: it holds neither `rulewright.yaml` nor a folder `checks`")
     if file is not None and not dependencies.is_file(file):
         raise UsageError(f"project file not found: `{path}`")

@@ -27,10 +27,14 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """The claim holds for every input. `witness` is an example, if useful; `remarks` are notes for the reader."""
+    """The claim holds for every input. `remarks` are notes for the reader.
+
+    That something is possible is shown by an example: `witness`, or a `conversation`, a record that a scan reads.
+    """
 
     witness: Counterexample | None = None
     remarks: tuple[str, ...] = ()
+    conversation: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.shared_data import ROOT
 
+from rulewright.api import check_transcript
 from rulewright.cli import main
 from rulewright.commands import prove
 from rulewright.proving.results import Property, Proved, Refuted, Unknown
@@ -318,3 +319,52 @@ def test_descriptions_of_documents_are_not_proved(capsys: pytest.CaptureFixture[
 def test_nothing_to_prove_is_an_error(path: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["prove", path]) == 3
     assert message in capsys.readouterr().err
+
+
+CONDITIONS = [
+    ("fail", "size(answer) > 400"),
+    ("fail", "size(ibans(answer)) > 0"),
+    ("fail", "size(card_numbers(answer)) > 0 || size(phone_numbers(answer)) > 0"),
+    ("fail", "size(emails(answer)) > 0"),
+    ("fail", "size(urls(answer)) > 0 && size(citations(answer)) == 0"),
+    ("fail", "is_refusal(answer)"),
+    ("pass", "is_json(answer)"),
+    ("fail", "called(tool_calls, 'transfer') && !contains_any(answer, ['sorry'])"),
+]
+
+
+@pytest.mark.parametrize(("key", "condition"), CONDITIONS)
+def test_a_verdict_is_shown_by_a_conversation_that_is_given_it(
+    key: str, condition: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project_with()
+    Path("checks/one.yaml").write_text(f"id: one\n{key}: {json.dumps(condition)}\n", encoding="utf-8")
+    assert main(["prove", "checks/one.yaml", "--format", "json"]) == 0
+    for claim in json.loads(capsys.readouterr().out):
+        (given,) = check_transcript(".", claim["witness"]).verdicts
+        assert claim["claim"] == f"the check can give {given.verdict}"
+
+
+def test_no_verdict_is_proved_without_a_conversation(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("lone.yaml").write_text(
+        "id: lone\nparams: {words: []}\nfail: contains_any(answer, params.words)\n", encoding="utf-8"
+    )
+    assert main(["prove", "lone.yaml"]) in (1, 2)  # phrases that are an empty list are an error for every answer
+    said = lines(capsys.readouterr().out)
+    assert not any(line.startswith("proved") and "FAIL" in line for line in said)
+
+
+def test_the_examples_of_a_check_show_its_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    condition = "contains_any(answer, ['yes']) && size(tool_calls) > 1 && tool_calls[1].arguments.to == answer"
+    Path("lone.yaml").write_text(f"id: lone\nfail: {json.dumps(condition)}\n", encoding="utf-8")
+    assert main(["prove", "lone.yaml"]) == 2
+    assert "the check can give FAIL: no conversation was found" in capsys.readouterr().out
+    calls = [{"function": {"name": "pay", "arguments": json.dumps({"to": "yes you"})}}] * 2
+    chat = {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "yes you"}]}
+    chat["messages"][1]["tool_calls"] = [  # type: ignore[assignment]
+        {"id": str(number), "type": "function", **call} for number, call in enumerate(calls)
+    ]
+    with Path("lone.yaml").open("a", encoding="utf-8") as file:
+        file.write(f"examples:\n- {json.dumps({'chat': chat, 'verdict': 'FAIL'})}\n")
+    assert main(["prove", "lone.yaml"]) == 0
+    assert 'assistant: "yes you", and calls pay' in capsys.readouterr().out

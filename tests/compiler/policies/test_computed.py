@@ -19,12 +19,12 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, EnumType, RecordType, Type, WrapperType
 from rulewright.policies.checks import UNDECIDED_VERDICT
 from rulewright.policies.compare import policy_diff
-from rulewright.policies.guesses import choices, guesses
-from rulewright.policies.inverses import INVERSES, UNKNOWN
 from rulewright.policies.regions import compare
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains, text
 from rulewright.proving.static_types import typed
+from rulewright.witnesses.guesses import choices, guesses
+from rulewright.witnesses.inverses import INVERSES, UNKNOWN
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import VERDICTS

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
-from rulewright.policies.samples import samples
+from rulewright.witnesses.samples import samples
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.functions.conversions import to_string
 from rulewright_runtime.score import Score
@@ -193,7 +193,7 @@ INVERSES: Final[dict[str, Inverse]] = {
     "reverse": _first(lambda value: value[::-1]),
     "size": _first(_sized(lambda count: "o" * count), _sized(lambda count: ["o"] * count), _sized(bytes)),
     "json": _first(json.dumps),
-    "is_json": _first(lambda value: "{}"),
+    "is_json": _first(lambda value: '{"a": 1}'),
     "hasValue": _first(lambda value: "so"),
     "-_": _first(lambda value: -value),
     "matches": _matching,

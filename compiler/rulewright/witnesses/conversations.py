@@ -1,14 +1,14 @@
-"""Conversations on which two expression checks say different things, found by carrying both out.
+"""Conversations for which expression checks give certain verdicts, found by executing the checks.
 
-What the conditions write down makes them (`candidates`), and the scenarios and verdicts of other checks that they are
-judged beside. Nothing is claimed that was not carried out.
+They are made of what the conditions hold (`candidates`), with the scenarios and the verdicts of other checks that the
+conditions read. Nothing is claimed that was not executed.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, TypeAlias, cast
 
 from msgspec.structs import replace
@@ -20,8 +20,7 @@ from rulewright.errors import UsageError
 from rulewright.load.nodes import Mapping as MappingNode
 from rulewright.load.reader import load_text
 from rulewright.lower.scan_plan import facts
-from rulewright.policies.candidates import (
-    PLAIN,
+from rulewright.witnesses.candidates import (
     ConversationContext,
     OtherVerdict,
     Written,
@@ -29,7 +28,6 @@ from rulewright.policies.candidates import (
     records,
     written_in,
 )
-from rulewright.policies.stored_checks import applying
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import CheckAsking, Engine, results
 from rulewright_runtime.plan.part import Verdict, programs_of
@@ -44,15 +42,19 @@ from rulewright_runtime.verify.evaluation_context import EvaluationContext
 MOST: Final = 6_000  # inputs that are tried
 AT_ONCE: Final = 4  # conversations that are tried in one context before the next
 MOST_RECORDS: Final = 2_000  # conversations among them
-Verdicts: TypeAlias = tuple[str, str]
+Verdicts: TypeAlias = tuple[str, ...]  # of each check
 
 
-def conversations_apart(
-    checks: Sequence[Check], vocabulary: Vocabulary, wanted: Iterable[Verdicts], undecided: str
+def conversations_with(
+    checks: Sequence[Check],
+    vocabulary: Vocabulary,
+    wanted: Iterable[Verdicts],
+    undecided: str,
+    examples: Iterable[JsonObject] = (),
 ) -> dict[Verdicts, JsonObject]:
-    """For each `wanted` pair of verdicts a conversation of which the two checks say them, as far as one was found: a
-    record, with the `scenario` it was played from and the `verdicts` of other checks where these are read.
-    `undecided` is what a verdict is called that a person has to give."""
+    """A conversation for each of the `wanted` verdicts that the checks give, as far as one was found: a record with its
+    `scenario` and the `verdicts` of other checks where conditions read them. `undecided` stands for a verdict that a
+    person has to give. The records `examples` are tried first."""
     routes = [check.verifier for check in checks]
     programs = [program for check in checks for program in programs_of(check.verifier)]
     needs = sorted({name for route in routes for name in route.reads()})
@@ -63,7 +65,9 @@ def conversations_apart(
     left = set(wanted)
     found: dict[Verdicts, JsonObject] = {}
     try:
-        for verdicts, witness in _tried(checks, written, contexts(written, needs, vocabulary), vocabulary, undecided):
+        around = contexts(written, needs, vocabulary)
+        tried = islice(chain(examples, records(written)), MOST_RECORDS)
+        for verdicts, witness in _tried(checks, written, around, list(tried), vocabulary, undecided):
             if verdicts in left:
                 found[verdicts] = witness
                 left.remove(verdicts)
@@ -74,39 +78,30 @@ def conversations_apart(
     return found
 
 
-def without_scenario(checks: Sequence[Check]) -> list[JsonObject]:
-    """The region of conversations without a scenario, where only one of two checks applies to them."""
-    before, after = applying(checks, {})
-    if before == after:
-        return []
-    where, witness = ["the conversation has no scenario"], {"messages": list(PLAIN)}
-    return [{"place": "eligibility", "before": before, "after": after, "where": where, "witness": witness}]
-
-
 def _tried(
     checks: Sequence[Check],
     written: Written,
     around: Sequence[ConversationContext],
+    conversations: Sequence[JsonObject],
     vocabulary: Vocabulary,
     undecided: str,
 ) -> Iterator[tuple[Verdicts, JsonObject]]:
-    """What the checks say of inputs: of the first conversations in the first contexts, then of further ones."""
-    conversations = list(islice(records(written), MOST_RECORDS))
+    """The verdicts for inputs: for the first conversations in the first contexts, then for further ones."""
     engines: list[list[Engine] | None] = []
     for at, number in islice(_diagonally(len(around), len(conversations)), MOST):
         if at == len(engines):
             engines.append(_engines(checks, written, around[at], vocabulary))
-        pair, record = engines[at], conversations[number]
-        if pair is None:
+        prepared, record = engines[at], conversations[number]
+        if prepared is None:
             continue
         scenario = around[at].scenario
         played = {} if scenario is None else {"scenario_id": scenario["scenario_id"]}
-        first, second = (
+        verdicts = [
             _verdict(engine, check, {"id": "chat", **record, **played}, undecided)
-            for engine, check in zip(pair, checks, strict=True)
-        )
-        if first is not None and second is not None:
-            yield (first, second), _witness(record, around[at], written)
+            for engine, check in zip(prepared, checks, strict=True)
+        ]
+        if None not in verdicts:
+            yield tuple(map(str, verdicts)), _witness(record, around[at], written)
 
 
 def _diagonally(rows: int, columns: int) -> Iterator[tuple[int, int]]:

@@ -13,11 +13,11 @@ from fractions import Fraction
 from itertools import combinations, pairwise, product
 from typing import Final, TypeVar
 
-from rulewright.policies.inverses import INVERSES, UNKNOWN
 from rulewright.proving.atoms import COMPARISONS
 from rulewright.proving.domains import Absent, Domain, Path
 from rulewright.proving.program_parts import extract, path_at, paths_of, shape
 from rulewright.proving.static_types import LOOPS, loop_of
+from rulewright.witnesses.inverses import INVERSES, UNKNOWN
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, free_locals, literal_value

@@ -17,11 +17,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, EnumType, ListType, RecordType, Type
 from rulewright.lower.environments import message_type, scenario_type, tool_call_type, usage_type
-from rulewright.policies.guesses import choices, guesses, varied
-from rulewright.policies.samples import samples
 from rulewright.proving.domains import number as domain_of_numbers
 from rulewright.proving.domains import text as domain_of_texts
 from rulewright.proving.program_parts import path_at
+from rulewright.witnesses.guesses import choices, guesses, varied
+from rulewright.witnesses.samples import samples
 from rulewright_runtime.ir import Program, literal_value
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -43,6 +43,20 @@ _HELLO, _ANSWER = "Hello.", "So it is."
 _TYPES: Final = (message_type(), tool_call_type(), usage_type())
 _SCENARIO: Final = {"scenario_id": "example", "title": "Example", "open": True}
 _KEYS: Final = {"id": "scenario_id"}  # how a file writes what expressions see
+# A text in which a function finds something.
+_FOUND_BY: Final = {
+    "card_numbers": "4111 1111 1111 1111",
+    "citations": "It is so [1].",
+    "code_blocks": "```\nx = 1\n```",
+    "emails": "ann@example.org",
+    "ibans": "DE89 3704 0044 0532 0130 00",
+    "is_json": '{"a": 1}',
+    "is_refusal": "I can't help with that.",
+    "numbers": "It costs 12 euros.",
+    "personal_data": "ann@example.org",
+    "phone_numbers": "+41 44 668 18 00",
+    "urls": "https://example.org/a",
+}
 Messages: TypeAlias = tuple[JsonObject, ...]
 PLAIN: Final = ({"role": "user", "content": _HELLO}, {"role": "assistant", "content": _ANSWER})
 Path: TypeAlias = tuple[str, ...]
@@ -95,6 +109,7 @@ def written_in(programs: Sequence[Program], parameters: Iterable[object], needs:
         paths |= {path for at in range(len(program.nodes)) if (path := path_at(program, at)) is not None}
         paths |= {("", str(node.value)) for node in program.nodes if node.op in ("select", "opt_select", "has")}
     guessed = guesses(programs)
+    values += [_FOUND_BY[name] for name in sorted(_called(programs) & _FOUND_BY.keys())]
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
     asked = list(_leaves([each for path, several in guessed.items() if path[0] != "v" for each in several]))
     known = {*needs, *VERDICTS} if needs else set()
@@ -107,6 +122,11 @@ def written_in(programs: Sequence[Program], parameters: Iterable[object], needs:
     whole = dict.fromkeys(each for each in asked if isinstance(each, str) and each.strip() and len(each) <= LONGEST)
     rest = [each for each in whole if each not in few][:MOST_WHOLE]
     return Written(few, rest, sorted(around), sorted(amounts), frozenset(paths), guessed)
+
+
+def _called(programs: Iterable[Program]) -> set[str]:
+    """The functions that programs call."""
+    return {str(node.value) for program in programs for node in program.nodes if node.op == "call"}
 
 
 def _leaves(value: object) -> Iterator[object]:

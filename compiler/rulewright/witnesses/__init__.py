@@ -1,0 +1,1 @@
+"""Inputs that show what a proof claims: made of what conditions hold, and executed."""
