@@ -160,7 +160,7 @@ def _verdict_claims(check: CheckDocument, project: Project) -> list[Property]:
 
 def _given(never: Result | None, conversation: JsonObject | None) -> Result:
     if isinstance(never, Proved):
-        return Refuted(None, "no conversation is given it")
+        return Refuted(None, "no conversation can get it")
     return Unknown("no conversation was found") if conversation is None else Proved(conversation=conversation)
 
 
