@@ -19,6 +19,7 @@ from rulewright.calibration.propagate import (
 )
 from rulewright.comparing.pairs import other_judge, other_replies
 from rulewright.errors import UsageError
+from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.strict_json import JsonObject
 
@@ -53,7 +54,7 @@ def calibrate(
     _refuse_one_split(labels, split, choose_on)
     gold = gold_of(labels, split)
     labelled_run = measured_on or run
-    _refuse_unknown_items(labelled_run, gold.labels)
+    _refuse_unknown_items(labelled_run, (each.item for each in labels if each.target))
     refuse_other_conversations(labelled_run, labels)
     if measured_on is not None:
         _refuse_other_judge(run, measured_on, {check for _, check in gold.labels})
@@ -72,7 +73,11 @@ def calibrate(
             _check(name, confusion, run, gold, thresholds, elsewhere=measured_on is not None)
             for name, confusion in sorted(confusions.items())
         ],
-        "thresholds": {"chosen_on": choose_on, "of": thresholds},
+        "thresholds": {
+            "chosen_on": choose_on,
+            "of": thresholds,
+            "none_for": sorted(confusions.keys() - thresholds) if choose_on is not None else [],
+        },
         "gates": [],
     }
     if run.scorecard is not None and choose_on is None:
@@ -90,8 +95,8 @@ def _refuse_one_split(labels: Iterable[GoldLabel], split: str | None, choose_on:
     if split is None or split == choose_on:
         raise UsageError(f"a threshold that is chosen on `{choose_on}` can't be reported on it; name another `--split`")
     for name in (split, choose_on):
-        if not any(each.split == name and each.target for each in labels):
-            raise UsageError(f"no label is in the split `{name}`")
+        if not any(each.split == name and each.target and not each.synthetic for each in labels):
+            raise UsageError(f"no label by a person is in the split `{name}`")
 
 
 def _refuse_unknown_items(run: StoredRun, labels: Iterable[Item]) -> None:
@@ -144,7 +149,10 @@ def _share_agreeing(gold: Gold) -> float | None:
 
 
 def _verdict_at(verdict: VerdictResult, threshold: float) -> str:
-    """The judge's verdict, where a FAIL below the threshold of confidence counts as PASS."""
+    """The judge's verdict, where a FAIL below the threshold of confidence counts as PASS, and one that is no answer of
+    the judge as UNCLEAR."""
+    if is_unknown(verdict):
+        return "UNCLEAR"
     weak = verdict.verdict == "FAIL" and (verdict.confidence or 0.0) < threshold
     return "PASS" if weak else verdict.verdict
 
@@ -180,12 +188,14 @@ def _check(
     name: str, confusion: Confusion, run: StoredRun, gold: Gold, thresholds: Thresholds, *, elsewhere: bool
 ) -> dict[str, object]:
     counts = _verdict_counts(run, name, thresholds)
+    of_check = [label for (_, check), label in gold.labels.items() if check == name]
     judged = counts["FAIL"] + counts["PASS"]
     corrected = (rogan_gladen if elsewhere else prediction_powered)(counts["FAIL"], judged, confusion)
     return {
         "check_id": name,
         "labelled": confusion.count,
-        "not_comparable": sum(item[1] == name for item in gold.labels) - confusion.count,
+        "not_comparable": len(of_check) - confusion.count,
+        "not_comparable_failures": of_check.count("FAIL") - confusion.hits - confusion.misses,
         "confusion": {
             "hits": confusion.hits,
             "false_alarms": confusion.false_alarms,

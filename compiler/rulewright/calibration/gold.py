@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +46,12 @@ class GoldLabel:
     @property
     def synthetic(self) -> bool:
         """Whether the annotator is a model."""
-        return self.annotator.startswith(SYNTHETIC)
+        return self.person.startswith(SYNTHETIC)
+
+    @property
+    def person(self) -> str:
+        """The annotator's name as it is compared."""
+        return plain_name(self.annotator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,12 @@ class Gold:
     def people(self) -> list[str]:
         """The names of the annotators, sorted."""
         return sorted({name for by_person in self.units.values() for name in by_person})
+
+
+def plain_name(annotator: str) -> str:
+    """Return a name without case, blanks, invisible characters and other forms of its letters: one person has one."""
+    folded = unicodedata.normalize("NFKC", annotator).casefold()
+    return "".join(letter for letter in folded if letter.isprintable() and not letter.isspace())
 
 
 def id_of(item: Item) -> str:
@@ -82,6 +94,10 @@ def read_gold(path: Path) -> list[GoldLabel]:
     if columns not in (HEADS, (*HEADS, FINGERPRINT)):
         raise UsageError(f"{path}:1: expected the columns `{','.join(HEADS)}`, and optionally `{FINGERPRINT}`")
     labels = [_label(f"{path}:{number}", row, len(columns)) for number, row in enumerate(rows[1:], 2) if row]
+    name_of: dict[str, str] = {}
+    for each in labels:
+        if name_of.setdefault(each.person, each.annotator) != each.annotator:
+            raise UsageError(f"{path}: `{name_of[each.person]}` and `{each.annotator}` are one name; write it one way")
     duplicates = [
         key
         for key, count in Counter((each.item, each.annotator) for each in labels if each.target).items()

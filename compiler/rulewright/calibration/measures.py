@@ -7,15 +7,19 @@ Every figure agrees with scikit-learn, statsmodels and the package krippendorff 
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Final
 
 from rulewright_runtime.aggregate.inference import wilson
 
 LEVEL: Final = 0.95
+SEED: Final = 20250115
+DRAWS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +43,17 @@ class Confusion:
     """
 
     hits: int  # FAIL, and labelled so
-    false_alarms: int  # FAIL, labelled PASS
+    false_alarms: int  # FAIL, labelled otherwise
     misses: int  # PASS, labelled FAIL
-    clear: int  # PASS, and labelled so
+    clear: int  # PASS, labelled PASS or NOT_APPLICABLE
     fail_weight: float = 1.0
     pass_weight: float = 1.0
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]]) -> Confusion:
-        """Count `(verdict, label)` pairs; pairs with any other word than PASS and FAIL are skipped."""
-        counted = Counter(pairs)
+        """Count `(verdict, label)` pairs; an item labelled NOT_APPLICABLE is none that fails. Pairs with any other
+        verdict than PASS and FAIL are skipped."""
+        counted = Counter((verdict, "FAIL" if label == "FAIL" else "PASS") for verdict, label in pairs)
         cells = (("FAIL", "FAIL"), ("FAIL", "PASS"), ("PASS", "FAIL"), ("PASS", "PASS"))
         return cls(*(counted[cell] for cell in cells))
 
@@ -65,17 +70,23 @@ class Confusion:
     @property
     def recall(self) -> Estimate:
         """The share of detected failures (sensitivity)."""
-        return _shares((self.hits, self.false_alarms), (self.misses, self.clear), self.fail_weight, self.pass_weight)
+        if self.fail_weight == self.pass_weight:
+            return rate(self.hits, self.hits + self.misses)
+        return _drawn(self)[0]
 
     @property
     def specificity(self) -> Estimate:
         """The share of non-failures that pass."""
-        return _shares((self.clear, self.misses), (self.false_alarms, self.hits), self.pass_weight, self.fail_weight)
+        if self.fail_weight == self.pass_weight:
+            return rate(self.clear, self.clear + self.false_alarms)
+        return _drawn(self)[1]
 
     @property
     def balanced_accuracy(self) -> Estimate:
         """The mean of recall and specificity. The interval joins Wilson's of both (Newcombe's MOVER, 1998)."""
-        return weighted([(0.5, self.recall), (0.5, self.specificity)])
+        if self.fail_weight == self.pass_weight:
+            return weighted([(0.5, self.recall), (0.5, self.specificity)])
+        return _drawn(self)[2]
 
     @property
     def kappa(self) -> float | None:
@@ -89,28 +100,46 @@ class Confusion:
         return cohens_kappa(cells)
 
 
-def _shares(first: tuple[int, int], second: tuple[int, int], weight: float, other_weight: float) -> Estimate:
-    """The weighted share of `first[0]` in `first[0] + second[0]`, where each verdict has its own weight.
+@lru_cache
+def _drawn(confusion: Confusion) -> tuple[Estimate, Estimate, Estimate]:
+    """The recall, the specificity and the balanced accuracy of a weighted confusion.
 
-    For equal weights the interval is Wilson's. Otherwise it is that of the log ratio of both parts, whose variance is
-    that of two independent binomial shares (Agresti 2013, 3.1), each with half an item added to both sides, plus that
-    of the number of each verdict.
+    The intervals are percentiles over draws, by a fixed seed, of the share of failures of each verdict and of the share
+    of FAIL verdicts, from which all three follow; Jeffreys' prior (Brown, Cai and DasGupta 2001).
     """
-    (k, rest), (m, other_rest) = first, second
-    if not k + m:
-        return rate(0, 0)
-    if weight == other_weight:
-        return rate(k, k + m)
-    value = k * weight / (k * weight + m * other_weight)
-    ratio, variance = 0.0, 0.0
-    for sign, count, wrong, each in ((1, k, rest, weight), (-1, m, other_rest, other_weight)):
-        size = count + wrong + 1
-        share = (count + 0.5) / size
-        ratio += sign * math.log(share * each * (count + wrong or 1))
-        variance += (1 - share) / (share * size) + 1 / (each * (count + wrong) or 1)
-    half_width = NormalDist().inv_cdf(0.5 + LEVEL / 2) * math.sqrt(variance)
-    low, high = (1 / (1 + math.exp(-(ratio + side * half_width))) for side in (-1, 1))
-    return Estimate(value, min(value, low), max(value, high))
+    c, chance = confusion, random.Random(SEED)
+    fails, passes = c.fail_weight * (c.hits + c.false_alarms), c.pass_weight * (c.misses + c.clear)
+    draws = []
+    for _ in range(DRAWS):
+        share = chance.betavariate(fails + 0.5, passes + 0.5)
+        right = chance.betavariate(c.hits + 0.5, c.false_alarms + 0.5)
+        missed = chance.betavariate(c.misses + 0.5, c.clear + 0.5)
+        recall = _part(right * share, missed * (1 - share))
+        specificity = _part((1 - missed) * (1 - share), (1 - right) * share)
+        draws.append((recall, specificity, (recall + specificity) / 2))
+    values = [
+        _part(c.hits * c.fail_weight, c.misses * c.pass_weight) if c.hits + c.misses else None,
+        _part(c.clear * c.pass_weight, c.false_alarms * c.fail_weight) if c.clear + c.false_alarms else None,
+    ]
+    values.append(None if values[0] is None or values[1] is None else (values[0] + values[1]) / 2)
+    recall_, specificity_, accuracy = (
+        _percentiles(value, each) for value, each in zip(values, zip(*draws, strict=True), strict=True)
+    )
+    return recall_, specificity_, accuracy
+
+
+def _part(one: float, other: float) -> float:
+    return one / (one + other) if one else 0.0
+
+
+def _percentiles(value: float | None, draws: Iterable[float]) -> Estimate:
+    """The interval of a share by its draws. It reaches 0 and 1 where nothing was observed on the other side."""
+    if value is None:
+        return Estimate(None, None, None)
+    ordered = sorted(draws)
+    cut = round((1 - LEVEL) / 2 * DRAWS)
+    low, high = min(value, ordered[cut]), max(value, ordered[-1 - cut])
+    return Estimate(value, low if value else 0.0, high)
 
 
 def rate(count: int, total: int) -> Estimate:
@@ -207,11 +236,10 @@ def _as_sample(estimate: Estimate, count: int) -> tuple[float, float] | None:
     """A share, and the size of a simple random sample that would be as precise."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return None
-    spread = estimate.value * (1 - estimate.value)
-    if not spread:
-        return estimate.value, count
     z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-    return estimate.value, min(float(count), spread * (2 * z / (estimate.high - estimate.low)) ** 2)
+    spread, width = estimate.value * (1 - estimate.value), estimate.high - estimate.low
+    size = spread * (2 * z / width) ** 2 if spread else z * z * (1 - width) / width  # Wilson's of all, or of none
+    return estimate.value, min(float(count), size)
 
 
 def prediction_powered(failed: int, judged: int, confusion: Confusion) -> Estimate:

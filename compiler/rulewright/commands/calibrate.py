@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -28,13 +28,21 @@ def run(args: argparse.Namespace) -> int:
         split=args.split,
         measured_on=None if args.measured_on is None else read_run(Path(args.measured_on)),
         choose_on=args.choose_on,
-        required=dict(map(_required, args.require)),
+        required=_limits(args.require),
     )
     answer(args.format, found, _shown(found), indent=2)
     statuses = {gate.get("status") for gate in found["gates"]}
     if GATE_FAILED in statuses:
         return FAILED
-    return UNDECIDED if INCONCLUSIVE in statuses or not found["labels"]["items"] else MET
+    missing = not found["labels"]["items"] or found["thresholds"]["none_for"]
+    return UNDECIDED if INCONCLUSIVE in statuses or missing else MET
+
+
+def _limits(texts: Sequence[str]) -> dict[str, float]:
+    limits = dict(map(_required, texts))
+    if len(limits) < len(texts):
+        raise UsageError("`--require` names a gate twice")
+    return limits
 
 
 def _required(text: str) -> tuple[str, float]:
@@ -62,12 +70,18 @@ def _shown(found: JsonMapping) -> Iterator[str]:
         yield from _check(check)
     for name, at in found["thresholds"]["of"].items():
         yield f"{name}: a FAIL counts from confidence {at:g}, chosen on `{found['thresholds']['chosen_on']}`"
+    for name in found["thresholds"]["none_for"]:
+        yield f"{name}: no threshold follows from its labels in `{found['thresholds']['chosen_on']}`"
     for gate in found["gates"]:
         yield from _gate(gate)
 
 
 def _check(check: JsonMapping) -> Iterator[str]:
-    yield f"{check['check_id']}: {plural(check['labelled'], 'label')} compared"
+    compared = f"{check['check_id']}: {plural(check['labelled'], 'label')} compared"
+    if check["not_comparable"]:
+        failures = f" ({check['not_comparable_failures']} labelled FAIL)" if check["not_comparable_failures"] else ""
+        compared += f"; {plural(check['not_comparable'], 'label')} of verdicts other than PASS and FAIL{failures}"
+    yield compared
     for name in ("precision", "recall", "specificity", "balanced_accuracy"):
         yield f"  {name.replace('_', ' '):<18} {_estimate(check[name])}"
     kappa = f"none: {check['kappa_why']}" if check["kappa"] is None else f"{check['kappa']:.3f}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from rulewright.calibration.gold import REPORT, TUNE, GoldLabel, read_gold, to_csv
+from rulewright.calibration.gold import REPORT, TUNE, GoldLabel, plain_name, read_gold, to_csv
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import lock_folder
 
@@ -44,15 +44,22 @@ class Labels:
         """
         item = (transcript, self.check)
         split = (TUNE, REPORT)[_chance(self.check, transcript) % 2]
-        new = GoldLabel(item, target, annotator, split, conversation)
+        person = plain_name(annotator)
         self.path.parent.mkdir(exist_ok=True)
         with lock_folder(self.path.parent):
-            others = [each for each in self.read() if (each.item, each.annotator) != (item, annotator)]
+            labels = self.read()
+            name = next((each.annotator for each in labels if each.person == person), annotator)
+            others = [each for each in labels if (each.item, each.person) != (item, person)]
+            new = GoldLabel(item, target, name, split, conversation)
             write_whole(self.path, to_csv([*others, new]).encode())
+
+    def done(self, annotator: str) -> list[str]:
+        """Return the transcripts that this annotator has labelled."""
+        return [each.item[0] for each in self.read() if each.person == plain_name(annotator)]
 
     def next(self, transcripts: Iterable[str], annotator: str) -> str | None:
         """Return the transcript that this annotator should label next, or None when all are labelled."""
-        done = {each.item[0] for each in self.read() if each.annotator == annotator}
+        done = set(self.done(annotator))
         remaining = [name for name in transcripts if name not in done]
         return min(remaining, key=lambda name: _chance(self.check, name), default=None)
 

@@ -216,6 +216,79 @@ def test_verdicts_of_which_no_label_tells_leave_a_gate_open(
     assert "without labels, so the interval covers every answer: W-1" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["Model:x", "MODEL:x", "model :x", "\u200bmodel:x", "model\uff1ax"])
+def test_a_model_is_no_person_in_any_spelling(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    path = tmp_path / "g.csv"
+    rows = [f"{item(at)},{truth(at)},{name},report" for at in range(20)]
+    path.write_text("\n".join(["id,target,annotator,split", *rows]) + "\n", encoding="utf-8")
+    code, found = calibrated(folder, path, capsys)
+    assert (code, found["checks"], found["labels"]["of_models"]) == (2, [], 20)
+
+
+@pytest.mark.parametrize("more", [[], ["--split", "report"], ["--choose-on", "tune", "--split", "report"]])
+@pytest.mark.parametrize(
+    "row", ["nowhere/W-1,FAIL,ann,tune", "nowhere/W-1,FAIL,model:x,report", "m0__night/w-1,PASS,bob,report"]
+)
+def test_every_label_is_of_an_item_of_the_run(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], row: str, more: list[str]
+) -> None:
+    path = labelled(tmp_path / "g.csv", range(20), f"{item(30)},PASS,ann,tune", row)
+    assert refused("calibrate", str(folder), "--gold", str(path), *more)
+    assert "has no verdict" in capsys.readouterr().err
+
+
+def test_a_threshold_that_nobody_could_choose_is_told(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--choose-on", "tune", "--split", "report"]
+    path = labelled(tmp_path / "g.csv", range(20), *(f"{item(at)},{truth(at)},model:x,tune" for at in range(20, 30)))
+    assert refused("calibrate", str(folder), "--gold", str(path), *words)
+    assert "no label by a person is in the split `tune`" in capsys.readouterr().err
+    path = labelled(tmp_path / "h.csv", range(20), f"{item(30)},PASS,ann,tune")
+    code, found = calibrated(folder, path, capsys, *words)
+    assert (code, found["thresholds"]) == (2, {"chosen_on": "tune", "of": {}, "none_for": ["W-1"]})
+
+
+def test_an_item_that_the_check_is_not_about_is_none_that_fails(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{item(at)},{'FAIL' if at < 5 else 'NOT_APPLICABLE'},ann,report" for at in range(SIZE)]
+    path = tmp_path / "g.csv"
+    path.write_text("\n".join(["id,target,annotator,split", *rows]) + "\n", encoding="utf-8")
+    _, found = calibrated(folder, path, capsys)
+    (measured,), (gate,) = found["checks"], found["gates"]
+    assert measured["confusion"] == {"hits": 5, "false_alarms": 5, "misses": 0, "clear": 30}
+    assert measured["corrected"]["value"] == gate["corrected"]["value"] == 5 / SIZE
+
+
+def test_an_outage_is_no_answer_of_the_judge_and_its_labels_are_counted_beside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Silent(Named):
+        def ask(self, request: Any) -> str:
+            return super().ask(request) if int(request.transcript_id[1:].partition("__")[0]) > 9 else ""
+
+    here = scanned(tmp_path / "here", "you", 10, Silent("same"))
+    path = tmp_path / "g.csv"
+    rows = [f"{item(at)},{'FAIL' if at < 4 else 'PASS'},ann,report" for at in range(20)]
+    path.write_text("\n".join(["id,target,annotator,split", *rows]) + "\n", encoding="utf-8")
+    _, found = calibrated(here, path, capsys)
+    (measured,) = found["checks"]
+    assert measured["judged"] == {"failed": 0, "of": 10, "unclear": 10}
+    assert (measured["labelled"], measured["not_comparable"], measured["not_comparable_failures"]) == (10, 10, 4)
+    main(["calibrate", str(here), "--gold", str(path)])
+    told = "W-1: 10 labels compared; 10 labels of verdicts other than PASS and FAIL (4 labelled FAIL)"
+    assert told in capsys.readouterr().out
+
+
+def test_a_gate_has_one_limit(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = labelled(tmp_path / "g.csv", range(20))
+    assert refused("calibrate", str(folder), "--gold", str(path), "--require", "held=0.1", "--require", "held=0.9")
+    assert "names a gate twice" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [
@@ -226,6 +299,7 @@ def test_verdicts_of_which_no_label_tells_leave_a_gate_open(
         ("a/b,PASS,ann", "expected 4 fields, found 3"),
         ("a/b,PASS,ann,one\na/b,FAIL,ann,one", "labels `a/b` twice"),
         ("a/b,PASS,ann,one\na/b,FAIL,bob,two", "is in the splits `one` and `two`"),
+        ("a/b,PASS,ann,one\na/b,PASS,Ann,one", "`ann` and `Ann` are one name"),
     ],
 )
 def test_what_is_no_label_is_told_with_its_line(tmp_path: Path, row: str, said: str) -> None:

@@ -85,7 +85,7 @@ def test_corrected_rates_hold_the_truth_as_often_as_they_claim_and_are_hardly_wi
     chance = random.Random(3)
     powered: list[tuple[Estimate, float, float]] = []
     gladen: list[tuple[Estimate, float, float]] = []
-    recall: list[tuple[Estimate, float, float]] = []
+    of_labels: dict[str, list[tuple[Estimate, float, float]]] = {}
     for _ in range(TRUTHS):
         true_share, sensitivity, specificity = rates(chance)
         size, labelled = chance.choice((200, 500, 1000)), chance.choice((60, 100, 200))
@@ -101,7 +101,9 @@ def test_corrected_rates_hold_the_truth_as_often_as_they_claim_and_are_hardly_wi
         plain = w * w * a * (1 - a) / f + (1 - w) ** 2 * b * (1 - b) / p + (a - b) ** 2 * w * (1 - w) / size
         powered.append((prediction_powered(len(fails), size, c), true_share, 2 * Z * math.sqrt(plain)))
         weighed = Confusion(c.hits, c.false_alarms, c.misses, c.clear, len(fails) / f, len(passes) / p)
-        recall.append((weighed.recall, sensitivity, 1.0))
+        accuracy = (sensitivity + specificity) / 2
+        for name, truth in (("recall", sensitivity), ("specificity", specificity), ("balanced_accuracy", accuracy)):
+            of_labels.setdefault(name, []).append((getattr(weighed, name), truth, 1.0))
         elsewhere = [chance.random() < true_share for _ in range(labelled)]
         c = confusion(judged(chance, elsewhere, sensitivity, specificity), elsewhere)
         sick, well = c.hits + c.misses, c.clear + c.false_alarms
@@ -117,4 +119,4 @@ def test_corrected_rates_hold_the_truth_as_often_as_they_claim_and_are_hardly_wi
         coverage, width = holds(found)
         assert coverage >= 0.93
         assert width <= 1.15
-    assert holds(recall)[0] >= 0.93
+    assert min(holds(found)[0] for found in of_labels.values()) >= 0.93
