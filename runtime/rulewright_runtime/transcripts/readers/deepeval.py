@@ -13,9 +13,11 @@ from rulewright_runtime.transcripts.readers.shapes import (
     Record,
     ShapeError,
     arguments,
+    as_json,
     first_of,
     is_list,
     is_record,
+    is_text,
     list_at,
     optional,
     passages,
@@ -146,17 +148,17 @@ def _tools(record: Record, where: str) -> Iterator[Message]:
     )
     for tool in tools:
         if tool.get("output") is not None:
-            yield Message("tool", (Part(text=_text(tool["output"])),), word(tool.get("name")))
+            yield Message(
+                "tool",
+                (Part(text=tool["output"] if is_text(tool["output"]) else as_json(tool["output"])),),
+                word(tool.get("name")),
+            )
 
 
 def _call(tool: Record, where: str) -> ToolCall:
     call = tool_call(rest(tool, "function"), where)
     parsed, raw = arguments(first_of(tool, _PARAMETERS))
     return msgspec.structs.replace(call, arguments=parsed, raw=raw)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 FORMAT: Final = Format(

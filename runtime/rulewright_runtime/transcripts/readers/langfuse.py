@@ -22,6 +22,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     ShapeError,
     first_of,
     is_record,
+    list_at,
     parsed,
     word,
 )
@@ -81,7 +82,7 @@ def _events(record: Record) -> Iterator[tuple[Record, str]]:
     outer = word(trace.get("id")) if first_of(trace, ("input", "output")) is not None else ""
     if outer:
         yield _event({**trace, "type": "TRACE", "traceId": outer}, ""), session
-    for observation in record.get("observations") or ():
+    for observation in list_at(record.get("observations") or [], "observations"):
         if is_record(observation):  # a list of traces has the ids only
             yield _event({"traceId": trace.get("id"), **observation}, outer), session
 

@@ -166,6 +166,8 @@ def _answer_beside(record: Record, asked: Sequence[Message], key: str) -> list[M
     """The answer that stands beside the messages. Raises ShapeError if they end with another answer."""
     for name in _ANSWERS:
         answer = run_messages({name: record[name]}, (name,), "assistant", name) if record.get(name) else []
+        if isinstance(record.get(name), list | dict) and record[name] and not answer and asked[-1].role != "assistant":
+            raise ShapeError(f"`{name}` holds no message")
         if all(any(repeats(one.shown, each.shown) for one in asked) for each in answer):
             continue
         if asked[-1].role == "assistant":

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import msgspec
-
 from rulewright_runtime.strict_json import Json
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, repeats
 from rulewright_runtime.transcripts.readers.openai import prompt_messages
 from rulewright_runtime.transcripts.readers.shapes import (
     EXPECTED,
     Format,
     Record,
     ShapeError,
+    as_json,
+    chat,
     first_of,
     is_list,
     is_record,
@@ -59,7 +59,7 @@ def _conversation(result: Record, where: str) -> Conversation:
     metadata = rest(result, "prompt", "provider", "response", "tokenUsage", "id")
     return Conversation(
         _name(result),
-        (*prompt_messages(prompt.get("raw")), *_answer(result, response, where)),
+        _said(result, response, where) or (*prompt_messages(prompt.get("raw")), *_answer(result, response, where)),
         word(_first(test, variables, "scenario_id")) or None,
         _expected(variables, test),
         {**metadata, **rest(response, "output", "tokenUsage", "raw")},
@@ -91,6 +91,25 @@ def _expected(variables: object, test: object) -> object:
     return values[0] if len(values) == 1 else None
 
 
+def _said(result: Record, response: Record, where: str) -> tuple[Message, ...]:
+    """The messages of an attack or a simulated user over several turns, with the answer if they lack it; empty for one
+    answer. The output may be all messages as one text."""
+    recorded = (each.get("messages") for each in (response.get("metadata"), result.get("metadata")) if is_record(each))
+    listed = next((each for each in recorded if is_list(each) and each), None)
+    if listed is None or not all(is_record(each) and "role" in each for each in listed):
+        return ()
+    found = chat(listed, f"{where}.response.metadata.messages")
+    answer = _answer(result, response, where)
+    texts = [each.text for each in found if each.role != "system"]
+    is_among = all(any(repeats(text, each.text) for text in texts) for each in answer if each.text)
+    is_whole = len(answer) == 1 and all(repeats(answer[0].text, text) for text in texts)
+    return (
+        found
+        if (is_among or is_whole) and not any(each.metadata.get("error") for each in answer)
+        else (*found, *answer)
+    )
+
+
 def _answer(result: Record, response: Record, where: str) -> list[Message]:
     """The answer; with an error of the provider the rest of it is unknown."""
     output = response.get("output")
@@ -105,11 +124,7 @@ def _output(output: Json, where: str) -> list[Message]:
         return [Message("assistant", tool_calls=calls)]
     if is_record(output) and ("content" in output or "tool_calls" in output):
         return messages({"role": "assistant", **output}, f"{where}.response.output")
-    return [Message("assistant", (Part(text=output if isinstance(output, str) else _json(output)),))]
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    return [Message("assistant", (Part(text=output if isinstance(output, str) else as_json(output)),))]
 
 
 FORMAT: Final = Format(

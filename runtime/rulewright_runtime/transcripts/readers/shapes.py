@@ -202,7 +202,7 @@ def messages(value: object, where: str) -> list[Message]:
     if not any(key in record for key in _SAYING):
         raise ShapeError(f"{where} has no `content`")
     read = _Content(where)
-    for content in _contents(record):
+    for content in _contents(record, where):
         read.add(content)
     role = role_at(record.get("role"), where)
     usage = record.get("usage")
@@ -236,7 +236,7 @@ def item_messages(value: object, where: str) -> list[Message]:
     return messages({"role": "assistant", "content": [item]}, where)
 
 
-def _contents(record: Record) -> list[Json]:
+def _contents(record: Record, where: str) -> list[Json]:
     """What stands under `content` and `parts`: both, unless the parts repeat the text; then spoken audio, and what the
     AI SDK before its version 5 stores besides them."""
     found = [record[key] for key in ("content", "parts") if record.get(key) is not None]
@@ -247,10 +247,10 @@ def _contents(record: Record) -> list[Json]:
         found = found[1:] if found[0] == "".join(filter(is_text, texts)) else found
     if is_record(record.get("audio")):
         found.append({**record["audio"], "type": "audio"})
-    if "parts" not in record:
-        found += [{"type": "tool-invocation", "toolInvocation": each} for each in record.get("toolInvocations") or ()]
-    found += [{**each, "type": "file"} for each in record.get("experimental_attachments") or () if is_record(each)]
-    return found
+    called = list_at(record.get("toolInvocations") or [], f"{where}.toolInvocations") if "parts" not in record else []
+    attached = list_at(record.get("experimental_attachments") or [], f"{where}.experimental_attachments")
+    found += [{"type": "tool-invocation", "toolInvocation": each} for each in called]
+    return found + [{**record_at(each, f"{where}.experimental_attachments"), "type": "file"} for each in attached]
 
 
 def _reasoning(record: Record, where: str) -> str:

@@ -50,7 +50,12 @@ _MESSAGE_KEYS: Final = frozenset(("role", "content", "contents", "parts", "tool_
 
 
 def _recognises(record: Record) -> bool:
-    return any(is_list(record.get(key)) for key, _, _ in _EXPORTS) or _is_span(_nested_span(record))
+    return any(is_list(record.get(key)) for key, _, _ in _EXPORTS) or _is_span(record) or _is_row(record)
+
+
+def _is_row(record: Record) -> bool:
+    """Whether it is a row of Phoenix's data frame, which has the keys of the inner objects in its own."""
+    return "attributes" not in record and "context.trace_id" in record
 
 
 def _is_span(record: Record) -> bool:
@@ -82,9 +87,8 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
 
 def _spans(record: Record) -> Iterator[Record]:
     """Yield the spans or the log records in an OTLP export, or the record itself if it is a span."""
-    span = _nested_span(record)
-    if _is_span(span):
-        yield span
+    if _is_span(record) or _is_row(record):
+        yield record if _is_span(record) else _span_of_row(record)
         return
     for resources, scopes, items in _EXPORTS:
         for resource in _records(record.get(resources), resources):
@@ -92,11 +96,8 @@ def _spans(record: Record) -> Iterator[Record]:
                 yield from _records(scope.get(items), items)
 
 
-def _nested_span(record: Record) -> Record:
-    """A span; a row of Phoenix's data frame has the keys of the inner objects in its own, such as `context.trace_id`
-    and `attributes.llm.input_messages`."""
-    if "attributes" in record or not any(key.startswith("attributes.") for key in record):
-        return record
+def _span_of_row(record: Record) -> Record:
+    """The span with its inner objects in place of keys such as `context.trace_id` and `attributes.llm.model_name`."""
     context = {key.removeprefix("context."): value for key, value in record.items() if key.startswith("context.")}
     attributes = {
         key.removeprefix("attributes."): _nested(value)

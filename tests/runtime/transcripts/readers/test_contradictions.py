@@ -127,3 +127,13 @@ def test_a_run_whose_answer_is_not_among_its_messages_is_refused(tmp_path: Path,
     assert f"`{key}` is not among the messages that were read from `messages`" in reason
     (found,) = conversations(written(tmp_path, [run("chain", {"messages": [reply], key: "bye"})]))
     assert lines(found)[-1] == "assistant: bye"
+
+
+@pytest.mark.parametrize(
+    ("output", "last"),
+    [("bad", "assistant: bad"), ("b", "user: c"), ("User: a\n---\nAssistant: b\n---\nUser: c", "user: c")],
+)
+def test_an_attack_over_several_turns_is_read_whole(output: str, last: str, tmp_path: Path) -> None:
+    attack = result(response={"output": output, "metadata": {"messages": TALK}}, prompt={"raw": "the goal"})
+    [chat] = conversations(written(tmp_path, [attack]))
+    assert (lines(chat)[:2], lines(chat)[-1]) == (["user: a", "assistant: b"], last)

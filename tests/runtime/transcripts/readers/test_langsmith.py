@@ -72,3 +72,38 @@ def test_a_broken_run_of_langsmith_is_told_by_its_number(tmp_path: Path, run: di
     good = langsmith_run({"question": "hi"}, {"answer": "hello"}, trace_id="t0")
     first, second = refusals(tmp_path, [good, run])
     assert (first, second.startswith(f"1: {reason}")) == ("t0", True)
+
+
+def chain(inputs: dict[str, Any], outputs: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"id": "r", "run_type": "chain", "inputs": inputs, "outputs": outputs or {"output": "bye"}}
+
+
+HUMAN, AI = {"type": "human", "content": "hi"}, {"type": "ai", "content": "hello"}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"chat_history": [HUMAN, AI], "input": "more"}, ["user: hi", "assistant: hello", "user: more"]),
+        ({"chat_history": [HUMAN], "messages": [HUMAN]}, ["user: hi"]),
+        ({"messages": [HUMAN], "question": " hi "}, ["user: hi"]),
+        ({"messages": [], "question": "hi"}, ["user: hi"]),
+        ({"messages": [HUMAN], "language": "en"}, ["user: hi"]),
+    ],
+)
+def test_the_history_of_a_run_is_read_before_its_question(inputs: Any, said: list[str], tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, [chain(inputs)]))
+    assert lines(found) == [*said, "assistant: bye"]
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        (chain({"messages": [HUMAN], "question": "other"}), "inputs: `question` is not among the messages"),
+        (chain({"messages": [HUMAN], "input": [AI]}), "inputs: `input` is not among the messages"),
+        (chain({"messages": [HUMAN]}, {"messages": [AI], "output": {**AI, "content": "bad"}}), "outputs: `output` is"),
+        (chain({"input": "a", "chat_history": "Human: hi\nAI: hello"}), "inputs.chat_history is "),
+    ],
+)  # fmt: skip
+def test_a_run_that_says_two_things_is_refused(run: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    assert reason in refusals(tmp_path, [run])[0]
