@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from codecs import getincrementaldecoder
+from contextvars import ContextVar
 from unicodedata import category, east_asian_width
 
 TYPE_CHECKING = False  # importing `typing` takes longer than a cached lint may take
@@ -39,6 +40,7 @@ _HIDDEN = (
 )
 _COMMANDS = ("##[", "##vso[", "##teamcity[")  # of Azure, GitHub (the old form) and TeamCity, anywhere in a line
 _escapes: dict[int, str] = {}
+prints_to_errors = ContextVar("prints_to_errors", default=False)  # set while code of the user runs
 
 
 def visible(text: str) -> str:
@@ -203,7 +205,10 @@ class SafeStream:
         return raw
 
     def write(self, text: str) -> int:
-        """Write the visible form of `text`."""
+        """Write the visible form of `text`; to the standard error while code of the user runs, because the standard
+        output holds the result of the command."""
+        if self._is_output and prints_to_errors.get():
+            return safe_stream(sys.stderr).write(text)
         self._put(self._without_commands(visible(text)))
         return len(text)
 

@@ -12,7 +12,7 @@ from rulewright.exit_codes import MET, REFUSED
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judging.replies import only_object
 from rulewright_runtime.models import open_model
-from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
+from rulewright_runtime.models.call import WHOLE, CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import say
 
@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
         answer, seconds, schema = anyio.run(_asked, model, args.timeout)
         found |= {
             "answers": True,
+            "finish": answer.finish,
             "served_model": answer.model,
             "seconds": round(seconds, 2),
             "keeps_to_schema": schema,
@@ -53,7 +54,10 @@ def _line(found: dict[str, object]) -> str:
     served = f" as {found['served_model']}" if found["served_model"] else ""
     schema = "keeps" if found["keeps_to_schema"] else "does not follow"
     counts = "" if found["output_tokens"] is None else ", counts tokens"
-    return f"{found['model']} answers{served} in {found['seconds']:.2f} s, {schema} to a schema{counts}"
+    answers = f"{found['model']} answers{served} in {found['seconds']:.2f} s"
+    if found["finish"] != WHOLE:
+        return f"{answers}, but the reply is not whole: it ended with `{found['finish']}`"
+    return f"{answers}, {schema} to a schema{counts}"
 
 
 async def _asked(model: Model, timeout: float) -> tuple[ModelAnswer, float, bool]:
@@ -65,7 +69,7 @@ async def _asked(model: Model, timeout: float) -> tuple[ModelAnswer, float, bool
     finally:
         await model.aclose()
     try:
-        keeps = only_object(answer.text) in ({"answer": "yes"}, {"answer": "no"})
+        keeps = answer.is_whole and only_object(answer.text) in ({"answer": "yes"}, {"answer": "no"})
     except JudgeError:
         keeps = False
     return answer, seconds, keeps

@@ -6,7 +6,8 @@ import asyncio
 import inspect
 import os
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from importlib import import_module
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
@@ -16,9 +17,10 @@ import msgspec
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer
 from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.terminal import prints_to_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from rulewright_runtime.models.call import ModelCall
 
@@ -40,7 +42,8 @@ class CallableModel:
         """Return the callable's answer. Raises CallFailure, which may be retried, for any exception of the callable,
         SystemExit included."""
         try:
-            value = await (self._function(call) if _is_async(self._function) else self._in_thread(call))
+            with _prints_to_errors():
+                value = await (self._function(call) if _is_async(self._function) else self._in_thread(call))
         except CallFailure:
             raise
         except asyncio.CancelledError as error:
@@ -72,7 +75,7 @@ class CallableModel:
             with suppress(RuntimeError):  # the loop has ended: the result is not needed
                 loop.call_soon_threadsafe(settle, value, failure)
 
-        Thread(target=work, daemon=True).start()
+        Thread(target=copy_context().run, args=(work,), daemon=True).start()
         return await done
 
     def _validate(self, value: object) -> ModelAnswer:
@@ -103,7 +106,8 @@ def open_model(_: str, rest: str, __: Capabilities | None = None) -> CallableMod
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        function: object = import_module(module)
+        with _prints_to_errors():
+            function: object = import_module(module)
         for part in name.split("."):
             function = getattr(function, part)
     except (Exception, SystemExit) as error:
@@ -111,6 +115,15 @@ def open_model(_: str, rest: str, __: Capabilities | None = None) -> CallableMod
     if not callable(function):
         raise ModelError(f"`python:{rest}` is not callable")
     return CallableModel(rest, function)
+
+
+@contextmanager
+def _prints_to_errors() -> Iterator[None]:
+    token = prints_to_errors.set(True)
+    try:
+        yield
+    finally:
+        prints_to_errors.reset(token)
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

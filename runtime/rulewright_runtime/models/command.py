@@ -32,6 +32,7 @@ WRAPPER: Final = "1"
 MAX_LINE: Final = 2**24  # bytes
 PATIENCE: Final = 10.0  # seconds without any line before a note explains the protocol
 STARTS: Final = 3  # starts of a command that never answered
+SHOWN: Final = 60  # bytes of a line in a message
 LINGER: Final = 1.0  # seconds for a command that closed its output to exit
 ID_BITS: Final = 48  # random, so that a command that numbers its answers itself does not hit another request's id
 
@@ -73,7 +74,7 @@ class _Command:
             async with self._reading:
                 if number in self._answers:
                     return self._answers.pop(number)
-                line = strict_json.decode(await self._lines.receive_until(b"\n", MAX_LINE), type=_OutputLine)
+                line = _decoded(await self._lines.receive_until(b"\n", MAX_LINE))
                 if line.id not in self._unanswered:
                     raise msgspec.ValidationError(f"it answers {line.id}, which is answered already or was not asked")
                 self._unanswered.remove(line.id)
@@ -99,6 +100,15 @@ class _Command:
             await self._process.aclose()
 
 
+def _decoded(data: bytes) -> _OutputLine:
+    """The line of output. Raises ValidationError, with its start, for a line that is no answer."""
+    try:
+        return strict_json.decode(data, type=_OutputLine)
+    except strict_json.UNDECODED as error:
+        shown = data[:SHOWN].decode("utf-8", "replace").strip()
+        raise msgspec.ValidationError(f"`{shown}`, but only answers belong on its standard output: {error}") from None
+
+
 class CommandModel:
     """A model behind a command that answers line by line."""
 
@@ -118,8 +128,10 @@ class CommandModel:
         """Return the command's answer. Raises CallFailure when the command ends or writes an invalid line."""
         number = secrets.randbits(ID_BITS)
         line = await self._line(number, msgspec.json.encode({"id": number, **msgspec.to_builtins(call)}) + b"\n")
-        if line.error is not None or line.text is None:
-            raise CallFailure(line.error or "the command's line has neither `text` nor `error`", "server")
+        if line.error is not None:
+            raise CallFailure(line.error or "the command's line has an empty `error`", "server")
+        if line.text is None:
+            raise CallFailure("the command's line has neither `text` nor `error`", "server")
         usage = Usage(line.input_tokens, line.output_tokens)
         return ModelAnswer(line.text, line.model or self.identity.model, line.finish, usage, line.text)
 
@@ -132,7 +144,7 @@ class CommandModel:
             status = "" if command is None else await command.status()
             await self._end(command)
             raise self._failure(f"ended before it answered{status}", "network") from None
-        except (msgspec.MsgspecError, anyio.DelimiterNotFound, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, anyio.DelimiterNotFound) as error:
             await self._end(command)  # later lines can't be matched to requests any more
             raise self._failure(f"wrote a line that can't be read: {error}", "malformed") from None
         self._has_answered = True

@@ -192,3 +192,9 @@ def test_why_says_why_a_reply_is_no_vote_or_its_fail_does_not_count(
     assert main(["report", str(tmp_path / "run"), "--out", "-"]) == 2
     page = capsys.readouterr().out
     assert ("not a vote" in page) == ("not a vote" in said)
+
+
+def test_models_check_says_when_the_reply_is_not_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    with model_server(lambda *_: chat('{"answer": "yes"}', finish="length")) as server:
+        assert main(["models", "check", f"openai:m@{server.base}"]) == 0
+    assert "but the reply is not whole: it ended with `length`" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -251,6 +252,34 @@ def test_a_callable_that_never_ends_does_not_keep_the_process_alive(tmp_path: Pa
     (tmp_path / "slow.py").write_text("import time\ndef ask(call): time.sleep(3600)\n", encoding="utf-8")
     argv = [sys.executable, "-m", "rulewright", "models", "check", "python:slow:ask", "--timeout", "0.2"]
     assert subprocess.run(argv, cwd=tmp_path, capture_output=True, timeout=60, check=False).returncode == 3
+
+
+NOISY = """
+import sys
+print("loading")
+def ask(call):
+    print("thinking")
+    sys.stdout.buffer.write(b"bytes")
+    return '{"answer": "yes"}'
+async def ask_async(call):
+    return ask(call)
+"""
+
+
+@pytest.mark.parametrize("name", ["ask", "ask_async"])
+def test_what_a_callable_prints_never_mixes_with_the_output_of_the_command(name: str, tmp_path: Path) -> None:
+    (tmp_path / "noisy.py").write_text(NOISY, encoding="utf-8")
+    argv = [sys.executable, "-m", "rulewright", "models", "check", f"python:noisy:{name}", "--format", "json"]
+    ended = subprocess.run(argv, cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    assert json.loads(ended.stdout)["answers"] is True
+    for word in (b"loading", b"thinking", b"bytes"):
+        assert word in ended.stderr
+
+
+def test_a_line_that_is_no_answer_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "chatty.py").write_text("print('Loading the model...', flush=True)\ninput()\n", encoding="utf-8")
+    (found,) = answers(CommandModel((sys.executable, str(tmp_path / "chatty.py"))), "a")
+    assert "wrote a line that can't be read: `Loading the model...`, but only answers belong on its" in found
 
 
 def test_a_module_that_ends_the_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
