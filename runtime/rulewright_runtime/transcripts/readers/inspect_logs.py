@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from msgspec.structs import replace
-
-from rulewright_runtime.transcripts.messages import Conversation, Message
+from rulewright_runtime.strict_json import Json
+from rulewright_runtime.transcripts.messages import Conversation, Message, repeats
 from rulewright_runtime.transcripts.readers.openai import conversations
 from rulewright_runtime.transcripts.readers.shapes import (
     Format,
@@ -28,7 +27,7 @@ HEAVY: Final = ("events", "attachments", "timelines", "store", "messages", "outp
 
 
 def _is_log(record: Record) -> bool:
-    return is_record(record.get("eval")) and is_list(record.get("samples"))
+    return is_record(record.get("eval")) and ("samples" in record or ("status" in record and "results" in record))
 
 
 def is_sample(record: Record) -> bool:
@@ -40,6 +39,9 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     for record in records:
         if is_sample(record):
             yield from _one(record, {}, "the sample")
+            continue
+        if not is_list(record.get("samples")):
+            yield ShapeError("the log has no samples; run the evaluation without `--no-log-samples`")
             continue
         for index, sample in enumerate(record["samples"]):
             yield from _one(sample, record["eval"], f"samples[{index}]")
@@ -61,11 +63,17 @@ def _one(value: object, header: Record, where: str) -> Iterator[Conversation | S
 
 def sample_conversation(sample: Record, header: Record, where: str) -> Conversation:
     """The conversation of a sample; `header` is the `eval` object of the log. Raises ShapeError."""
-    recorded = sample.get("messages")
-    found = list(chat(recorded, f"{where}.messages")) if recorded else _input_messages(sample, where)
-    output = record_at(sample.get("output") or {}, f"{where}.output")
-    if found[-1].role != "assistant" and output.get("choices"):  # the last answer is in the output alone
-        found += [answer for each in conversations(output) for answer in each.messages]
+    read = {key: _attached(sample.get(key), sample, where) for key in ("messages", "input", "output")}
+    recorded = read["messages"]
+    found = list(chat(recorded, f"{where}.messages")) if recorded else _input_messages(read["input"], where)
+    output = record_at(read["output"] or {}, f"{where}.output")
+    # what is scored: the last message, or an answer that a solver has set
+    answers = [answer for each in conversations(output) for answer in each.messages] if output.get("choices") else []
+    found += [
+        answer
+        for answer in answers
+        if found[-1].role != "assistant" or not any(repeats(each.text, answer.text) for each in found)
+    ]
     error = sample.get("error")
     if error:  # the reply that would have followed is unknown
         reason = error.get("message") if is_record(error) else error
@@ -74,7 +82,7 @@ def sample_conversation(sample: Record, header: Record, where: str) -> Conversat
     metadata = {**{key: header[key] for key in ("task", "run_id") if header.get(key)}, **rest(sample, *HEAVY)}
     return Conversation(
         f"{word(sample.get('id'))}_{word(sample.get('epoch')) or 1}",
-        _resolved(found, sample.get("attachments"), where),
+        tuple(found),
         _scenario(sample),
         sample.get("target") or None,
         metadata,
@@ -84,9 +92,8 @@ def sample_conversation(sample: Record, header: Record, where: str) -> Conversat
     )
 
 
-def _input_messages(sample: Record, where: str) -> list[Message]:
+def _input_messages(question: Json, where: str) -> list[Message]:
     """The input of a sample without messages."""
-    question = sample.get("input")
     if is_list(question):
         return list(chat(question, f"{where}.input"))
     return messages({"role": "user", "content": question}, f"{where}.input")
@@ -97,22 +104,21 @@ def _scenario(sample: Record) -> str | None:
     return (word(metadata.get("scenario_id")) or None) if is_record(metadata) else None
 
 
-def _resolved(found: Sequence[Message], attachments: object, where: str) -> tuple[Message, ...]:
-    """The messages with the long texts that a log stores separately, as `attachment://...`. Raises ShapeError for one
+def _attached(value: Json, sample: Record, where: str) -> Json:
+    """The value, with the long texts that a log stores separately, as `attachment://...`. Raises ShapeError for one
     that is not there."""
-
-    def resolve(text: str) -> str:
-        name = text.removeprefix("attachment://")
-        if name == text:
-            return text
-        content = attachments.get(name) if is_record(attachments) else None
-        if not isinstance(content, str):
-            raise ShapeError(f"{where}.attachments lacks {shown(name)}")
-        return content
-
-    return tuple(
-        replace(each, parts=tuple(replace(part, text=resolve(part.text)) for part in each.parts)) for each in found
-    )
+    if is_list(value):
+        return [_attached(each, sample, where) for each in value]
+    if is_record(value):
+        return {key: _attached(each, sample, where) for key, each in value.items()}
+    if not isinstance(value, str) or not value.startswith("attachment://"):
+        return value
+    name = value.removeprefix("attachment://")
+    attachments = sample.get("attachments")
+    content = attachments.get(name) if is_record(attachments) else None
+    if not isinstance(content, str):
+        raise ShapeError(f"{where}.attachments lacks {shown(name)}")
+    return content
 
 
 FORMAT: Final = Format(

@@ -26,7 +26,7 @@ Record = JsonMapping
 
 ROLE_WORDS: Final[dict[str, Role]] = {
     "system": "system", "developer": "developer",
-    "user": "user", "human": "user",
+    "user": "user", "human": "user", "customer": "user", "client": "user", "visitor": "user",
     "assistant": "assistant", "ai": "assistant", "bot": "assistant", "chatbot": "assistant", "chatgpt": "assistant",
     "gpt": "assistant", "model": "assistant", "agent": "assistant",
     "tool": "tool", "function": "tool", "observation": "tool", "ipython": "tool",
@@ -363,25 +363,22 @@ class _Content:
         """Add a refusal."""
         self.refusals.append(text_at(piece.get("refusal"), f"{where}.refusal"))
 
-    def call(self, piece: Record, where: str) -> None:
-        """Add a tool call."""
-        self.calls.append(tool_call(piece, where))
-
     def hosted(self, piece: Record, where: str) -> None:
-        """Add a call that the provider executed, and its result if it is recorded."""
+        """Add a call that the provider executed."""
         if is_text(first_of(piece, _CALL_NAMES)):
-            self.invocation(piece, where)
+            self.call(piece, where)
         else:
             more = rest(piece, "type", "id", "call_id")
             self.calls.append(ToolCall(word(first_of(piece, _CALL_IDS)), piece["type"].removesuffix("_call"), more))
 
-    def invocation(self, piece: Record, where: str) -> None:
-        """Add a tool call and its result if it is recorded, as the AI SDK stores them in one part."""
-        inner = piece.get("toolInvocation", piece)
-        named = {"toolName": piece["type"].removeprefix("tool-"), **record_at(inner, where)}
+    def call(self, piece: Record, where: str) -> None:
+        """Add a tool call and its result if it is recorded in the same part."""
+        inner = record_at(piece.get("toolInvocation", piece), where)
+        is_named_by_type = piece["type"] not in _PIECES and piece["type"].startswith("tool-")
+        named = {"toolName": piece["type"].removeprefix("tool-"), **inner} if is_named_by_type else inner
         self.calls.append(tool_call(named, where))
         if first_of(named, _RESULTS) is not None:
-            self.result(rest(named, "type", "state", "step", *_ARGUMENTS), where)
+            self.result(rest(named, "type", "state", "step", "function", *_ARGUMENTS), where)
 
     def result(self, piece: Record, where: str) -> None:
         """Add a tool result, which is a separate message."""
@@ -426,8 +423,11 @@ def as_json(value: object) -> str:
 _KINDS: Final = {
     _Content.text: ("text", "input_text", "output_text", "summary_text"),
     _Content.thought: ("thinking", "redacted_thinking", "reasoning", "reasoning_text"),
-    _Content.call: ("tool_call", "tool-call", "function_call", "server_tool_call", "custom_tool_call"),
-    _Content.invocation: ("dynamic-tool", "tool-invocation"),
+    _Content.call: (
+        "tool_call", "tool-call", "function_call", "server_tool_call", "custom_tool_call", "dynamic-tool",
+        "tool-invocation",
+    ),
+    _Content.data: ("data",),
     _Content.result: ("tool-result", "tool-error"),
     _Content.medium: (
         "image", "image_url", "input_image", "output_image", "audio", "input_audio", "output_audio", "audio_url",
@@ -449,7 +449,7 @@ _ENDINGS: Final = (
     ("_output", _Content.result),
     ("_response", _Content.result),
 )
-_BEGINNINGS: Final = (("tool-", _Content.invocation), ("data-", _Content.data))
+_BEGINNINGS: Final = (("tool-", _Content.call), ("data-", _Content.data))
 # The parts of Gemini and Bedrock, which name their kind by their only key.
 _WRAPPED: Final = {
     "functionCall": "function_call", "function_call": "function_call", "toolUse": "tool_use",

@@ -32,6 +32,7 @@ def run(kind: str, outputs: Any) -> dict[str, Any]:
     "record",
     [
         sample(messages=TALK, output={"choices": [{"message": BAD}]}),
+        sample(output={"choices": [{"message": BAD}]}),
         sample(messages=[], input=TALK, output={"choices": [{"message": BAD}]}),
         sample(messages=[*TALK, {**BAD, "content": "attachment://x"}], attachments={"x": "bad"}),
         result(response={"output": "bad"}),
@@ -137,3 +138,22 @@ def test_an_attack_over_several_turns_is_read_whole(output: str, last: str, tmp_
     attack = result(response={"output": output, "metadata": {"messages": TALK}}, prompt={"raw": "the goal"})
     [chat] = conversations(written(tmp_path, [attack]))
     assert (lines(chat)[:2], lines(chat)[-1]) == (["user: a", "assistant: b"], last)
+
+
+def test_a_long_text_is_read_wherever_a_message_of_inspect_refers_to_it(tmp_path: Path) -> None:
+    call = {"id": "c", "function": "pay", "arguments": {"to": "attachment://x"}}
+    said = [ASKED, {**SAID, "content": "", "tool_calls": [call]}, SAID]
+    [chat] = conversations(written(tmp_path, [sample(messages=said, attachments={"x": "Mallory"})]))
+    assert lines(chat)[1] == 'assistant:  -> pay {"to": "Mallory"}'
+
+
+def test_a_tool_that_the_provider_of_an_inspect_model_ran_has_its_result(tmp_path: Path) -> None:
+    used = {"type": "tool_use", "id": "c", "name": "search", "arguments": "{}", "result": "found", "error": None}
+    [chat] = conversations(written(tmp_path, [sample(messages=[ASKED, {**SAID, "content": [used, "b"]}])]))
+    assert lines(chat) == ["user: a", "assistant:  -> search {}", "tool search: found", "assistant: b"]
+
+
+def test_a_log_without_samples_is_refused(tmp_path: Path) -> None:
+    logs: list[dict[str, Any]] = [{"eval": {}, "status": "success", "results": {}}, {"eval": {}, "samples": None}]
+    for log in logs:
+        assert "the log has no samples" in refusals(tmp_path, [log])[0]
