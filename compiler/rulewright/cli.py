@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from rulewright.arguments.parser import Parser
 
     class Command(Protocol):
-        """The interface of a module of `rulewright.commands`. `RULE_BROKEN` may be its exit code for errors of the
-        runtime. The module of `rulewright.arguments` named like the command's group declares its arguments, so that
-        help imports nothing else."""
+        """The interface of a module of `rulewright.commands`. The module of `rulewright.arguments` named like the
+        command's group declares its arguments, so that help imports nothing else."""
 
         def run(self, args: argparse.Namespace) -> int:
             """Run the command; return the exit code."""
@@ -202,8 +201,7 @@ def _command(words: list[str]) -> int:
     except Exception as error:
         from rulewright.command_failures import failed
 
-        if failed(error, lambda: parser_of(name)):
-            return getattr(_load(name), "RULE_BROKEN", REFUSED)
+        failed(error, lambda: parser_of(name))
         return REFUSED
     except KeyboardInterrupt:
         complain("interrupted")

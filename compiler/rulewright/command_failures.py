@@ -22,8 +22,8 @@ def unknown_command(name: str, commands: Iterable[str]) -> None:
     complain(f"error: unknown command `{name}`", f"help: {hint}")
 
 
-def failed(error: Exception, parser: Callable[[], Parser]) -> bool:
-    """Report an exception; return whether the user's input caused it rather than a bug.
+def failed(error: Exception, parser: Callable[[], Parser]) -> None:
+    """Report an exception.
 
     Bad usage is reported by the command's `parser`, which raises `SystemExit`.
     """
@@ -33,10 +33,9 @@ def failed(error: Exception, parser: Callable[[], Parser]) -> bool:
         parser().error(str(error))
     if isinstance(error, RulewrightError | RuntimeFailure):
         _report(error)
-        return True
-    traceback.print_exception(error)
-    complain("error: this is a mistake in rulewright itself; please report it with what stands above")
-    return False
+    else:
+        traceback.print_exception(error)
+        complain("error: this is a mistake in rulewright itself; please report it with what stands above")
 
 
 def _report(error: Exception) -> None:

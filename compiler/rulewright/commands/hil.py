@@ -15,19 +15,25 @@ from rulewright.commands.workflow_settings import open_store, settings_of
 from rulewright.errors import UsageError
 from rulewright.signoff.server import serve
 from rulewright.workflow import load_workflow
-from rulewright_runtime.terminal import say
+from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.workflow.deciders import SignedDecision, SigningKey, digest_of
-from rulewright_runtime.workflow.hil import QueueItem
+from rulewright_runtime.workflow.hil import QueueError, QueueItem
 from rulewright_runtime.workflow.hil_text import describe
 from rulewright_runtime.workflow.processes import here
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
 
-RULE_BROKEN = 1  # the person may not decide, or is too late
-
 
 def run(args: argparse.Namespace) -> int:
-    """Run the action; return the exit code."""
+    """Run the action; return the exit code: 1 if the person may not decide, or is too late."""
+    try:
+        return _run(args)
+    except QueueError as error:
+        complain(f"error: {error}")
+        return 1
+
+
+def _run(args: argparse.Namespace) -> int:
     workflow = load_workflow(args.file)
     with open_store(workflow, settings_of(workflow)) as store:
         if args.action == "list":

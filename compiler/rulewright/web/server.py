@@ -242,8 +242,11 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a decision is sent as a form")
         if len(length) > len(str(MAX_FORM)) or int(length) > MAX_FORM:
             raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a form has at most {MAX_FORM} bytes")
+        body = self.rfile.read(int(length))
+        if len(body) != int(length):
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "the form ends early")
         try:
-            fields = parse_qs(self.rfile.read(int(length)).decode("utf-8"), keep_blank_values=True, max_num_fields=20)
+            fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=20)
         except (UnicodeDecodeError, ValueError):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "the form can't be read") from None
         return {name: values[0] for name, values in fields.items() if len(values) == 1}

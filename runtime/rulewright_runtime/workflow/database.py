@@ -127,7 +127,10 @@ class Database:
         if fcntl is None:
             return None
         path = self.path.with_name(self.path.name + ".lock")
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)  # less the umask, as the database
+        except OSError as error:
+            raise StoreError(f"the lock `{path}` can't be opened: {(error.strerror or str(error)).lower()}") from None
 
 
 def _lock(handle: int, *, shared: bool = False, patience: float = 0.0) -> bool:

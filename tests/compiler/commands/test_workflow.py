@@ -269,3 +269,12 @@ def test_a_check_names_the_extras_that_a_run_needs(
     assert run("workflow", "check") == 0
     said = "warning: `junit.xml` is XML, which needs defusedxml: install `rulewright[workflow]` before a run\n"
     assert capsys.readouterr().err == said
+
+
+def test_a_database_that_can_not_be_read_is_no_refused_decision(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / ".rulewright").mkdir(exist_ok=True)
+    (project / ".rulewright/workflow.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    assert main(["hil", "resolve", "run-1-build-1", "--by", "ana"]) == 3
+    assert "the database `.rulewright/workflow.db` can't be opened: " in capsys.readouterr().err

@@ -326,6 +326,18 @@ def test_absurd_requests_are_answered_or_dropped_and_the_page_stays(
     assert capfd.readouterr().err == ""
 
 
+def test_a_form_that_ends_early_decides_nothing(tmp_path: Path) -> None:
+    with served(tmp_path) as (run, server):
+        port = server.server_address[1]
+        body = f"token={server.token}&move=resolve&by=Ana&notes=fine%2C+but+first"
+        head = POST.replace("HERE", f"127.0.0.1:{port}") + f"Cookie: {server.cookie}={server.key}\r\n"
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+            connection.sendall(f"{head}Content-Length: {len(body) + 40}\r\n\r\n{body}".encode())
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(100).startswith(b"HTTP/1.1 400")
+        assert run.store.item("run-1-build-1").status == "PENDING"
+
+
 SENDER = """
 import http.client, sys
 from urllib.parse import urlencode

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from rulewright_runtime.workflow.adapters import AgentError, Brief, open_adapters
 from rulewright_runtime.workflow.adapters.agent_adapter import Purpose, read_reply
-from rulewright_runtime.workflow.adapters.command_adapter import CommandAdapter
+from rulewright_runtime.workflow.adapters.command_adapter import CommandAdapter, run_command
 from rulewright_runtime.workflow.adapters.mock_adapter import MockAdapter
 from rulewright_runtime.workflow.adapters.python_adapter import PythonAdapter, find_callable
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
@@ -164,3 +165,23 @@ def test_adapters_are_found_by_agent_or_by_default(tmp_path: Path) -> None:
 def test_an_agent_nobody_answers_for_is_a_failed_call(settings: RunSettings, tmp_path: Path) -> None:
     with pytest.raises(AgentError):
         open_adapters(settings, tmp_path)("dev")
+
+
+def test_a_long_brief_is_sent_to_a_command_that_reads_it_late(tmp_path: Path) -> None:
+    data = b"x" * 2**20
+    command = ["sh", "-c", "sleep 1; wc -c"]
+    code, out, _ = run_command(command, data, tmp_path, 60, {"PATH": os.environ["PATH"]})
+    assert (code, int(out)) == (0, len(data))
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_a_command_that_writes_without_end_is_ended_before_the_disk_is_full(stream: str, tmp_path: Path) -> None:
+    command = ["sh", "-c", f"yes 0123456789012345678901234567890123456789 >&{stream}"]
+    with pytest.raises(AgentError, match=r"has \d+ bytes; at most \d+ are read"):
+        run_command(command, b"", tmp_path, 60, {"PATH": os.environ["PATH"]})
+
+
+@pytest.mark.parametrize("cost", ["NaN", "Infinity", "1e400"])
+def test_an_object_that_is_json_only_to_lenient_readers_does_not_pass_for_a_text(cost: str) -> None:
+    with pytest.raises(AgentError, match="the reply is not JSON: it holds NaN, an infinite number"):
+        read_reply(f'{{"summary": "done", "usage": {{"cost_usd": {cost}}}}}', "work")

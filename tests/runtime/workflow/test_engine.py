@@ -391,3 +391,11 @@ def test_every_valid_combination_runs_to_an_end(tmp_path: Path, on: tuple[str, .
     else:
         assert result.status == ("WAITING" if "hil" in on else "FAILED")
         assert run.status() == ("HIL_PENDING" if "hil" in on else "FAILED")
+
+
+def test_a_lock_that_can_not_be_opened_stops_the_run_before_it_begins(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}")
+    run.store.path.with_name("runs.db.lock").mkdir()
+    with pytest.raises(StoreError, match=r"the lock .* can't be opened: is a directory"):
+        run.run()
+    assert run.store.runs() == []

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import IO, Final
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, OnStart, read_reply
 
 MAX_REPLY: Final = 4 * 2**20  # bytes
+MAX_ERRORS: Final = 64 * 2**20  # bytes on standard error, of which the last line is shown
+PAUSE: Final = 0.5  # seconds between looks at what a command has written
 PATIENCE: Final = 10.0  # seconds for the watchdog to end a command's processes
 _ALWAYS: Final = ("PATH",)  # environment variables that every command sees
 _WATCHDOG: Final = str(Path(__file__).with_name("process_watchdog.py"))
@@ -65,16 +68,36 @@ def run_command(
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # files, so that no pipe can fill up
         with _watchdog_process(command, folder, environment, out, err, on_start) as process:
-            try:
-                process.communicate(data, timeout=timeout)
-            except subprocess.TimeoutExpired:
-                raise AgentError(f"`{command[0]}` took longer than {timeout:g} seconds") from None
-        size = out.seek(0, os.SEEK_END)
-        if size > MAX_REPLY:
-            raise AgentError(f"the reply has {size} bytes; at most {MAX_REPLY} are read")
+            _communicate(process, data, timeout, command[0], (out, err))
+        _check_sizes((out, err))
         out.seek(0)
         err.seek(max(0, err.seek(0, os.SEEK_END) - 4000))
         return process.returncode, out.read(), err.read()
+
+
+def _communicate(
+    process: subprocess.Popen[bytes], data: bytes, timeout: float, name: str, written: Sequence[IO[bytes]]
+) -> None:
+    """Send the data and wait for the end. Raises AgentError after `timeout` seconds, or when too much is written: an
+    endless reply must not fill the disk."""
+    end = time.monotonic() + timeout
+    given: bytes | None = data
+    while True:
+        try:
+            process.communicate(given, timeout=max(0.0, min(PAUSE, end - time.monotonic())))
+            return
+        except subprocess.TimeoutExpired:
+            given = None  # what is left of the data is sent by the next call
+            _check_sizes(written)
+            if time.monotonic() >= end:
+                raise AgentError(f"`{name}` took longer than {timeout:g} seconds") from None
+
+
+def _check_sizes(written: Sequence[IO[bytes]]) -> None:
+    for stream, kind, limit in zip(written, ("reply", "error output"), (MAX_REPLY, MAX_ERRORS), strict=True):
+        size = os.fstat(stream.fileno()).st_size
+        if size > limit:
+            raise AgentError(f"the {kind} has {size} bytes; at most {limit} are read")
 
 
 @contextmanager
