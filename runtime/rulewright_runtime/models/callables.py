@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer
 from rulewright_runtime.models.capabilities import Capabilities
@@ -34,9 +35,11 @@ class CallableModel:
     capabilities = Capabilities()
 
     def __init__(self, name: str, function: Callable[[ModelCall], Any]) -> None:
-        """`name` is `MODULE:CALLABLE`; an attribute `version` of the callable becomes part of every call's key."""
+        """`name` is `MODULE:CALLABLE`. Part of every call's key is the callable's attribute `version`, or else the
+        digests of its source files: an edited one answers anew."""
         self._function = function
-        self.identity = Identity("python", name, name, str(getattr(function, "version", "")), WRAPPER)
+        version = str(getattr(function, "version", "")) or _source_digests(name, function)
+        self.identity = Identity("python", name, name, version, WRAPPER)
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
         """Return the callable's answer. Raises CallFailure, which may be retried, for any exception of the callable,
@@ -115,6 +118,13 @@ def open_model(_: str, rest: str, __: Capabilities | None = None) -> CallableMod
     if not callable(function):
         raise ModelError(f"`python:{rest}` is not callable")
     return CallableModel(rest, function)
+
+
+def _source_digests(name: str, function: object) -> str:
+    """The digests of the modules that name and define a callable; empty without files."""
+    modules = (name.partition(":")[0], getattr(function, "__module__", None) or type(function).__module__)
+    files = dict.fromkeys(getattr(sys.modules.get(module), "__file__", None) for module in modules)
+    return " ".join(file_digest(file) for file in files if isinstance(file, str) and os.path.isfile(file))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ on one line; the command answers each with one line `{"id": N, "text": ..., "mod
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import shlex
 import subprocess
@@ -18,6 +19,7 @@ import msgspec
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from rulewright_runtime import strict_json
+from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Count, Finish, Identity, ModelAnswer, Usage
 from rulewright_runtime.models.capabilities import Capabilities
@@ -118,7 +120,8 @@ class CommandModel:
     def __init__(self, argv: tuple[str, ...]) -> None:
         """`argv` is started with the first call."""
         self._argv = argv
-        self.identity = Identity("command", argv[0], shlex.join(argv), "lines/1", WRAPPER)
+        files = [file_digest(word) for word in argv if os.path.isfile(word)]  # an edited script answers anew
+        self.identity = Identity("command", argv[0], shlex.join(argv), " ".join(["lines/1", *files]), WRAPPER)
         self._command: _Command | None = None
         self._starting = anyio.Lock()
         self._has_answered, self._starts = False, 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.models.http import HttpModel
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 CONTEXT: Final = 8192  # tokens of each of the slots
 SLOTS: Final = 4  # concurrent calls
 REPLY: Final = 1024  # tokens; small models may not stop by themselves
-PART: Final = 2**20  # bytes at each end of the file that are hashed
 
 
 class LocalModel:
@@ -48,7 +47,7 @@ class LocalModel:
         address = f"{self._server.listening_address}/v1"
         self._http = HttpModel("openai", name, address, None, self.capabilities)
         version = f"llama.cpp/{getattr(xllamacpp, '__version__', '')}"
-        self.identity = replace(self._http.identity, provider="local", endpoint=_digest(path), api_version=version)
+        self.identity = replace(self._http.identity, provider="local", endpoint=file_digest(path), api_version=version)
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
         """Return the server's answer. Raises CallFailure."""
@@ -65,13 +64,3 @@ def open_model(_: str, rest: str, capabilities: Capabilities | None = None) -> L
     if not os.path.isfile(rest):
         raise ModelError(f"`local:{rest}` names no file; expected the path of a GGUF file")
     return LocalModel(rest, capabilities)
-
-
-def _digest(path: str) -> str:
-    """Return the sha256 of the file's size, start and end; hashing a whole file may take a minute."""
-    size = os.path.getsize(path)
-    with open(path, "rb") as stream:
-        first = stream.read(PART)
-        stream.seek(max(size - PART, 0))
-        last = stream.read(PART)
-    return f"sha256:{hashlib.sha256(b'%d:' % size + first + last).hexdigest()}"

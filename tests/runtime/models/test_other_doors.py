@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import subprocess
 import sys
@@ -252,6 +253,37 @@ def test_a_callable_that_never_ends_does_not_keep_the_process_alive(tmp_path: Pa
     (tmp_path / "slow.py").write_text("import time\ndef ask(call): time.sleep(3600)\n", encoding="utf-8")
     argv = [sys.executable, "-m", "rulewright", "models", "check", "python:slow:ask", "--timeout", "0.2"]
     assert subprocess.run(argv, cwd=tmp_path, capture_output=True, timeout=60, check=False).returncode == 3
+
+
+def identity_of(specification: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The identity of a model that a new process would open."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("judge_that_is_edited", "judge_behind_another"):
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+    return repr(open_model(specification).identity)
+
+
+def test_an_edited_judge_is_another_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the ledger would answer for it with what it said before."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    script, front = tmp_path / "judge_that_is_edited.py", tmp_path / "judge_behind_another.py"
+    front.write_text("from judge_that_is_edited import ask\n", encoding="utf-8")
+    ways = (
+        "python:judge_that_is_edited:ask",
+        "python:judge_behind_another:ask",
+        "command:python3 judge_that_is_edited.py",
+    )
+    found = []
+    for said in ("PASS", "PASS", "FAIL", "its own version", "its own version, edited"):
+        version = "ask.version = '7'\n" if "version" in said else ""
+        script.write_text(f"def ask(call): return {said!r}\n{version}", encoding="utf-8")
+        found.append([identity_of(way, monkeypatch) for way in ways])
+    assert found[0] == found[1]
+    assert all(before != after for before, after in zip(found[1], found[2], strict=True))
+    assert found[3][:2] == found[4][:2]
+    assert "version='7'" in found[4][0] or "'7'" in found[4][0]
 
 
 NOISY = """
