@@ -17,15 +17,18 @@ from rulewright.expression.types import (
     DYN,
     INT,
     SCORE,
+    STRING,
     UINT,
     EnumType,
     ListType,
+    MapType,
     OptionalType,
     Type,
 )
 from rulewright.expression.unify import is_ground
 
 _VARIADIC: Final = ("math.greatest", "math.least")
+_ORDERING: Final = ("_<_", "_<=_", "_>_", "_>=_")
 _ABSENT: Final = "say what holds then with `.orValue(...)`, or ask `.hasValue()` first"
 _UNKNOWN: Final = Reason.UNKNOWN_FUNCTION
 _PLUGIN_HINT: Final = "conditions of checks may call functions of plug-ins that the project names under `plugins`"
@@ -103,7 +106,7 @@ def _is_misspelt_macro(c: CheckingContext, e: Call) -> bool:
     if c.strict or e.function in c.environment.overloads:
         return False
     binds = len(e.args) > 1 and isinstance(e.args[0], Name) and did_you_mean(e.function, MACROS) is not None
-    return e.function in LOOPS or binds or (e.target is None and e.function in MACROS)
+    return e.function in LOOPS or binds or e.function in MACROS
 
 
 def _check_function(
@@ -146,6 +149,9 @@ def _unknown(c: CheckingContext, e: Call, name: str, target: Type | None = None)
     if name in c.environment.hints:
         return c.report(e, f"unknown function `{name}`", c.environment.hints[name], reason=_UNKNOWN)
     kind = "function" if target is None else "method"
+    if target is not None and name in MACROS and not c.strict:
+        message = f"`{name}` needs a variable for the items, and then a condition"
+        return c.report(_name_of(c, e), message, f"write `xs.{name}(x, ...)`", reason=_UNKNOWN)
     macros = () if target is None or c.strict else MACROS
     as_method = f"write `xs.{name}(x, ...)`" if target is None and name in MACROS else None
     hint = as_method or _foreign_name_help(c, name) or did_you_mean(name, (*c.environment.overloads, *macros))
@@ -193,7 +199,23 @@ def resolve(
     absent = [t for t in actual if isinstance(t, OptionalType)]
     if absent and not c.strict and name.startswith("_"):
         return c.report(e, f"{operator(name)} needs values, but one of type `{absent[0]}` may be absent", _ABSENT)
-    return c.report(e, no_overload(name, overloads, actual, method), fields_help(actual))
+    help = fields_help(actual) or (None if c.strict else _argument_help(c, name, types, method))
+    return c.report(e, no_overload(name, overloads, actual, method), help)
+
+
+def _argument_help(c: CheckingContext, name: str, types: Sequence[Type], method: bool) -> str | None:
+    """The help for arguments that would fit in the other order, or in another form."""
+    actual = [c.known.resolve(each, final=True) for each in types]
+    if len(types) == 2 and not method and _resolve(c, name, c.environment.overloads[name], types[::-1], method):
+        return f"swap the two {'sides' if name.startswith(('_', '@')) else 'arguments'}"
+    first, second = (*actual, None, None)[:2]
+    if name == "contains" and isinstance(first, ListType):
+        return "write `item in list`, or `list.exists(item, ...)` for a part of an item"
+    if name == "@in" and first == second == STRING:
+        return "write `text.contains(part)`"
+    if name in _ORDERING and any(isinstance(each, ListType | MapType) for each in (first, second)):
+        return "compare the number of its items, as in `size(list) > 0`"
+    return None
 
 
 def _resolve(

@@ -51,6 +51,7 @@ from rulewright.expression.types import (
     TypeParam,
 )
 from rulewright.expression.unify import Substitution
+from rulewright.spelling import Guess, suggest
 from rulewright_runtime.values import UInt, Value
 
 _COMPARISONS: Final = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
@@ -151,18 +152,37 @@ class Checker(CheckingContext):
         if enum is not None:
             return self.no_member(e, e.name, enum)
         if e.name in environment.hints:
-            return self._report_unknown(e, environment.hints[e.name])
+            return self._report_unknown(e, self._nearest_item() or environment.hints[e.name])
+        if (field := self._field_meant(e.name)) is not None:
+            return self._report_unknown(e, Guess(field))
         known = (*environment.variables, *environment.members, *(name for name, _ in self.locals))
         nearest = unknown_name_help(e.name, known, profile=not environment.strict) or did_you_mean(e.name, known)
         if nearest is None and id(e) in self.compared:
             nearest = f'write "{e.name}" in quotes if a text is meant'
         return self._report_unknown(e, nearest or self._list_names())
 
+    def _nearest_item(self) -> Guess | None:
+        """The innermost loop variable that is a record: it was meant by the name that an item has elsewhere."""
+        items = [name for name, type_ in self.locals if isinstance(self.known.resolve(type_), RecordType)]
+        return Guess(items[-1]) if items else None
+
+    def _field_meant(self, name: str) -> str | None:
+        """The field that was meant by a name with `_` in place of the dot."""
+        for record, type_ in self.environment.variables.items():
+            field = name.removeprefix(f"{record}_")
+            if field != name and isinstance(type_, RecordType) and field in type_.fields:
+                return f"{record}.{field}"
+        return None
+
     def _list_names(self) -> str | None:
         """The help that lists the available names; None if there are none or too many."""
         names = {*(name.partition(".")[0] for name in self.environment.variables), *(name for name, _ in self.locals)}
         few = 0 < len(names) <= MAX_NAMES
-        return f"the names here are {', '.join(f'`{name}`' for name in sorted(names))}" if few else None
+        return (
+            f"the names here are {', '.join(f'`{name}`' for name in sorted(names))}; a text needs quotes"
+            if few
+            else None
+        )
 
     def _report_unknown(self, e: Name, help: str | None) -> Type:
         return self.report(e, f"`{e.name}` is not known here", help, reason=Reason.UNKNOWN_NAME)
@@ -204,6 +224,11 @@ class Checker(CheckingContext):
         found = record.fields.get(name)
         if found is None and not record.open:
             known = ", ".join(f"`{f}`" for f in list(record.fields)[:12])
+            help: str | None
+            if record.name in self.environment.lookups:  # its fields are the ids of other checks
+                near = suggest(name, record.fields)
+                help = Guess(near) if near else f"the other checks are {known or 'none'}"
+                return self.report(e, f"no other check is called `{name}`", help, subject=record.name)
             help = did_you_mean(name, record.fields) or (f"it has {known}" if known else None)
             return self.report(e, f"`{record.name}` has no field `{name}`", help, subject=record.name)
         return DYN if found is None else found

@@ -41,7 +41,7 @@ def _try(c: CheckingContext, argument: Literal, name: str, text: str) -> None:
     try:
         prepare(Program((*nodes, Node("call", tuple(range(len(values))), name))))({})
     except RuntimeFailure as why:
-        c.report(argument, f"`{text}` is not a literal for `{name}`: {why}", whole=True)
+        c.report(argument, f"`{text}` is not a valid argument of `{name}`: {why}", whole=True)
 
 
 def _format(c: CheckingContext, e: Call) -> None:

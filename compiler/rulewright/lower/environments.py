@@ -20,6 +20,7 @@ from rulewright.expression.types import (
     Type,
     WrapperType,
 )  # fmt: skip
+from rulewright.spelling import Guess
 from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.transcripts.messages import ROLES, SPEAKERS
 
@@ -162,6 +163,7 @@ def verdict_environment(
         "turn": "`turn` exists only with `each: turn` or `each: reply`",
         "message": "`message` exists only with `each: message`",
         "tool_call": "`tool_call` exists only with `each: tool_call`",
+        **({"reply": Guess("turn")} if each == "reply" else {}),
     }
     if each in items:
         listed = variables[items[each]]

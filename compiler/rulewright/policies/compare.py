@@ -31,7 +31,6 @@ from rulewright.policies.workflows import policy_of_workflow
 from rulewright.project import Project
 from rulewright.proving.domains import Domain, Domains
 from rulewright.proving.domains import Path as Variable
-from rulewright.proving.results import Unknown
 from rulewright.proving.verdicts import CallVariable, domains_of, in_calls
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, knowing, score_again
 from rulewright.witnesses.conversations import conversations_with
@@ -383,12 +382,8 @@ def lexicons_of(path: Path, project: Project | None) -> dict[str, Lexicon]:
 def _in_words(comparison: Comparison, calls: dict[str, CallVariable]) -> Comparison:
     """The regions with calls in place of the variables that stand for them."""
 
-    def said(text: str) -> str:
-        worded_as = in_calls(Unknown(text), calls)
-        return worded_as.reason if isinstance(worded_as, Unknown) else text
-
     regions = [
-        replace(each, where=tuple(map(said, each.where)), witness=None, why=_NO_CONVERSATION)
+        replace(each, where=tuple([in_calls(text, calls) for text in each.where]), witness=None, why=_NO_CONVERSATION)
         for each in comparison.regions
     ]
     return replace(comparison, regions=tuple(regions))

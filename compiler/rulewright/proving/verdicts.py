@@ -17,7 +17,7 @@ from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE, lacked_by
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, text, whole
 from rulewright.proving.program_parts import extract, paths_of
-from rulewright.proving.results import Proved, Refuted, Result, Unknown
+from rulewright.proving.results import Proved, Result
 from rulewright.proving.search import Search, refuting
 from rulewright.proving.static_types import typed
 from rulewright.proving.substitution import with_values
@@ -41,8 +41,8 @@ _OF_LISTS: Final = dict.fromkeys(("exists", "all", "exists_one"), boolean(absent
 
 
 def never_given(check: CheckDocument, verdict: str, *, solver: bool = True) -> Result | None:
-    """Whether the check gives `verdict` for no conversation, UNCLEAR counting only by its own condition; the witness is
-    a conversation for which it does. None if a condition is invalid.
+    """Whether the check gives `verdict` for no conversation, UNCLEAR counting only by its own condition. Calls on the
+    conversation may have any result, so only `Proved` says something. None if a condition is invalid.
     """
     calls: dict[str, CallVariable] = {}
     try:
@@ -51,7 +51,7 @@ def never_given(check: CheckDocument, verdict: str, *, solver: bool = True) -> R
         return None
     domains = domains_of(calls, domains_of_check(check))
     search = Search(list(conditions.values()), domains, solver)
-    return in_calls(refuting(search, [_goal(list(conditions), verdict)]), calls) or Proved()
+    return refuting(search, [_goal(list(conditions), verdict)]) or Proved()
 
 
 def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> dict[str, Program]:
@@ -98,19 +98,10 @@ class CallVariable(NamedTuple):
     lacks: Path | None
 
 
-def in_calls(found: Refuted | Unknown | None, calls: dict[str, CallVariable]) -> Refuted | Unknown | None:
-    """The result with the source text of calls in place of the variables that replace them."""
-    texts = {call.variable: text for text, call in calls.items()}
-
-    def restore(text: str) -> str:
-        return _VARIABLE.sub(lambda variable: texts[variable.group()], text)
-
-    if isinstance(found, Unknown):
-        return Unknown(restore(found.reason))
-    if found is None or found.witness is None:
-        return found
-    values = tuple((restore(path), value) for path, value in found.witness.values)
-    return replace(found, witness=replace(found.witness, values=values))
+def in_calls(text: str, calls: Mapping[str, CallVariable]) -> str:
+    """A text with the source text of calls in place of the variables that replace them."""
+    written = {call.variable: source for source, call in calls.items()}
+    return _VARIABLE.sub(lambda variable: written[variable.group()], text)
 
 
 def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domains) -> Program:

@@ -227,6 +227,24 @@ ADVICE = [
     ("name == 'a' and timestamp('yesterday') > timestamp(0)", 27, None, None),
     ("duration('5 minutes') > duration('1s')", 10, None, None),
     ("review.decision == rewiew.x", 20, "`rewiew` is not known here", "did you mean `review`?"),
+    (
+        "name.matches('?')",
+        14,
+        "`?` is not a valid argument of `matches`: invalid regular expression: no argument for repetition operator: ?",
+        None,
+    ),
+    (
+        "scores.exists(size(name) > 1)",
+        8,
+        "`exists` needs a variable for the items, and then a condition",
+        "write `xs.exists(x, ...)`",
+    ),
+    ("contains_any(['a'], name)", 13, None, "swap the two arguments"),
+    ("['a'] in 'a'", 7, None, "swap the two sides"),
+    ("'a' in name", 5, None, "write `text.contains(part)`"),
+    ("['a'].contains(name)", 15, None, "write `item in list`, or `list.exists(item, ...)` for a part of an item"),
+    ("scores > 1", 8, None, "compare the number of its items, as in `size(list) > 0`"),
+    ("review_decision == 'a'", 1, "`review_decision` is not known here", "did you mean `review.decision`?"),
     ("name == unquoted", 9, "`unquoted` is not known here", 'write "unquoted" in quotes if a text is meant'),
 ]
 

@@ -17,6 +17,7 @@ from rulewright.proving.results import Proved, Refuted
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 
 BRIEF = 'id: brief\neach: reply\nfail: word_count(turn.content) > 3 or contains_any(turn.content, ["i promise"])\n'
+SHORT = "id: short-one\nfail: size(answer) > 9\n"
 CHAT = '{"turn": 1, "role": "user", "content": "Hi"}\n{"turn": 1, "role": "assistant", "content": "%s"}\n'
 
 
@@ -102,7 +103,7 @@ def test_a_parameter_that_is_not_finite_is_refused(value: str, tmp_path: Path) -
 
 def test_a_verdict_of_an_unknown_check_is_refused(tmp_path: Path) -> None:
     checks = {"brief": BRIEF, "both": 'id: both\nfail: v("breif").verdict == FAIL\n'}
-    with pytest.raises(DocumentError, match="`v` has no field `breif`") as refused:
+    with pytest.raises(DocumentError, match="no other check is called `breif`") as refused:
         compile_project(project(tmp_path, **checks))
     assert refused.value.diagnostics[0].help == "did you mean `brief`?"
 
@@ -145,13 +146,34 @@ def test_that_a_check_can_fail_and_pass_is_proved(
     assert [type(claim.result) for claim in claims] == [fails, passes]
 
 
-def test_a_proof_names_calls_as_they_are_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("condition", "each", "advice"),
+    [
+        ("size(reply.content) > 4", "reply", "did you mean `turn`?"),
+        ("replies.exists(reply, size(turn.content) > 4)", "conversation", "did you mean `reply`?"),
+        ("size(turn.content) > 4", "conversation", "`turn` exists only with `each: turn` or `each: reply`"),
+        ("contains_any(answer, [yes])", "conversation", "a text needs quotes"),
+    ],
+)
+def test_an_unknown_item_is_answered_with_the_known_one(condition: str, each: str, advice: str) -> None:
+    line = "" if each == "conversation" else f"each: {each}\n"
+    (message,) = messages(f"id: brief\n{line}fail: {condition}\n")
+    assert message.endswith(advice)
+
+
+def test_a_check_cannot_read_itself_or_an_unknown_one(tmp_path: Path) -> None:
+    for name, help in (("brief", "the other checks are `short-one`"), ("short-onw", "did you mean `short-one`?")):
+        folder = tmp_path / name
+        folder.mkdir()
+        with pytest.raises(DocumentError, match=f"no other check is called `{name}`") as refused:
+            compile_project(project(folder, brief=f'id: brief\nfail: v("{name}").verdict == FAIL\n', short_one=SHORT))
+        assert refused.value.diagnostics[0].help == help
+
+
+def test_a_proof_shows_a_conversation(tmp_path: Path) -> None:
     path = tmp_path / "brief.yaml"
     path.write_text("id: brief\nparams: {most: 60}\nfail: word_count(answer) > params.most\n", encoding="utf-8")
     result = prove(path)[0].result
     assert isinstance(result, Proved)
-    assert str(result.witness) == "word_count(answer) = 61"
-    opaque = "id: brief\nfail: word_count(answer) > sentence_count(answer) + size(urls(answer))\n"
-    path.write_text(opaque, encoding="utf-8")
-    result = prove(path)[0].result
-    assert "call" not in str(getattr(result, "witness", None) or getattr(result, "reason", ""))
+    assert result.conversation is not None
+    assert len(result.conversation["messages"][1]["content"].split()) == 61
