@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -66,28 +66,27 @@ def run_command(
 
     All processes that it started end with it. Raises AgentError, and what `on_start` raises, before the command starts.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # files, so that no pipe can fill up
-        with _watchdog_process(command, folder, environment, out, err, on_start) as process:
-            _communicate(process, data, timeout, command[0], (out, err))
+    with ExitStack() as stack:  # files, so that no pipe can fill up
+        given, out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+        given.write(data)
+        given.seek(0)
+        with _watchdog_process(command, folder, environment, (given, out, err), on_start) as process:
+            _wait(process, timeout, command[0], (out, err))
         _check_sizes((out, err))
         out.seek(0)
         err.seek(max(0, err.seek(0, os.SEEK_END) - 4000))
         return process.returncode, out.read(), err.read()
 
 
-def _communicate(
-    process: subprocess.Popen[bytes], data: bytes, timeout: float, name: str, written: Sequence[IO[bytes]]
-) -> None:
-    """Send the data and wait for the end. Raises AgentError after `timeout` seconds, or when too much is written: an
-    endless reply must not fill the disk."""
+def _wait(process: subprocess.Popen[bytes], timeout: float, name: str, written: Sequence[IO[bytes]]) -> None:
+    """Wait for the end. Raises AgentError after `timeout` seconds, or when too much is written: an endless reply must
+    not fill the disk."""
     end = time.monotonic() + timeout
-    given: bytes | None = data
     while True:
         try:
-            process.communicate(given, timeout=max(0.0, min(PAUSE, end - time.monotonic())))
+            process.wait(max(0.0, min(PAUSE, end - time.monotonic())))
             return
         except subprocess.TimeoutExpired:
-            given = None  # what is left of the data is sent by the next call
             _check_sizes(written)
             if time.monotonic() >= end:
                 raise AgentError(f"`{name}` took longer than {timeout:g} seconds") from None
@@ -105,8 +104,7 @@ def _watchdog_process(
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
-    out: IO[bytes],
-    err: IO[bytes],
+    streams: tuple[IO[bytes], IO[bytes], IO[bytes]],
     on_start: OnStart,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run the command under its watchdog, and end all of its processes at exit."""
@@ -114,9 +112,9 @@ def _watchdog_process(
     try:
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", _WATCHDOG, str(reading), *command],
-            stdin=subprocess.PIPE,
-            stdout=out,
-            stderr=err,
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
             cwd=folder,
             env=dict(environment),
             pass_fds=(reading,),
@@ -145,6 +143,3 @@ def _end(process: subprocess.Popen[bytes], name: str) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    if process.stdin is not None:
-        with suppress(OSError):
-            process.stdin.close()
