@@ -15,12 +15,13 @@ from io import BufferedReader, RawIOBase
 from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from gzip import GzipFile
 
     from _typeshed import WriteableBuffer
 
 MAX_EXPANDED: Final = 256 * 2**20  # bytes, when expanded, of a file that is read as a whole
+_KINDS_SHOWN: Final = 5  # of files that are not read
 _BLOCK: Final = 2**20
 _BUFFER: Final = 2**18  # bytes; lines of conversations are long
 _GZIP: Final = b"\x1f\x8b"
@@ -197,3 +198,14 @@ def read_expanded(path: str | os.PathLike[str], limit: int = MAX_EXPANDED) -> by
         more = f"it holds more than {limit} bytes" + (" when expanded" if is_compressed else "")
         raise OSError(errno.EFBIG, more, os.fspath(path))
     return data
+
+
+def unread_note(unread: Mapping[str, int], read_as: str = "chats") -> list[str]:
+    """A line that says how many files of the folders are not read, and which kinds; none if all are."""
+    count = sum(unread.values())
+    if not count:
+        return []
+    kinds = sorted(unread.items(), key=lambda kind: (-kind[1], kind[0]))
+    named = [f"{number} {kind}" for kind, number in kinds[:_KINDS_SHOWN]]
+    more = [f"{len(kinds) - _KINDS_SHOWN} more kinds"] if len(kinds) > _KINDS_SHOWN else []
+    return [f"note: {count} file{'s' * (count != 1)} not read as {read_as}: {', '.join([*named, *more])}"]

@@ -9,8 +9,8 @@ from rulewright.commands.output import answer
 from rulewright.commands.running import reader_of, refusals
 from rulewright.exit_codes import MET, REFUSED
 from rulewright.reporting.data_summary import summary_lines, summary_of
+from rulewright_runtime.input_files import unread_note
 from rulewright_runtime.terminal import complain, fit, width_for
-from rulewright_runtime.transcripts.chat_files import unread_note
 
 
 def run(args: argparse.Namespace) -> int:

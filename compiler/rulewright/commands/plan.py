@@ -21,11 +21,11 @@ from rulewright.planning.scan import cost_report, scan_plan
 from rulewright.project import Project
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import write_whole
+from rulewright_runtime.input_files import unread_note
 from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
 from rulewright_runtime.terminal import complain
-from rulewright_runtime.transcripts.chat_files import unread_note
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
 from rulewright_runtime.transcripts.messages import Transcript
 

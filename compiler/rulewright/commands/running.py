@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright.arguments.shared_options import again
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED
-from rulewright_runtime.input_files import MAX_EXPANDED
+from rulewright_runtime.input_files import MAX_EXPANDED, unread_note
 from rulewright_runtime.judging.judge import BatchAnswers, is_live
 from rulewright_runtime.judging.judge import open_judge as open_replay
 from rulewright_runtime.plan.scan import Plan
@@ -26,7 +26,7 @@ from rulewright_runtime.runs.folder import RunFolder
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour
-from rulewright_runtime.transcripts.chat_files import MAX_LINE, unread_note
+from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -26,6 +27,8 @@ from rulewright.shipped import shipped_root
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices
 from rulewright_runtime.cases.case_reader import Batch
 from rulewright_runtime.cases.records import json_files
+from rulewright_runtime.input_files import unread_note
+from rulewright_runtime.terminal import complain
 
 SCORECARDS: Final = Path("benchmark", "configs", "scorecards")
 CASE_FOLDERS: Final = ("cases", "test_cases", "benchmark/safe/cases")
@@ -133,7 +136,9 @@ def _case_folder(cases: str | None) -> Path:
 def _case_files(folder: Path) -> list[Path]:
     """The JSON files below a folder, in natural order; invalid ones are refused when they are read. Raises InputError
     for an unreadable folder."""
-    files = map(Path, json_files(str(folder)))
+    unread: Counter[str] = Counter()
+    files = list(map(Path, json_files(str(folder), unread)))
+    complain(*unread_note(unread, "cases"))
     cases = [path for path in files if OUTPUT_FOLDER not in path.relative_to(folder).parts[:-1]]
     return sorted(cases, key=lambda path: _natural(str(path.relative_to(folder))))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
@@ -30,6 +31,7 @@ _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _OPENING, _CLOSING, _COMMA = frozenset(b"[{"), frozenset(b"]}"), ord(",")
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
 SUFFIXES: Final = frozenset({".json", *_LINES})
+COMPRESSED: Final = frozenset({".gz", ".zst", ".bz2", ".xz", ".lz4", ".br", ".zip"})  # of files that are not read
 _KINDS: Final = {"str": "a text", "array": "a list", "object": "an object", "int": "a number", "float": "a number"}
 _TYPE_ERROR: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
 
@@ -65,6 +67,8 @@ def records_of(file: str) -> tuple[BatchHeader, Iterator[Record | InputError]]:
     Arrays, lists in an object and JSON lines take little memory however long they are; a single record is refused when
     it is longer than `MAX_RECORD`.
     """
+    if os.path.splitext(file)[1].lower() in COMPRESSED:
+        return BatchHeader(), iter([InputError("compressed cases and outputs are not read; expand the file", file)])
     try:
         if os.path.splitext(file)[1].lower() in _LINES:
             return BatchHeader(), _lines(file)
@@ -438,9 +442,10 @@ def id_of(value: Any) -> str | None:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def json_files(folder: str) -> Iterator[str]:
-    """Yield the files of JSON and JSON lines below a folder, unordered, so that very many need no memory. Links to
-    folders are followed, and no folder is read twice.
+def json_files(folder: str, unread: Counter[str] | None = None) -> Iterator[str]:
+    """Yield the files of JSON and JSON lines below a folder, unordered, so that very many need no memory; compressed
+    ones, too, which are refused when they are read. Links to folders are followed, and no folder is read twice. Other
+    files are added to `unread`, by kind, unless their names begin with a dot.
 
     Raises InputError for a folder that can't be read, whose cases would otherwise be missing without notice.
     """
@@ -457,7 +462,15 @@ def json_files(folder: str) -> Iterator[str]:
                 for entry in entries:
                     if entry.is_dir():
                         (links if entry.is_symlink() else folders).append(entry.path)
-                    elif os.path.splitext(entry.name)[1].lower() in SUFFIXES:
+                    elif _suffix(entry.name) in SUFFIXES:
                         yield entry.path
+                    elif unread is not None and not entry.name.startswith("."):
+                        unread[f"`{ending}`" if (ending := _suffix(entry.name)) else "without a suffix"] += 1
         except OSError as error:
             raise InputError(error.strerror or "can't be read", current) from None
+
+
+def _suffix(name: str) -> str:
+    """The suffix of a file's name, in lower case; of a compressed file that of the name before."""
+    stem, suffix = os.path.splitext(name.lower())
+    return os.path.splitext(stem)[1] if suffix in COMPRESSED else suffix

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from rulewright_runtime.commands.options import integer, parse_parameters, read_file
+from rulewright_runtime.input_files import unread_note
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream
-from rulewright_runtime.transcripts.chat_files import unread_note
 
 
 def run_command(options: JsonObject) -> int:

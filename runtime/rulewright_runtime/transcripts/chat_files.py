@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from rulewright_runtime.errors import InputError
@@ -17,7 +17,6 @@ RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a
 HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
 CLOSED: Final = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".7z", ".zip", ".rar")  # compressions that are not read
-_SHOWN: Final = 5  # kinds of files that are not read
 
 
 def chat_files(path: str, unread: Counter[str]) -> Iterator[str | InputError]:
@@ -80,17 +79,6 @@ def _below(path: str) -> Iterator[str | InputError]:
     for error in unreadable:
         where = printable(os.fspath(error.filename or path))
         yield InputError(f"the folder can't be read: {error.strerror}", where)
-
-
-def unread_note(unread: Mapping[str, int]) -> list[str]:
-    """A line that says how many files of the folders are not read, and which kinds; none if all are."""
-    count = sum(unread.values())
-    if not count:
-        return []
-    kinds = sorted(unread.items(), key=lambda kind: (-kind[1], kind[0]))
-    named = [f"{number} {kind}" for kind, number in kinds[:_SHOWN]]
-    more = [f"{len(kinds) - _SHOWN} more kinds"] if len(kinds) > _SHOWN else []
-    return [f"note: {count} file{'s' * (count != 1)} not read as chats: {', '.join([*named, *more])}"]
 
 
 def _is_run(folder: str) -> bool:

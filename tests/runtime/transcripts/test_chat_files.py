@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.runtime.plans import check, plan
 
+from rulewright_runtime.input_files import unread_note
 from rulewright_runtime.runs.store import run
-from rulewright_runtime.transcripts.chat_files import unread_note
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 CHAT = json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]})
