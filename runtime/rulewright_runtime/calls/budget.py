@@ -80,10 +80,13 @@ def minimum_budget(calls: Iterable[tuple[ModelCall, Price | None]]) -> Spending:
 
 
 def actual_spending(call: ModelCall, usage: Usage, price: Price | None) -> Spending:
-    """Return the cost of an answered call by the endpoint's token counts; without them, the most it can have cost."""
+    """Return the cost of an answered call by the endpoint's token counts; without them, or if they are fewer than the
+    prompt can have, the most it can have cost."""
     if usage.input_tokens is None or usage.output_tokens is None:
         return max_spending(call, price)
     tokens = usage.input_tokens + usage.output_tokens
+    if tokens < min_spending(call, price).tokens:
+        return max_spending(call, price)
     return Spending(1, tokens, cost(price, usage.input_tokens, usage.output_tokens))
 
 

@@ -87,10 +87,13 @@ def _field(field: ReplyField) -> str:
 
 
 def _candidates(candidates: Sequence[JsonMapping]) -> str:
-    lines = [
-        f"- turn {each['turn']}, {each['role']}: {json.dumps(each['quote'], ensure_ascii=False)}" for each in candidates
-    ]
+    lines = [f"- turn {each['turn']}, {each['role']}: {_in_one_line(each['quote'])}" for each in candidates]
     return "\n".join(["A word list found these places. They are hints; neither they nor their lack decide.", *lines])
+
+
+def _in_one_line(quote: str) -> str:
+    """A quote as a JSON string; a line that begins inside it would be outside the fence."""
+    return " ".join(json.dumps(quote, ensure_ascii=False).splitlines())
 
 
 def fenced(turns: Sequence[Turn]) -> str:

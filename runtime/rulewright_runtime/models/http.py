@@ -121,8 +121,12 @@ def _scheme_hint(model: str) -> str:
 
 
 def _base(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, half of an IPv6 address
+        is_address = False
+    if not is_address:
         raise ModelError(f"`{url}` is not a base URL; expected `http://HOST:PORT/v1` or `https://...`")
     if parts.username or parts.password or parts.query:
         raise ModelError("a base URL holds no user, password or query; keys are read from the environment")

@@ -36,6 +36,13 @@ def test_what_the_endpoint_does_not_count_is_counted_in_full() -> None:
     assert actual_spending(CALL, Usage(10, None), PRICE) == max_spending(CALL, PRICE)
 
 
+@pytest.mark.parametrize("counts", [(0, 0), (1, 1), (0, 2)])
+def test_counts_that_no_prompt_of_this_length_can_have_do_not_stretch_a_budget(counts: tuple[int, int]) -> None:
+    assert min_spending(CALL, PRICE).tokens == 3
+    assert actual_spending(CALL, Usage(*counts), PRICE) == max_spending(CALL, PRICE)
+    assert actual_spending(CALL, Usage(2, 1), PRICE) == min_spending(CALL, PRICE)
+
+
 @pytest.mark.parametrize("limits", [{"calls": -1}, {"tokens": -5}, {"usd": Decimal(-1)}])
 def test_a_negative_limit_is_refused(limits: dict[str, int]) -> None:
     with pytest.raises(BudgetError, match="must not be negative"):

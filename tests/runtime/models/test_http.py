@@ -398,6 +398,8 @@ def test_a_key_goes_only_to_the_host_it_was_made_for(monkeypatch: pytest.MonkeyP
         ("openai:m@http://u:p@host/v1", "a base URL holds no user"),
         ("openai:m@http://host/v1?key=1", "a base URL holds no user"),
         ("openai:m@http://", "is not a base URL"),
+        ("openai:m@http://host:8o00/v1", "is not a base URL"),
+        ("openai:m@http://[::1/v1", "is not a base URL"),
         ("openai:@http://host/v1", "names no model"),
         ("openai:gpt-5", "needs a key in the environment variable `OPENAI_API_KEY`"),
         ("openai:m@localhost:8000/v1", "an address begins with its scheme: `m@http://localhost:8000/v1`"),
