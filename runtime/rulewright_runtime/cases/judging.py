@@ -9,13 +9,18 @@ from rulewright_runtime.errors import JudgeError, RuntimeFailure
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, UnansweredError
 from rulewright_runtime.judging.replies import strict
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.transcripts.completeness import says_something
 
 BUDGETS: Final = (4000, 8000, 16000)  # tokens of the reply, by attempt
+SILENT: Final = "the text to judge says nothing"
 _FENCE: Final = "~~~"
 
 
 class CaseJudge:
-    """Asks a judge the questions of a scorecard, one for each case and metric with a non-empty input."""
+    """Asks a judge the questions of a scorecard, one for each case and metric, but none about an empty list.
+
+    An empty text is not sent, and counts as a question without an answer.
+    """
 
     def __init__(self, plan: CaseScorecardPlan, judge: Judge) -> None:
         """`judge` answers the questions of `plan`."""
@@ -29,8 +34,12 @@ class CaseJudge:
         attempts the verdict is UNCLEAR, with `unanswered` and the reason as rationale."""
         answers: dict[str, JsonObject] = {}
         for name, question in self._questions:
-            if inputs[question.of]:
-                answer = answers[name] = self._ask(test_id, name, question, inputs[question.of])
+            subject = inputs[question.of]
+            if subject or isinstance(
+                subject, str
+            ):  # an empty list holds nothing to object to, an empty text is no reply
+                silent = isinstance(subject, str) and not says_something(subject)
+                answer = answers[name] = _unanswered(SILENT) if silent else self._ask(test_id, name, question, subject)
                 if question.unclear is not None:
                     answer["counted"] = True
                 counts = self.verdicts[name]
@@ -60,7 +69,11 @@ class CaseJudge:
                 break
             except Exception as error:  # a judge may be third-party code: an error is not a usable reply
                 problem = f"the judge failed: {type(error).__name__}"
-        return {"verdict": "UNCLEAR", "rationale": problem, "unanswered": True}
+        return _unanswered(problem)
+
+
+def _unanswered(problem: str) -> JsonObject:
+    return {"verdict": "UNCLEAR", "rationale": problem, "unanswered": True}
 
 
 class QuestionCollector:

@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.model_server import Response, model_server
 from tests.safe_cases import case, safe, settings, write
 
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import score_batches
 from rulewright_runtime.cases.json_report import problem_lines
+from rulewright_runtime.cases.judging import CaseJudge
 from rulewright_runtime.judging.judge import JudgeRequest, ReplayJudge
 from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
@@ -76,6 +78,14 @@ class Listening:
     def ask(self, request: JudgeRequest) -> str | None:
         self.requests.append(request)
         raise OSError("down")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\u200b"])
+def test_an_empty_text_is_not_judged_and_passes_nothing(text: str) -> None:
+    judge = CaseJudge(safe().plan, ReplayJudge({"T1": {"AH": [['{"verdict": "PASS"}']]}}))
+    assert judge.judge_case("T1", {"questions": text})["AH"]["verdict"] == "UNCLEAR"
+    assert judge.judge_case("T1", {"questions": "Why?"})["AH"]["verdict"] == "PASS"
+    assert judge.unanswered == {"AH": {"the text to judge says nothing": 1}}
 
 
 def test_what_is_judged_stands_in_a_fence_that_it_can_not_end(tmp_path: Path) -> None:
