@@ -128,11 +128,8 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
         yield _file(_loaded(path), path, selection, around)
     elif dependencies.is_file(path) or project_file_in(path) or looks_like_a_project(path):
         yield _project(path, selection)
-        for folder in (path / name for name in CASE_FOLDERS):
-            files = [] if dependencies.is_file(path) else [*documents_in(folder, deep=True), *case_lines_in(folder)]
-            read = [(_loaded(file), file) for file in files if dependencies.exists(file)]
-            if any(kind_of(loaded.root) == CASES for loaded, _ in read):  # otherwise the folder holds something else
-                yield from (_file(loaded, file, selection, around) for loaded, file in read)
+        for loaded in () if dependencies.is_file(path) else _about_cases(path):
+            yield _file(loaded, Path(loaded.source.path), selection, around)
     else:
         for file in documents_in(path, deep=True):
             loaded = _loaded(file)
@@ -142,6 +139,16 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
             loaded = load_file(file)
             if loaded.root is None or kind_of(loaded.root) == CASES:  # others are chats
                 yield _file(loaded, file, selection, around)
+
+
+def _about_cases(project: Path) -> Iterator[Loaded]:
+    """The settings and the test cases of a project. A folder of readable files that hold something else has none."""
+    if dependencies.exists(settings := project / CASE_SETTINGS_FILE):
+        yield _loaded(settings)
+    for folder in (place for name in CASE_FOLDERS if dependencies.is_folder(place := project / name)):
+        read = [_loaded(file) for file in (*documents_in(folder, deep=True), *case_lines_in(folder))]
+        if any(kind_of(loaded.root) == CASES for loaded in read) or all(loaded.root is None for loaded in read):
+            yield from read
 
 
 def _project(path: Path, selection: RuleSelection) -> Report:

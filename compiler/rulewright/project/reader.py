@@ -179,7 +179,8 @@ class _ProjectReader:
             self.findings.append(
                 error(node, f"the variable `{name}` is not set and has no default", code="unset-variable")
             )
-        patterns = (scalar(item, "pattern") for item in items(root, "redact"))
+        patterns = [scalar(item, "pattern") for item in items(root, "redact")]
+        patterns += map(scalar, items(root, "workflow", "security", "secret_patterns"))
         self.findings += filter(None, (invalid_regex(pattern) for pattern in patterns if pattern is not None))
         return file
 

@@ -148,7 +148,9 @@ def settings_findings(root: Mapping, plan: CaseScorecardPlan) -> list[Diagnostic
     reader.read(root, ScoreSettings({}))
     groups = [each for key in GROUPS for each in (root.get(key),) if isinstance(each, Mapping)]
     levels = [root, *(entry.value for group in groups for entry in group.entries)]
-    return [*reader.findings, *(each for level in levels for each in _crossed_thresholds(level))]
+    odd = [each for level in levels for each in (*_crossed_thresholds(level), *_numbers_in_quotes(level, plan))]
+    refused = {each.span for each in reader.findings}
+    return [*reader.findings, *(each for each in odd if each.span not in refused)]
 
 
 def _crossed_thresholds(settings: Node) -> Iterator[Diagnostic]:
@@ -160,6 +162,14 @@ def _crossed_thresholds(settings: Node) -> Iterator[Diagnostic]:
             message = f"`{entry.name}` fails below {low.raw} and passes from {high.raw}"
             notes = [(high, "the threshold of `pass`")]
             yield warning(low, message, code="bad-setting", notes=notes, help="swap the two, if so it was meant")
+
+
+def _numbers_in_quotes(settings: Node, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
+    """Report numbers that are written as texts: `score` accepts them, other readers of the file do not."""
+    numbers = {each.file for each in plan.settings if each.file and each.parameter.type in ("number", "score")}
+    for path, _, value in _leaves(settings, numbers, ()) if isinstance(settings, Mapping) else ():
+        if path in numbers and isinstance(value, Scalar) and isinstance(value.value, str):
+            yield warning(value, f"`{path}` is the text `{value.value}`, not a number", code="bad-setting")
 
 
 @dataclass(slots=True)

@@ -55,6 +55,29 @@ def test_a_project_reports_the_file_among_its_cases_that_is_not_a_case(tmp_path:
     assert [code for code, _ in codes(tmp_path / "desk")] == ["unknown-document", "duplicate-test-id"]
 
 
+def test_a_project_reports_the_mistakes_in_its_settings_of_scoring(tmp_path: Path) -> None:
+    shutil.copytree(Path("benchmark", "service_desk"), tmp_path / "desk")
+    (tmp_path / "desk" / "safe.config.json").write_text('// ours\n{"strictAh": true}')
+    assert codes(tmp_path / "desk") == [("bad-setting", 2)]
+    (tmp_path / "desk" / "safe.config.json").write_text("{")
+    assert codes(tmp_path / "desk") == [("json-syntax", 1)]
+
+
+@pytest.mark.parametrize("others", [[], ["b.json"]])
+def test_a_project_reports_cases_that_are_not_json(tmp_path: Path, others: list[str]) -> None:
+    shutil.copytree(Path("benchmark", "service_desk"), tmp_path / "desk")
+    write(tmp_path / "desk" / "cases" / "a.json", [case("a")]).write_text('[{"test_id": "a" "concern_id": "b"}]')
+    for name in others:
+        write(tmp_path / "desk" / "cases" / name, [case("b")])
+    assert codes(tmp_path / "desk") == [("json-syntax", 1)]
+
+
+@pytest.mark.parametrize("written", ['{"weights": {"AH": "1.5"}}', '{"thresholds": {"CR": {"pass": "high"}}}'])
+def test_a_text_in_place_of_a_number_is_one_finding(tmp_path: Path, written: str) -> None:
+    (tmp_path / "safe.config.json").write_text(written)
+    assert codes(tmp_path) == [("bad-setting", 1)]
+
+
 def test_a_misspelt_setting_is_reported_in_a_file_with_comments(tmp_path: Path) -> None:
     (tmp_path / "safe.config.json").write_text('// ours\n{"strictAh": true}\n')
     assert codes(tmp_path) == [("bad-setting", 2)]
