@@ -87,13 +87,14 @@ def read_gold(path: Path) -> list[GoldLabel]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"can't read `{path}`: {error}") from None
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        rows = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
         raise UsageError(f"{path}: this is not CSV: {error}") from None
-    columns = tuple(rows[0]) if rows else ()
+    columns = tuple(rows[0][1]) if rows else ()
     if columns not in (HEADS, (*HEADS, FINGERPRINT)):
         raise UsageError(f"{path}:1: expected the columns `{','.join(HEADS)}`, and optionally `{FINGERPRINT}`")
-    labels = [_label(f"{path}:{number}", row, len(columns)) for number, row in enumerate(rows[1:], 2) if row]
+    labels = [_label(f"{path}:{number}", row, len(columns)) for number, row in rows[1:] if row]
     name_of: dict[str, str] = {}
     for each in labels:
         if name_of.setdefault(each.person, each.annotator) != each.annotator:

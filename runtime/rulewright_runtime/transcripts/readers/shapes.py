@@ -157,6 +157,8 @@ def related(found: Sequence[Message]) -> tuple[Message, ...]:
     """The messages, in which each tool result without a name gets the name of its call, and each thought of the
     assistant that was recorded alone belongs to what the assistant did next."""
     names = {call.id: call.name for message in found for call in message.tool_calls if call.id}
+    if not names and not any(map(_only_thinks, found)):
+        return tuple(found)
     messages: list[Message] = []
     for message in found:
         if message.role == "tool" and message.name is None and message.tool_call_id in names:
@@ -169,8 +171,9 @@ def related(found: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _only_thinks(message: Message) -> bool:
-    did = message.shown.strip() or message.tool_calls or message.metadata.get("error")
-    return message.role == "assistant" and message.reasoning is not None and not did
+    if message.reasoning is None or message.role != "assistant":
+        return False
+    return not (message.shown.strip() or message.tool_calls or message.metadata.get("error"))
 
 
 def said(found: Sequence[Message]) -> list[object]:
@@ -181,11 +184,12 @@ def said(found: Sequence[Message]) -> list[object]:
     ]
 
 
-KNOWN: Final = (
+KNOWN: Final = frozenset((
     "role", "content", "parts", "name", "tool_calls", "function_call", "tool_call_id", "reasoning", "reasoning_content",
     "thinking", "refusal", "usage", "timestamp", "type", "audio", "toolInvocations", "experimental_attachments",
-)  # fmt: skip
-_SAYING: Final = ("content", "parts", "tool_calls", "function_call", "refusal", "audio", "toolInvocations")
+))  # fmt: skip
+_BESIDE: Final = frozenset(("parts", "audio", "toolInvocations", "experimental_attachments"))  # the content
+_SAYING: Final = _BESIDE | {"content", "tool_calls", "function_call", "refusal"}
 
 
 def passages(value: object) -> Iterator[Message]:
@@ -199,7 +203,7 @@ def passages(value: object) -> Iterator[Message]:
 def messages(value: object, where: str) -> list[Message]:
     """The messages in one record: the tool results it contains, then the message itself. Raises ShapeError."""
     record = record_at(value, where)
-    if not any(key in record for key in _SAYING):
+    if _SAYING.isdisjoint(record):
         raise ShapeError(f"{where} has no `content`")
     read = _Content(where)
     for content in _contents(record, where):
@@ -214,7 +218,7 @@ def messages(value: object, where: str) -> list[Message]:
         optional(record.get("tool_call_id")),
         "\n".join(filter(None, [_reasoning(record, where), *read.reasoning])) or None,
         "\n".join(filter(None, [text_at(record.get("refusal"), f"{where}.refusal"), *read.refusals])) or None,
-        {**rest(record, *KNOWN), **read.more},
+        {key: value for key, value in record.items() if key not in KNOWN and value is not None} | read.more,
         usage if is_record(usage) else {},
         optional(record.get("timestamp")),
     )
@@ -239,6 +243,8 @@ def item_messages(value: object, where: str) -> list[Message]:
 def _contents(record: Record, where: str) -> list[Json]:
     """What stands under `content` and `parts`: both, unless the parts repeat the text; then spoken audio, and what the
     AI SDK before its version 5 stores besides them."""
+    if _BESIDE.isdisjoint(record):
+        return [record["content"]] if "content" in record else []
     found = [record[key] for key in ("content", "parts") if record.get(key) is not None]
     if len(found) == 2 and is_list(found[1]):
         texts = [
