@@ -26,7 +26,7 @@ SIMULATED: Final = "user:"  # prefix of a user turn's `harness`, before the name
 SPEAKERS: Final = ("user", "assistant")  # whose messages are turns
 
 
-class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+class Part(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A part of a message: `text`, or a medium by its `reference` (address or name) and the `digest` of its bytes."""
 
     kind: Kind = "text"
@@ -35,7 +35,7 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True):
     digest: str = ""
 
 
-class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
+class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A tool call of the assistant. `arguments` are parsed JSON, None if the text `raw` is not JSON."""
 
     id: str
@@ -44,7 +44,7 @@ class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
     raw: str = ""
 
 
-class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+class Message(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One message. A tool's result is a message of the role `tool` that names its call in `tool_call_id`.
 
     `usage` (tokens and costs) and `timestamp` are as recorded; `metadata` holds the other keys of the record.
@@ -73,7 +73,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
         return "\n".join(filter(None, [*pieces, self.refusal]))
 
 
-class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
+class Conversation(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One conversation: its messages in order, and the data recorded about the whole.
 
     `expected` is the expected answer, if one was recorded; `source` is the format it was read from.

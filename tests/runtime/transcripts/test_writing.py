@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.runtime.transcripts.formats import CHATS, NATIVE, conversations, lines, written
+from tests.runtime.transcripts.formats import CHATS, NATIVE, conversations, lines, refusals, written
 
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall, Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -50,6 +50,25 @@ def test_messages_of_chat_completions_are_written_as_they_are_read(tmp_path: Pat
     copy = tmp_path / "copy.jsonl"
     copy.write_bytes(b"".join(map(WRITERS["openai"], read)))
     assert [lines(chat) for chat in conversations(copy)] == [lines(item.conversation) for item in read]
+
+
+def test_a_medium_without_an_address_is_read_again(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": [{"type": "image", "data": "AAAA"}, {"type": "text", "text": "What is it?"}]}
+    talk = {"messages": [asked, {"role": "assistant", "content": "A dot."}]}
+    (chat,) = (item for item in Reader().read([written(tmp_path, [talk])]) if isinstance(item, Transcript))
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(WRITERS["openai"](chat))
+    (again,) = conversations(copy)
+    assert again.messages[0].parts == chat.conversation.messages[0].parts
+
+
+@pytest.mark.parametrize("place", ["", "messages", "parts"])
+def test_an_unknown_key_in_what_convert_wrote_is_refused(place: str, tmp_path: Path) -> None:
+    message = Message("assistant", (Part(text="hi"),))
+    record = json.loads(WRITERS["rulewright"](Transcript.of(Conversation("c", (message,)))))
+    said = record["messages"][0]
+    {"": record, "messages": said, "parts": said["parts"][0]}[place]["content"] = "hurtful"
+    assert "unknown field `content`" in refusals(tmp_path, [record])[0]
 
 
 def test_what_else_a_message_holds_does_not_change_who_says_what(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.transcripts.messages import Conversation
-from rulewright_runtime.transcripts.readers.shapes import Format, Record, ShapeError
+from rulewright_runtime.transcripts.readers.shapes import Format, Record, ShapeError, rest
 
 CHAT: Final = "rulewright-chat"
 VERSION: Final = 1
@@ -26,7 +26,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
             yield ShapeError(f"version {record.get('version')!r:.20} of `{CHAT}`; expected {VERSION}")
             continue
         try:
-            yield msgspec.convert(dict(record), Conversation)
+            yield msgspec.convert(rest(record, "format", "version"), Conversation)
         except msgspec.ValidationError as error:
             yield ShapeError(str(error)[:1].lower() + str(error)[1:])
 
