@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +24,7 @@ from rulewright_runtime.runs.folder import LOG, REPLIES
 from rulewright_runtime.runs.log import LogStep, read_steps
 from rulewright_runtime.runs.rows import summary_of as empty_summary
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
-from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
 if TYPE_CHECKING:
     from rulewright.reporting.judged import FinishedRun
@@ -34,8 +34,24 @@ if TYPE_CHECKING:
 _RESULTS: Final = frozenset(Summary().result())  # computed by a summary; the rest describes its run
 
 
+class StoredSpan(EvidenceSpan, frozen=True, kw_only=True):
+    """A quote as runs write it: one without a rationale says so."""
+
+    rationale: str | None
+
+
 class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
-    """A line of `verdicts.jsonl`; earlier versions wrote `mode_id` for `check_id`."""
+    """A line of `verdicts.jsonl` as runs write it. It names every key that its encoding names, which shows without
+    decoding it twice that no key is doubled."""
+
+    transcript_id: str
+    scenario_id: str | None
+    model: str | None
+    evidence: tuple[StoredSpan, ...]
+
+
+class EarlierVerdict(VerdictResult, frozen=True, kw_only=True):
+    """A line with fewer keys, as earlier versions and other programs write it: `mode_id` is the earlier `check_id`."""
 
     transcript_id: str = ""
     scenario_id: str | None = None
@@ -104,17 +120,16 @@ def read_run(folder: Path) -> StoredRun:
     return StoredRun(folder, plan, summary, found, verdicts, steps)
 
 
-def _verdicts(path: Path) -> list[StoredVerdict]:
+def _verdicts(path: Path) -> Sequence[StoredVerdict | EarlierVerdict]:
+    data = path.read_bytes()
     try:
         with _uncollected():
-            return strict_json.Decoder(StoredVerdict, defaulted=_without_why).decode_lines(path.read_bytes())
+            try:
+                return strict_json.Decoder(StoredVerdict, defaulted=lambda _: 0).decode_lines(data)
+            except msgspec.ValidationError:
+                return strict_json.Decoder(EarlierVerdict).decode_lines(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: these are not verdicts of a run: {error}") from None
-
-
-def _without_why(verdict: StoredVerdict) -> int:
-    """The number of its quotes without a rationale, which only some lines name as null."""
-    return sum([span.rationale is None for span in verdict.evidence]) if verdict.evidence else 0
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeGuard
 
@@ -17,7 +17,7 @@ from rulewright.errors import UsageError
 from rulewright.reporting.stored_run import StoredRun, decision_of
 from rulewright.whatif.columns import folded, reads_verdicts
 from rulewright.whatif.rescoring import ScoringPolicy
-from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.ir import literal_value
 from rulewright_runtime.plan.part import programs_of
@@ -57,7 +57,8 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
         row, verdicts = run.rows[names[0]], tuple(run.verdicts[names[0]].values())
         numbers = {*_numbers(at(low), row, verdicts), *written}
         points = sorted({low, high, *(value for value in numbers if low < value < high)})
-        for change in changes(points, cache(partial(_told, at, row, verdicts))):
+        summed = at(low).summed(verdicts, incomplete=bool(row.get("missing"))) if same_effects else None
+        for change in changes(points, partial(_told, at, row, verdicts, summed)):
             found.setdefault(change, []).extend(names)
     place = {transcript: at_row for at_row, transcript in enumerate(run.rows)}
     ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "after"))
@@ -68,30 +69,39 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
 
 
 def _told(
-    at: Callable[[Fraction], Scorecard], row: JsonMapping, verdicts: Sequence[VerdictResult], value: Fraction
+    at: Callable[[Fraction], Scorecard],
+    row: JsonMapping,
+    verdicts: Sequence[VerdictResult],
+    summed: Summed | None,
+    value: Fraction,
 ) -> object:
     card = at(value)
     waiting = [(name, card.waiting_for(name)) for name in row.get("left_out", ())]
-    return decision_of(card.aggregate(verdicts, None, waiting, incomplete=bool(row.get("missing"))), card.plan)
+    scored = card.aggregate(verdicts, None, waiting, incomplete=bool(row.get("missing")), summed=summed)
+    return decision_of(scored, card.plan)
 
 
 def changes(points: Sequence[Fraction], result: Callable[[Fraction], object]) -> Iterator[tuple[Fraction, str, bool]]:
     """Yield the changes of the result at the points and between them: the value, its side, and whether it is exact."""
+    at_low = result(points[0])
     for low, high in pairwise(points):
         after, before = low + (high - low) / _CLOSE, high - (high - low) / _CLOSE
-        if result(after) != result(low):
+        at_after, at_before, at_high = result(after), result(before), result(high)
+        if at_after != at_low:
             yield low, "after", True
-        if result(after) != result(before):
+        if at_after != at_before:
             yield _narrowed(after, before, result), "at", False
-        if result(before) != result(high):
+        if at_before != at_high:
             yield high, "at", True
+        at_low = at_high
 
 
 def _narrowed(low: Fraction, high: Fraction, result: Callable[[Fraction], object]) -> Fraction:
     """Return an approximate value between two others at which the result changes."""
+    at_low = result(low)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if result(middle) == result(low) else (low, middle)
+        low, high = (middle, high) if result(middle) == at_low else (low, middle)
     return high
 
 

@@ -81,6 +81,7 @@ _ROWS_LIMIT: Final = 1024
 
 Bindings = Mapping[str, Value]
 Condition = Callable[[Bindings], Decision]
+Summed = tuple[Sequence[Effect], Totals]
 
 
 class Scorecard:
@@ -206,6 +207,7 @@ class Scorecard:
         left_out: Iterable[tuple[str, tuple[int, ...]]] = (),
         *,
         incomplete: bool = False,
+        summed: Summed | None = None,
     ) -> dict[str, Value]:
         """The scores row of one transcript: the scorecard's output fields in its order, ready for JSON.
 
@@ -216,12 +218,18 @@ class Scorecard:
         with an undecided condition has the list `undecided` of `{place, check_id, reason}`, and its `status` is never
         `valid`. Nor is that of an `incomplete` transcript, which gets no credit: only a FAIL keeps its verdict,
         everything else is a miss, and the overall score is 0. A transcript with an unproven failure has the status
-        `needs_adjudication` if the plan says so (`ScorecardPlan.unproven`).
+        `needs_adjudication` if the plan says so (`ScorecardPlan.unproven`). `summed` are the effects of these verdicts,
+        if they are already known.
         """
         if expected is not None:
             verdicts = self._with_missing(verdicts, expected)
+        effects, totals = summed or self.summed(verdicts, incomplete=incomplete)
+        return self._row(verdicts, effects, left_out, incomplete=incomplete, totals=totals.copied())
+
+    def summed(self, verdicts: Iterable[VerdictRecord], *, incomplete: bool = False) -> Summed:
+        """The effects of some verdicts and their sum. A scorecard of `having` with the same effects shares them."""
         effects = [self._effect(verdict, incomplete) for verdict in verdicts]
-        return self._row(verdicts, effects, left_out, incomplete=incomplete)
+        return effects, self._totals(effects)
 
     def _row(
         self,
@@ -230,15 +238,13 @@ class Scorecard:
         left_out: Iterable[tuple[str, tuple[int, ...]]] = (),
         *,
         incomplete: bool = False,
-        totals: Totals | None = None,
+        totals: Totals,
     ) -> dict[str, Value]:
-        """The row of `aggregate` for verdicts with these effects; `totals` is their sum, if it is already computed."""
+        """The row of `aggregate` for verdicts with these effects and their sum, which it changes."""
         undecided = [item for effect in effects if effect.undecided for item in effect.undecided]
         bindings = dict(self._base)
         ready: dict[str, Value] = {}
         waiting = tuple(left_out)
-        if totals is None:
-            totals = self._totals(effects)
         totals.add(waiting_effect(check_id, gates) for check_id, gates in waiting)
         results = self._judge_gates(totals, bindings, ready)
         self._add_rates(totals, bindings, ready)
@@ -306,9 +312,8 @@ class Scorecard:
         options = [{answer: answered(records[place], answer) for answer in ANSWERS} for place in places]
         effects = [{answer: self._effect(record, incomplete) for answer, record in each.items()} for each in options]
         stored = [self._effect(verdict, incomplete) for verdict in records]
-        known = [effect for place, effect in enumerate(stored) if place not in places]
-        totals = self._totals(known)
-        gates = self._gate_bounds(known, names, effects)
+        totals = self._totals(effect for place, effect in enumerate(stored) if place not in places)
+        gates, dimensions = self._gate_bounds(totals, names, effects), self._rate_bounds(totals, effects)
         order = {verdict.check_id: place for place, verdict in enumerate(records)}
 
         def row_of(answers: Sequence[str]) -> dict[str, Value]:
@@ -324,7 +329,7 @@ class Scorecard:
             for index, each in enumerate(effects)
         ]
         bounds = exact_bounds(names, row_of, marks, self.plan.headline) if is_exact else outer_bounds(names, gates)
-        return {"unknown": names, **bounds, "gates": gates, "dimensions": self._rate_bounds(known, effects)}
+        return {"unknown": names, **bounds, "gates": gates, "dimensions": dimensions}
 
     def rates(self, verdicts: Sequence[VerdictRecord]) -> list[Score | None]:
         """The exact value of every dimension and rate over the verdicts; None for one without a counted verdict."""
@@ -345,13 +350,13 @@ class Scorecard:
         return self._compute_effect(verdict, incomplete) if incomplete else self.effect(verdict)
 
     def _gate_bounds(
-        self, known: Sequence[Effect], names: Sequence[str], effects: Sequence[Mapping[str, Effect]]
+        self, known: Totals, names: Sequence[str], effects: Sequence[Mapping[str, Effect]]
     ) -> dict[str, dict[str, Value]]:
         """For each gate its possible states and the unknowns that decide it: those with an answer that can change its
         state whatever the others turn out to be."""
         bounds = {}
         for index, gate in enumerate(self.plan.gates):
-            least = max((dict(effect.gates).get(index, -1) for effect in known), default=-1)
+            least = known.strongest[index]
             reach = [{dict(effect.gates).get(index, -1) for effect in each.values()} for each in effects]
             strengths = strongest_effects(least, reach)
             states = sorted({state_at(gate, strength) for strength in strengths})
@@ -363,13 +368,11 @@ class Scorecard:
             bounds[gate.name] = {"states": states, "decided_by": decides}
         return bounds
 
-    def _rate_bounds(self, known: Sequence[Effect], effects: Sequence[Mapping[str, Effect]]) -> dict[str, Value]:
+    def _rate_bounds(self, known: Totals, effects: Sequence[Mapping[str, Effect]]) -> dict[str, Value]:
         bounds = {}
         for index, rate in enumerate(self._rates[: len(self.plan.dimensions)]):
-            gained = sum(earned_in(effect, index) for effect in known)
-            of = sum(counts_in(effect, index) for effect in known)
             options = [chances(index, each.values()) for each in effects]
-            ends = [rate_value(rate, *end) for end in rate_interval(gained, of, options)]
+            ends = [rate_value(rate, *end) for end in rate_interval(known.gained[index], known.of[index], options)]
             values = [self._empty[index] if end is None else end for end in ends]
             bounds[rate.name] = interval([None if value is None else leave(value) for value in values])
         return bounds

@@ -148,7 +148,7 @@ def name(item: Transcript | InputError) -> str:
 def read_steps(path: str) -> list[LogStep]:
     """The steps in the log at `path`. Raises PlanError if it is damaged, OSError if it can't be read."""
     try:
-        return [msgspec.json.decode(line, type=LogStep) for line in checked_lines(path, "scan again")[1:]]
+        return msgspec.json.Decoder(LogStep).decode_lines(b"\n".join(checked_lines(path, "scan again")[1:]))
     except msgspec.MsgspecError as error:
         raise PlanError(f"`{path}` is damaged ({error}); scan again") from None
 

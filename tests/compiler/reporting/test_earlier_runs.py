@@ -17,6 +17,7 @@ from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import adjudicate, original, read_decisions, waiting
 from rulewright.reporting.gather import gather
 from rulewright.reporting.stored_run import read_run
+from rulewright_runtime import strict_json
 
 LIVE = ROOT / "benchmark" / "live"
 
@@ -124,3 +125,20 @@ def test_a_quote_without_a_rationale_hides_no_doubled_key(runs: tuple[Path, Path
     path.write_text("\n".join([json.dumps(quoting), doubled, *rest]) + "\n", encoding="utf-8")
     with pytest.raises(UsageError, match="duplicate key `eligible`"):
         read_run(folder)
+
+
+def test_the_lines_of_a_run_show_without_a_second_decoding_that_no_key_is_doubled(
+    runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(runs[0], folder)
+    (folder / "manifest.json").unlink()
+    span = {"role": "user", "turn": 1, "quote": "please stay", "rationale": None}
+    rewrite(folder / "verdicts.jsonl", lambda row: {**row, "scenario_id": None, "evidence": [span]})
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the lines are decoded again")
+
+    monkeypatch.setattr(strict_json.Decoder, "_check_lines", refuse)
+    (verdict, *_), *_ = [list(verdicts.values()) for verdicts in read_run(folder).verdicts.values()]
+    assert [each.quote for each in verdict.evidence] == ["please stay"]
