@@ -7,7 +7,15 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.compiler.proving.conditions_at_random import DOMAINS, ENVIRONMENT, conditions, inputs, program, truth
+from tests.compiler.proving.conditions_at_random import (
+    DOMAINS,
+    ENVIRONMENT,
+    conditions,
+    deciding_row,
+    inputs,
+    program,
+    truth,
+)
 from tests.rounds import rounds
 
 from rulewright.diagnostics import Span
@@ -21,7 +29,6 @@ from rulewright.proving.atoms import TRUE, bits_of
 from rulewright.proving.domains import Domains
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
-from rulewright_runtime.polarity import Polarity, condition
 
 PAIRS = rounds(20, 500)
 EQUAL = rounds(25, 1_000)
@@ -41,13 +48,10 @@ def rows(texts: list[str]) -> PolicyDecision:
 
 def carried_out(texts: list[str], bindings: dict[str, object]) -> str:
     """What the table gives, by the evaluator alone."""
-    for at, each in enumerate(texts):
-        decision = condition(program(each), Polarity.TABLE)(bindings)
-        if decision.undecided is not None:
-            return "an error"
-        if decision.holds:
-            return f"'o{at % 3}'"
-    return "nothing"
+    row = deciding_row(texts, bindings)
+    if isinstance(row, int):
+        return f"'o{row % 3}'"
+    return "nothing" if row is None else "an error"
 
 
 @LOOSE

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from rulewright.proving.domains import Domain, DomainPiece, Domains, Path
 from rulewright.proving.results import Proved, Result
 from rulewright.proving.search import Search, refuting
 from rulewright_runtime.ir import Program
+from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import NONE, Optional
 
@@ -39,14 +41,32 @@ TEXTS: Final[tuple[list[str], ...]] = ([], ["a"], ["b", "b"], ["a", "c"], ["d"],
 ORDER: Final = ("<", "<=", ">", ">=", "==", "!=")
 
 
+@cache
 def program(text: str) -> Program:
     """The condition that `text` writes."""
     return build(text, ENVIRONMENT, expect=BOOL).program
 
 
-def truth(place: str, condition: Program, held: str, not_held: str) -> PolicyDecision:
+@cache
+def table_condition(text: str) -> Callable[[Mapping[str, Any]], Decision]:
+    """The condition that `text` writes, evaluated as in a row of a table."""
+    return condition(program(text), Polarity.TABLE)
+
+
+def deciding_row(texts: Sequence[str], bindings: Mapping[str, Any]) -> object:
+    """The number of the row that decides, or `error`, or None: the table as it runs."""
+    for number, text in enumerate(texts):
+        decision = table_condition(text)(bindings)
+        if decision.undecided is not None:
+            return "error"
+        if decision.holds:
+            return number
+    return None
+
+
+def truth(place: str, guard: Program, held: str, not_held: str) -> PolicyDecision:
     """The decision of a guarding condition alone."""
-    return PolicyDecision(place, (guarding(condition, PolicyOutcome(held, held)),), PolicyOutcome(not_held, not_held))
+    return PolicyDecision(place, (guarding(guard, PolicyOutcome(held, held)),), PolicyOutcome(not_held, not_held))
 
 
 def implies(one: Program, two: Program) -> Result:

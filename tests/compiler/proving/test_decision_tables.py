@@ -7,7 +7,15 @@ from textwrap import dedent
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.compiler.proving.conditions_at_random import DOMAINS, ENVIRONMENT, conditions, inputs, program
+from tests.compiler.proving.conditions_at_random import (
+    DOMAINS,
+    ENVIRONMENT,
+    conditions,
+    deciding_row,
+    inputs,
+    program,
+    table_condition,
+)
 from tests.safe_cases import safe
 from tests.safe_cases import settings as of_safe
 
@@ -19,7 +27,6 @@ from rulewright.proving.domains import Domains
 from rulewright.proving.label_table import label_table
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright_runtime.ir import Program
-from rulewright_runtime.polarity import Polarity, condition
 
 INPUTS = list(inputs())[::11]
 
@@ -27,17 +34,6 @@ INPUTS = list(inputs())[::11]
 def total(rows: Sequence[RowLike], domains: Domains) -> Result:
     """Whether some row decides every input."""
     return survey(rows, domains)[0]
-
-
-def first(rows: list[Program], bindings: dict[str, object]) -> object:
-    """The row that decides, or `error`, or None: the table as it runs."""
-    for at, row in enumerate(rows):
-        decision = condition(row, Polarity.TABLE)(bindings)
-        if decision.undecided is not None:
-            return "error"
-        if decision.holds:
-            return at
-    return None
 
 
 def witness(result: Result) -> Counterexample:
@@ -62,15 +58,15 @@ def table(text: str) -> Table:
 @given(st.lists(conditions, min_size=1, max_size=4))
 def test_a_table_runs_as_its_proof_says(texts: list[str]) -> None:
     programs = rows(*texts)
-    answers = [first(programs, given_) for given_ in INPUTS]
+    answers = [deciding_row(texts, given_) for given_ in INPUTS]
     decides, reached = survey(programs, DOMAINS)
     if isinstance(decides, Proved):
         assert None not in answers
     else:
-        assert first(programs, dict(witness(decides).bindings)) is None
+        assert deciding_row(texts, dict(witness(decides).bindings)) is None
     for at, result in enumerate(reached):
         if isinstance(result, Proved):
-            assert first(programs, dict(witness(result).bindings)) == at
+            assert deciding_row(texts, dict(witness(result).bindings)) == at
         else:
             assert isinstance(result, Refuted)
             assert at not in answers
@@ -79,7 +75,7 @@ def test_a_table_runs_as_its_proof_says(texts: list[str]) -> None:
 @settings(max_examples=60)
 @given(st.lists(conditions, min_size=2, max_size=3))
 def test_rows_called_disjoint_never_hold_together(texts: list[str]) -> None:
-    evaluators = [condition(each, Polarity.TABLE) for each in rows(*texts)]
+    evaluators = [table_condition(each) for each in texts]
     result = disjoint(rows(*texts), DOMAINS)
     shown = INPUTS if isinstance(result, Proved) else [dict(witness(result).bindings)]
     most = max(sum(each(given_).holds for each in evaluators) for given_ in shown)
