@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -33,9 +33,10 @@ class _Line(NamedTuple):
 def slip_above(source: Source, offset: int) -> Diagnostic | None:
     """Return the mistake above `offset` that explains a syntax error there, or None."""
     line, _ = source.position(offset)
+    if slip := _open_quotes(source, _lines(source, line + 1)):  # the value may go on for millions of lines
+        return slip
     lines = list(_lines(source, line + 1))
-    slip = _open_quotes(source, lines) or _glued_dash(source, lines) or _no_block(source, lines, line)
-    return slip or _odd_line(source, lines, line)
+    return _glued_dash(source, lines) or _no_block(source, lines, line) or _odd_line(source, lines, line)
 
 
 def _lines(source: Source, last: int) -> Iterator[_Line]:
@@ -51,7 +52,7 @@ def _lines(source: Source, last: int) -> Iterator[_Line]:
             yield _Line(number, indent, text)
 
 
-def _open_quotes(source: Source, lines: list[_Line]) -> Diagnostic | None:
+def _open_quotes(source: Source, lines: Iterable[_Line]) -> Diagnostic | None:
     """Report a quoted value whose closing quote is missing, so that it ends at the next quote."""
     closed_at = 0
     for line in lines:

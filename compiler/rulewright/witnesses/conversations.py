@@ -34,6 +34,7 @@ from rulewright_runtime.plan.part import Verdict, programs_of
 from rulewright_runtime.plan.scan import Check, Plan, Scenario
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, not_eligible
 from rulewright_runtime.verify.decisions import Eligibility
@@ -96,10 +97,13 @@ def _tried(
             continue
         scenario = around[at].scenario
         played = {} if scenario is None else {"scenario_id": scenario["scenario_id"]}
-        verdicts = [
-            _verdict(engine, check, {"id": "chat", **record, **played}, undecided)
-            for engine, check in zip(prepared, checks, strict=True)
-        ]
+        try:
+            conversation = from_record({"id": "chat", **record, **played})
+            verdicts = [
+                _verdict(engine, check, conversation, undecided) for engine, check in zip(prepared, checks, strict=True)
+            ]
+        except InputError:
+            continue
         if None not in verdicts:
             yield tuple(map(str, verdicts)), _witness(record, around[at], written)
 
@@ -179,12 +183,9 @@ def _finding(said: OtherVerdict) -> Finding:
     return Finding(cast("Verdict", said.verdict), said.confidence, said.code)
 
 
-def _verdict(engine: Engine, check: Check, record: JsonObject, undecided: str) -> str | None:
-    """What the check says of a conversation; None where it refuses it or does not apply."""
-    try:
-        (result,) = results(engine, [from_record(record)], None)
-    except InputError:
-        return None
+def _verdict(engine: Engine, check: Check, conversation: Transcript, undecided: str) -> str | None:
+    """What the check says of a conversation; None where it does not apply. Raises InputError where it refuses it."""
+    (result,) = results(engine, [conversation], None)
     found = next((each for each in result.verdicts if each.check_id == check.id), None)
     if result.errors or found is None or found.eligible is False:
         return None

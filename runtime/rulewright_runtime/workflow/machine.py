@@ -14,15 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
 from rulewright_runtime.errors import StateError
-from rulewright_runtime.ir import Program
+from rulewright_runtime.ir import Program, decode, encode
 from rulewright_runtime.plan.part import PlanPart
+from rulewright_runtime.polarity import Decision, condition
 from rulewright_runtime.polarity import Polarity as Polarity
-from rulewright_runtime.polarity import condition
 from rulewright_runtime.strict_json import JsonMapping
 
 Status = Literal["PENDING", "RUNNING", "NEEDS_REWORK", "HIL_PENDING", "COMPLETED", "FAILED"]
@@ -248,6 +249,12 @@ def bindings(machine: Machine, state: TaskState, guard: Guard, context: JsonMapp
 
 def decide(guard: Guard, names: JsonMapping) -> tuple[bool, tuple[str, ...]]:
     """Return whether the guard holds, and the reason for each expression that could not be decided."""
-    decisions = [condition(program, Polarity.PERMITTING)(names) for program in guard.conditions]
+    decisions = [_permitting(encode(program))(names) for program in guard.conditions]
     reasons = tuple(each.undecided for each in decisions if each.undecided is not None)
     return (any if guard.mode == "any" else all)(each.holds for each in decisions), reasons
+
+
+@lru_cache(maxsize=1024)
+def _permitting(program: bytes) -> Callable[[JsonMapping], Decision]:
+    """Return the prepared condition of an encoded program: a proof asks the same guards thousands of times."""
+    return condition(decode(program), Polarity.PERMITTING)
