@@ -35,9 +35,7 @@ class CaseJudge:
         answers: dict[str, JsonObject] = {}
         for name, question in self._questions:
             subject = inputs[question.of]
-            if subject or isinstance(
-                subject, str
-            ):  # an empty list holds nothing to object to, an empty text is no reply
+            if subject or isinstance(subject, str):  # an empty list holds nothing to object to
                 silent = isinstance(subject, str) and not says_something(subject)
                 answer = answers[name] = _unanswered(SILENT) if silent else self._ask(test_id, name, question, subject)
                 if question.unclear is not None:
