@@ -135,7 +135,9 @@ def _reply_line(ask: Callable[[], Reply], blank: TranscriptLine, attempts: int) 
         try:
             reply = ask()
             if not isinstance(reply, Reply) or not says_something(reply.content):
-                raise EmptyReplyError("the reply has no visible text")
+                ended = getattr(reply, "finish", None)
+                why = f"; it ended with `{ended}`" if ended else ""
+                raise EmptyReplyError(f"the reply has no visible text{why}")
         except (BudgetError, OutageError):
             raise  # no other turn would be answered either: the run stops and can be resumed
         except Exception as failure:

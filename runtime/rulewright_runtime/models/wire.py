@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final, Protocol
 
 from rulewright_runtime import strict_json
-from rulewright_runtime.models.call import CallFailure, ModelAnswer, Usage
+from rulewright_runtime.models.call import WHOLE, CallFailure, ModelAnswer, Usage
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class ChatCompletions:
             finish = "other"  # no tool was offered, and what the text is without the call's result is unknown
         if refusal:
             content, finish = refusal if isinstance(refusal, str) else content or "", "refusal"
-        if content is None and finish in ("length", "filter"):
+        if content is None and finish != WHOLE:
             content = ""
         if not isinstance(content, str):
             raise CallFailure("the response's message has no text under `content`", "malformed", raw=raw)
@@ -144,7 +144,11 @@ class Messages:
         return ModelAnswer("".join(map(str, texts)), _text(data.get("model")), finish, counts, raw)
 
 
-_CHAT_FINISH: Final[dict[str, Finish]] = {"stop": "stop", "length": "length", "content_filter": "filter"}
+_CHAT_FINISH: Final[dict[str, Finish]] = {
+    **dict.fromkeys(("stop", "eos_token", "stop_sequence", "end_turn"), "stop"),  # of compatible servers, too
+    **dict.fromkeys(("length", "max_tokens"), "length"),
+    "content_filter": "filter",
+}
 _MESSAGES_FINISH: Final[dict[str, Finish]] = {
     "end_turn": "stop",
     "max_tokens": "length",

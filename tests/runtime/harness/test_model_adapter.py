@@ -118,6 +118,12 @@ def test_a_refusal_and_a_reply_that_was_cut_off_are_turns(
         assert ScriptedScenario(None).completeness(again.turns).gaps == gaps
 
 
+def test_an_empty_reply_says_what_ended_it(tmp_path: Path) -> None:
+    with model_server(lambda *_: chat(None, finish="length")) as server:
+        error = played(server, tmp_path)["by_scenario"]["a"]["error"]
+    assert error["message"] == "the reply has no visible text; it ended with `length`"
+
+
 def test_a_turn_that_fails_is_recorded_with_its_error_and_is_asked_again_on_resume(tmp_path: Path) -> None:
     failing = [True]
 
