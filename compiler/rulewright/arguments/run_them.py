@@ -13,6 +13,7 @@ from rulewright.arguments.shared_options import (
     add_spending_options,
     at_least,
     existing,
+    temperature,
 )
 
 
@@ -203,7 +204,7 @@ def harness_arguments(parser: argparse.ArgumentParser) -> None:
         help="conversations in progress at the same time (8 with a model, else 1)",
     )
     parser.add_argument(
-        "--temperature", type=float, metavar="X", help="temperature of the replies (default: the model's own)"
+        "--temperature", type=temperature, metavar="X", help="temperature of the replies (default: the model's own)"
     )
     parser.add_argument(
         "--max-reply-tokens", type=at_least(1), default=1024, metavar="N", help="limit of tokens in a reply (1024)"

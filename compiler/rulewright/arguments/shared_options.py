@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LEDGER = ".rulewright/ledger.sqlite3"
+MAX_TEMPERATURE = 10
 
 
 def at_least(least: int) -> Callable[[str], int]:
@@ -49,6 +50,14 @@ def _seconds(text: str) -> float:
     if not 0 < seconds <= 86400:
         raise argparse.ArgumentTypeError("must be more than 0 and at most 86400")
     return seconds
+
+
+def temperature(text: str) -> float:
+    """Parse the temperature of replies. Raises ArgumentTypeError."""
+    number = float(text)
+    if not 0 <= number <= MAX_TEMPERATURE:
+        raise argparse.ArgumentTypeError(f"must be at least 0 and at most {MAX_TEMPERATURE}")
+    return number
 
 
 def dollars(text: str) -> Decimal:

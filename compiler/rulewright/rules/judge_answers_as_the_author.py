@@ -12,6 +12,7 @@ from rulewright_runtime.workflow.run_settings import DEFAULT
 
 if TYPE_CHECKING:
     from rulewright.documents.agents import Registry
+    from rulewright.documents.workflow import TaskDocument
     from rulewright.workflow import Workflow
 
 NAMES: Final = frozenset({"display_name", "name", "version"})  # they don't make an agent a different one
@@ -20,7 +21,7 @@ ONE_AGENT: Final = "are one agent under two names"
 
 
 def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
-    """A judge and the author are one agent under two names, use one model, or run one command.
+    """A judge, reviewer or challenger is the author under another name, or a judge uses its model or its command.
 
     Why it matters: a judge that wrote the output scores its own taste, whatever its name.
     Instead: give the judge a model or an adapter of its own, or measure `checklist_completion` or `test_coverage`.
@@ -28,6 +29,7 @@ def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
     adapters = descend(workflow.settings, "adapters")
     reached = plain(adapters) if isinstance(adapters, Mapping) else {}
     for task in workflow.document.tasks:
+        yield from _partners(task, workflow.agents)
         for metric in task.metrics:
             judge = metric.evaluator
             if metric.type != "llm_judge" or judge is None:
@@ -42,6 +44,19 @@ def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
                     )
                     yield report(judge, f"{metric.field}.evaluator_agent", message)
                     break
+
+
+def _partners(task: TaskDocument, agents: Registry) -> Iterator[Diagnostic]:
+    for overlay, partner, author, names in (
+        ("paired_workflow", "challenger_agent", "driver_agent", (task.challenger, task.driver)),
+        ("agentic_review", "reviewer_agent", "coder_agent", (task.reviewer, task.coder)),
+    ):
+        if task.on(overlay) is None or names[0] is None or names[1] is None or names[0].value == names[1].value:
+            continue
+        one, other = (agents.agents.get(str(name.value)) for name in names if name is not None)
+        if one is not None and other is not None and _identity(one) == _identity(other):
+            message = f"{partner} must differ from {author}: `{names[0].value}` and `{names[1].value}` {ONE_AGENT}"
+            yield task.error(names[0], f"overlays.{overlay}.{partner}", message)
 
 
 def _shared(agents: Registry, reached: dict[str, Any], judge: str, author: str) -> str:

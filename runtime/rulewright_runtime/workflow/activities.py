@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +19,7 @@ from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, Agent
 from rulewright_runtime.workflow.artifacts import (
     UNREADABLE,
     breaches,
+    broken_lock,
     changed_paths,
     contents,
     hashes,
@@ -94,10 +95,20 @@ def _work(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
     agent = worker(task, record)
     record = replace(record, inputs=inputs)
     reply = run_context.ask(task, record, agent, "work")
+    reply = replace(reply, events=(*_changed_approvals(task, inputs, run_context), *reply.events))
     try:
         return _accept_work(task, record, run_context, reply)
     except AgentError as error:
         raise AgentError(str(error), (*reply.events, *error.events), reply.usage) from None
+
+
+def _changed_approvals(task: TaskPlan, inputs: Mapping[str, str], run_context: RunContext) -> Iterator[EventDraft]:
+    """Yield a warning for each input that was changed after it was approved as the output of another task."""
+    for name, (status, record) in run_context.store.records(run_context.run_id).items() if inputs else ():
+        for path, digest in inputs.items():
+            if name != task.id and status == "COMPLETED" and digest != record.locked.get(path, digest):
+                warning = f"input `{path}` was changed after its approval in task `{name}`"
+                yield EventDraft("task.warning", {"warning": warning}, "warning")
 
 
 def _accept_work(task: TaskPlan, record: TaskRecord, run_context: RunContext, reply: AgentReply) -> ActivityOutcome:
@@ -355,7 +366,7 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
 def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     violations = [
         f"locked output `{path}` was {'changed' if path in record.locked else 'added'} after its review"
-        for path in changed_since_lock(task, record, run_context)
+        for path in broken_lock(record.lock, run_context.root, task.outputs)
     ]
     since = record.started_at
     report = judge_evidence(
@@ -370,13 +381,6 @@ def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
     warnings = [EventDraft("task.warning", {"warning": warning}, "warning") for warning in report.warnings]
     entry = {"verdict": report.verdict, "reasons": list(report.reasons)}
     return ActivityOutcome("gated", _remember(record, "gate", entry), (*warnings, iteration), report=report)
-
-
-def changed_since_lock(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> list[str]:
-    """Return the paths of locked outputs that differ from their lock; none without a lock."""
-    if not (record.is_locked or record.locked):  # records of earlier versions hold the hashes alone
-        return []
-    return changed_paths(record.locked, hashes(run_context.root, task.outputs))
 
 
 def changed_since_asked(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> list[str]:

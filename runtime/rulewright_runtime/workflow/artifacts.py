@@ -56,6 +56,11 @@ def changed_paths(before: Mapping[str, str], after: Mapping[str, str]) -> list[s
     return sorted(path for path in {*before, *after} if (before.get(path) or "?") != after.get(path))
 
 
+def broken_lock(lock: Mapping[str, str] | None, root: Path, artifacts: Iterable[Artifact]) -> list[str]:
+    """Return the paths of the artifacts that differ from the lock; none without a lock."""
+    return [] if lock is None else changed_paths(lock, hashes(root, artifacts))
+
+
 def _hash(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

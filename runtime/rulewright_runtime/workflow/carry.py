@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from rulewright_runtime.workflow.artifacts import changed_paths, hashes
+from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, hashes
 from rulewright_runtime.workflow.machine import start, status
 from rulewright_runtime.workflow.task_context import TaskRecord
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
@@ -30,9 +30,9 @@ def carry(
     root: Path,
     contradictions: Mapping[str, str],
 ) -> Carry:
-    """Compare two plans of a run. A task is restarted when its definition, its agents or the files it read have
-    changed, when it has failed, when the database contradicts itself about it (`contradictions`), and when one of its
-    dependencies is not kept."""
+    """Compare two plans of a run. A task is restarted when its definition, its agents, the files it read or its
+    approved outputs have changed, when it has failed, when the database contradicts itself about it
+    (`contradictions`), and when one of its dependencies is not kept."""
     kept: dict[str, str] = {}
     anew: dict[str, str] = {}
     for task in new.tasks:  # dependencies come first
@@ -71,6 +71,8 @@ def _restart_reason(
     old_task = next(each for each in old.tasks if each.id == task.id)
     if _definition_hash(old, old_task) != _definition_hash(new, task):
         return "its definition has changed"
+    if approved := broken_lock(record.lock, root, task.outputs):
+        return f"its approved output `{approved[0]}` has changed"
     changed = changed_paths(record.inputs, hashes(root, task.inputs))
     return f"its input `{changed[0]}` has changed" if record.iteration and changed else ""
 

@@ -16,7 +16,6 @@ from rulewright_runtime.workflow.activities import (
     ActivityOutcome,
     challenger,
     changed_since_asked,
-    changed_since_lock,
     definition,
     overlay_state,
     paths,
@@ -24,7 +23,7 @@ from rulewright_runtime.workflow.activities import (
     worker,
 )
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
-from rulewright_runtime.workflow.artifacts import changed_paths, contents, hashes
+from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, contents, hashes
 from rulewright_runtime.workflow.collectors import CollectionError
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.events import IS_EVENT, EventDraft
@@ -76,7 +75,7 @@ def take(task: TaskPlan, stored: TaskRecord, outcome: ActivityOutcome, run_conte
     events += _status_events(task, record, move)
     if move.after == "RUNNING" and not record.started:
         record = replace(record, started=True, started_at=time.time())
-    if move.after == "COMPLETED" and (changed := changed_since_lock(task, record, run_context)):
+    if move.after == "COMPLETED" and (changed := broken_lock(record.lock, run_context.root, task.outputs)):
         raise StoreError(f"task `{task.id}`: {paths(changed)} changed after the approval: restore it, then resume")
     source, event, target = move.transition.source, move.transition.event, move.transition.target
     change = TaskChange(

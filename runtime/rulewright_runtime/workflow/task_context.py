@@ -141,6 +141,11 @@ class TaskRecord(msgspec.Struct, frozen=True):
     started: bool = False
     started_at: float = 0.0
 
+    @property
+    def lock(self) -> dict[str, str] | None:
+        """The hashes of the approved outputs, or None when none were approved."""
+        return self.locked if self.is_locked or self.locked else None  # earlier versions stored the hashes alone
+
     def after_call(self, call: str, usage: AgentUsage) -> TaskRecord:
         """Return the record after an answered call, named `agent/purpose`."""
         calls = {**self.calls, call: self.calls.get(call, 0) + 1}

@@ -299,3 +299,11 @@ def test_a_limit_below_what_a_run_needs_refuses_before_anything_is_sent(
         (tmp_path / "l.sqlite3").unlink()  # what is played is counted by the run alone
         assert needs(tmp_path, server, "--max-calls", "0", *other, "--resume") == 0
         assert len(server.requests) == 12
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-0.5", "11", "warm"])
+def test_what_is_no_temperature_is_refused(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["harness", "scenarios", "--model", "scripted:a.json", "--out", "run", f"--temperature={number}"])
+    assert ended.value.code == 3
+    assert "argument --temperature: " in capsys.readouterr().err

@@ -14,6 +14,7 @@ from tests.runtime.workflow.running import GATE, Bench, bench
 
 from rulewright_runtime.workflow.artifacts import UNREADABLE, changed_paths, hashes
 from rulewright_runtime.workflow.database import StoreError
+from rulewright_runtime.workflow.engine import carried_over
 from rulewright_runtime.workflow.hil_text import describe
 from rulewright_runtime.workflow.workflow_plan import Artifact
 
@@ -200,3 +201,41 @@ def test_two_runs_at_work_on_one_task_do_not_overwrite_each_other(change: str, t
 
     with pytest.raises(StoreError, match="task `build` of `run-1` was changed by another process: resume the run"):
         run.run(publish=interfere)
+
+
+CHAIN = f"""
+tasks:
+  build: {{agent: dev, outputs: [out], overlays: {{{REVIEWED}}}}}
+  wait: {{agent: le, requires_human: true}}
+  use: {{agent: pe, inputs: [out], dependencies: [build, wait]}}
+"""
+
+
+def test_an_input_that_was_changed_after_its_approval_is_told(tmp_path: Path) -> None:
+    run = bench(tmp_path, CHAIN, WORK)
+    assert run.run().status == "WAITING"
+    (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")
+    run.decide("resolve")
+    assert run.run(resume=True).status == "COMPLETED"
+    (warning,) = run.events("task.warning")
+    assert (warning.task_id, warning.details["warning"]) == (
+        "use", "input `out/a.md` was changed after its approval in task `build`",
+    )  # fmt: skip
+
+
+def test_an_input_as_it_was_approved_is_no_news(tmp_path: Path) -> None:
+    run = bench(tmp_path, CHAIN, WORK)
+    run.run()
+    run.decide("resolve")
+    assert run.run(resume=True).status == "COMPLETED"
+    assert run.events("task.warning") == []
+
+
+def test_a_changed_workflow_does_not_keep_a_task_whose_approved_output_has_changed(tmp_path: Path) -> None:
+    run = bench(tmp_path, CHAIN, WORK)
+    run.run()
+    (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")
+    _, carried = carried_over(run.plan, run.store, run.settings, True)
+    assert carried.anew == {"build": "its approved output `out/a.md` has changed"}
+    run.run(resume=True, changed=True)
+    assert (tmp_path / "out/a.md").read_text(encoding="utf-8") == "good"
