@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable
 from dataclasses import replace as dataclass_replace
+from decimal import Decimal
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Fix, replace
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.load.load_errors import shorten
 from rulewright.spelling import suggest
+from rulewright_runtime.strict_json import JsonObject
 
 SYNONYMS: Final = {
     "agents": ("agent",),
@@ -39,6 +41,7 @@ DEGREES: Final = (  # common words for degrees of harm, mildest first
     frozenset(("high", "important", "major", "serious", "severe")),
     frozenset(("blocker", "blocking", "critical", "fatal", "gate", "highest")),
 )
+MAX_WORDS: Final = 6  # in the help for a missing key
 ASSIGNMENT: Final = re.compile(r"\s*([\w-]+) *= *(\S.*)")
 CONDITIONS: Final = frozenset(("assert", "condition", "if", "rule", "when"))
 DECIDING: Final = frozenset(("fail", "pass", "prompt", "routing", "use"))  # keys that decide a check
@@ -55,6 +58,37 @@ def by_degree(word: str, allowed: Iterable[str]) -> str | None:
     degree = next((each for each in DEGREES if word.casefold() in each), frozenset[str]())
     near = [each for each in allowed if each.casefold() in degree]
     return near[0] if len(near) == 1 else None
+
+
+def meaning(name: str, schema: JsonObject) -> str | None:
+    """The help for a missing key: what it means, and its words if they are few; None without a description."""
+    described = schema.get("description")
+    if described is None:
+        return None
+    words = _words(schema)
+    form = mapping_of_words(schema.get("properties", {})) or (f"`{words}`" if words else "")
+    return f"`{name}`: {described}{form and f' ({form})'}"
+
+
+def mapping_of_words(properties: dict[str, JsonObject]) -> str:
+    """A mapping as it is written, if each of its properties takes one of a few words; else an empty text."""
+    words = {name: _words(schema) for name, schema in properties.items()}
+    return (
+        f"`{{{', '.join(f'{name}: {each}' for name, each in words.items())}}}`" if words and all(words.values()) else ""
+    )
+
+
+def _words(schema: JsonObject) -> str:
+    words = schema.get("enum", ())
+    return "|".join(map(str, words)) if len(words) <= MAX_WORDS else ""
+
+
+def number_meant(keyword: str, bound: float, value: float) -> str | None:
+    """The share that a percentage means, 0.8 for 80, or the number without its sign where none may be negative."""
+    if keyword == "maximum":
+        return str(float(Decimal(str(value)) / 100)) if bound == 1 and 1 < value <= 100 else None
+    is_negative = keyword == "minimum" and bound >= 0 and -value >= bound
+    return str(-value) if is_negative and value < 0 else None
 
 
 def in_document(found: Diagnostic, node: Node, properties: Container[str]) -> Diagnostic:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
-from decimal import Decimal
 from functools import cache, partial
 from itertools import combinations, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -26,6 +25,9 @@ from rulewright.documents.suggestions import (
     condition_meant,
     in_document,
     key_without_colon,
+    mapping_of_words,
+    meaning,
+    number_meant,
     parameter_meant,
     synonym,
 )
@@ -149,9 +151,7 @@ class _Departure:
     value: Any
     steps: Steps
     meanings: dict[str, str]  # the meanings of the words that the schema allows here
-    properties: frozenset[str]  # the properties that the schema names here
-    remarks: frozenset[str]  # those of them that are documentation
-    mappings: frozenset[str]  # the properties that contain properties
+    named: dict[str, JsonObject]  # the properties that the schema names here, with their schemas
     holders: dict[str, tuple[str, ...]]  # a property one level below: the properties that it may belong to
     of_a_key: bool
     option: int  # the number of the parent's alternative
@@ -169,18 +169,21 @@ class _Departure:
             value=found.instance,
             steps=tuple(found.absolute_path),
             meanings=schema.get("x-meanings", {}),
-            properties=frozenset(properties),
-            remarks=frozenset(name for name, each in properties.items() if each.get("x-use") == "documentation"),
-            mappings=frozenset(name for name, each in properties.items() if _is_mapping(each)),
+            named=properties,
             holders=_inverted({name: _properties_of(each) for name, each in properties.items()}),
             of_a_key="propertyNames" in path,
             option=path[0] if isinstance(path[0], int) else 0,
             below=tuple(map(_Departure.of, found.context)),
         )
 
+    @property
+    def properties(self) -> frozenset[str]:
+        """The names of the properties."""
+        return frozenset(self.named)
+
     def unknown(self) -> list[str]:
         """The keys of the mapping that the schema does not name."""
-        return [name for name in self.value if name not in self.properties]
+        return [name for name in self.value if name not in self.named]
 
     def holder(self, name: str) -> str | None:
         """The key that an unknown one belongs under, that of all unknown ones if there is one."""
@@ -372,6 +375,8 @@ def _is_wrong_type(found: Diagnostic, node: Node) -> bool:
 def _type(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
     wanted = departure.wanted
     found = _wrong_type(node, path, [NAMES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)])
+    if found.fix is None and (form := mapping_of_words(departure.named)):
+        found = dataclass_replace(found, help=f"write {form}")
     yield found if path else in_document(found, node, departure.properties)
 
 
@@ -444,7 +449,7 @@ def _unknown_key(node: Mapping, names: Many[str], path: str, departure: _Departu
     near = condition_meant(node, name, departure.properties) or near
     fix = None
     homes = [owner for owner in owners.get(name, ()) if owner != path]
-    empty = frozenset[str]() if near else departure.mappings
+    empty = frozenset(key for key, schema in departure.named.items() if not near and _is_mapping(schema))
     if indented := _further_in(node, names, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty):
         help, fix = indented.message, indented
     elif joined := key_without_colon(node, name, departure.properties):
@@ -459,7 +464,8 @@ def _unknown_key(node: Mapping, names: Many[str], path: str, departure: _Departu
     elif homes:
         help = f"`{name}` belongs " + _either([f"under `{owner}`" if owner else "at the top level" for owner in homes])
     else:
-        known = sorted(departure.properties - departure.remarks) or sorted(departure.properties)
+        read = [key for key, schema in departure.named.items() if schema.get("x-use") != "documentation"]
+        known = sorted(read or departure.properties)
         help = f"the keys here are {', '.join(f'`{key}`' for key in known)}"
     found = error(node.key_span(name), f"unknown key `{name}`{_where(path)}", code="unknown-key", help=help, fix=fix)
     return dataclass_replace(found, about=f"{homes[0]}.{name}" if len(homes) == 1 else "")
@@ -500,7 +506,8 @@ def _missing(departure: _Departure, node: Node, path: str, _: Owners) -> Iterato
             misspelt = [key for key in unknown if suggest(key, [name]) or synonym(key, [name])]
             misspelt = misspelt or (unknown if len(unknown) == len(departure.wanted) == 1 else [])
             notes = [(node.key_span(key), "possibly meant here") for key in misspelt[:1]]
-            yield error(_head(node), f"`{name}` is missing{_where(path)}", code="missing-key", notes=notes)
+            help = meaning(name, departure.named.get(name, {}))
+            yield error(_head(node), f"`{name}` is missing{_where(path)}", code="missing-key", notes=notes, help=help)
 
 
 def _twice(_: _Departure, node: Node, path: str, __: Owners) -> Iterator[Diagnostic]:
@@ -520,23 +527,11 @@ def _bound(words: str) -> Callable[[_Departure, Node, str, Owners], Iterator[Dia
         bound, value = departure.wanted, departure.value
         noun = "item" if bound == 1 else "items"
         message = words.format(subject=_subject(path), bound=bound, value=value, noun=noun)
-        meant = _as_share(departure) if departure.keyword == "maximum" else _without_sign(departure)
+        meant = number_meant(departure.keyword, bound, value)
         help = Guess(meant) if meant else None
         yield error(node, message, code="out-of-range", help=help)
 
     return told
-
-
-def _as_share(departure: _Departure) -> str | None:
-    """The share that a percentage means: 0.8 for 80."""
-    is_percentage = departure.wanted == 1 and 1 < departure.value <= 100
-    return str(float(Decimal(str(departure.value)) / 100)) if is_percentage else None
-
-
-def _without_sign(departure: _Departure) -> str | None:
-    """The number without its sign, if negative numbers are not allowed."""
-    is_negative = departure.keyword == "minimum" and departure.wanted >= 0 and -departure.value >= departure.wanted
-    return str(-departure.value) if is_negative and departure.value < 0 else None
 
 
 _WORDS: Final[dict[str, Callable[[_Departure, Node, str, Owners], Iterable[Diagnostic]]]] = {

@@ -26,6 +26,7 @@ from rulewright.expression.types import (
     Type,
 )
 from rulewright.expression.unify import is_ground
+from rulewright.expression.unparse import unparse
 
 _VARIADIC: Final = ("math.greatest", "math.least")
 _ORDERING: Final = ("_<_", "_<=_", "_>_", "_>=_")
@@ -45,6 +46,7 @@ FOREIGN_NAMES: Final[dict[str, tuple[str, str]]] = {
     "length": ("size", "write `size(xs)`"),
     "lower": ("lowerAscii", "write `text.lowerAscii()`, or `contains_ci`, which ignores case"),
     "match": ("matches", "write `text.matches(pattern)`"),
+    "regex": ("matches", "write `text.matches(pattern)`"),
     "search": ("matches", "write `text.matches(pattern)`"),
     "some": ("exists", "write `xs.exists(x, ...)`"),
     "str": ("string", "write `string(x)`"),
@@ -197,9 +199,11 @@ def resolve(
                 return result
     actual = [c.known.resolve(t, final=True) for t in types]
     absent = [t for t in actual if isinstance(t, OptionalType)]
-    if absent and not c.strict and name.startswith("_"):
+    if absent and not c.strict and not name[0].isalpha():
         return c.report(e, f"{operator(name)} needs values, but one of type `{absent[0]}` may be absent", _ABSENT)
-    help = fields_help(actual) or (None if c.strict else _argument_help(c, name, types, method))
+    help = fields_help(actual)
+    if help is None and not c.strict:
+        help = _as_method(c, e, name, types, method, nodes) or _argument_help(c, name, types, method)
     return c.report(e, no_overload(name, overloads, actual, method), help)
 
 
@@ -216,6 +220,17 @@ def _argument_help(c: CheckingContext, name: str, types: Sequence[Type], method:
     if name in _ORDERING and any(isinstance(each, ListType | MapType) for each in (first, second)):
         return "compare the number of its items, as in `size(list) > 0`"
     return None
+
+
+def _as_method(
+    c: CheckingContext, e: Expr, name: str, types: Sequence[Type], method: bool, nodes: Sequence[Expr]
+) -> str | None:
+    """The help for a call `name(x, y)` that should be `x.name(y)`."""
+    if method or not isinstance(e, Call) or not nodes:
+        return None
+    if _resolve(c, name, c.environment.overloads[name], types, True) is None:
+        return None
+    return f"write `{unparse(Call(name, nodes[0], tuple(nodes[1:]), e.span))}`"
 
 
 def _resolve(

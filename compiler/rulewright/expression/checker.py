@@ -51,6 +51,7 @@ from rulewright.expression.types import (
     TypeParam,
 )
 from rulewright.expression.unify import Substitution
+from rulewright.expression.unparse import unparse
 from rulewright.spelling import Guess, suggest
 from rulewright_runtime.values import UInt, Value
 
@@ -216,7 +217,9 @@ class Checker(CheckingContext):
         elif isinstance(holder, TypeParam):
             self.known.fits(holder, DYN)
         elif holder != DYN:
-            self.report(e, f"`{holder}` has no fields, so no `{e.field}`; expected a map or a record")
+            json = holder == STRING and "json" in self.environment.overloads
+            help = f"write `json({unparse(e.operand)}).{e.field}` if the text is JSON" if json else None
+            self.report(e, f"`{holder}` has no fields, so no `{e.field}`; expected a map or a record", help)
         return OptionalType(found) if optional else found
 
     def record_field(self, e: Expr, record: RecordType, name: str) -> Type:
@@ -229,7 +232,9 @@ class Checker(CheckingContext):
                 near = suggest(name, record.fields)
                 help = Guess(near) if near else f"the other checks are {known or 'none'}"
                 return self.report(e, f"no other check is called `{name}`", help, subject=record.name)
-            help = did_you_mean(name, record.fields) or (f"it has {known}" if known else None)
+            help = did_you_mean(name, record.fields) or (
+                f"it has {known}" if known else f"nothing is declared under `{record.name}`"
+            )
             return self.report(e, f"`{record.name}` has no field `{name}`", help, subject=record.name)
         return DYN if found is None else found
 

@@ -63,14 +63,15 @@ def no_overload(name: str, overloads: Sequence[Overload], actual: Sequence[Type]
         return f"{shown} can't compare `{actual[0]}` with `{actual[1]}`"
     styled = [o for o in overloads if o.method == method]
     near = [o for o in styled if o.arguments[:1] == tuple(actual[:1])] or styled or list(overloads)
-    expected = ", ".join(_arguments(o.arguments, o.method) for o in near[:_SHOWN]) + (
+    own = name if near and near[0].method != method else ""
+    expected = ", ".join(_arguments(o.arguments, o.method, own) for o in near[:_SHOWN]) + (
         " ..." if len(near) > _SHOWN else ""
     )
     found = _arguments(actual, method)
     return f"{shown} does not take {found}; expected {expected}" if expected else f"{shown} does not take {found}"
 
 
-def _arguments(types: Sequence[Type], method: bool) -> str:
+def _arguments(types: Sequence[Type], method: bool, name: str = "") -> str:
     written = [str(t) for t in types]
     target = f"{written.pop(0)}." if method and written else ""
-    return f"{target}({', '.join(written)})"
+    return f"{target}{name}({', '.join(written)})"

@@ -194,5 +194,11 @@ def _one_of(group: list[Diagnostic]) -> Diagnostic:
     further = len({each.span for each in others} - {first.span})
     where = "this document" if all(each.span.path == first.span.path for each in others) else "other documents"
     more = f" (and {further} more {'place' if further == 1 else 'places'} in {where})" if further else ""
-    notes = [Note(each.span, "also here" if each.message == first.message else each.message) for each in others]
+    notes = [Note(each.span, _note(each, first)) for each in others]
     return replace(first, message=first.message + more, notes=(*first.notes, *notes))
+
+
+def _note(found: Diagnostic, first: Diagnostic) -> str:
+    if found.code == "missing-key" and found.help:
+        return f"also missing, {found.help}"
+    return "also here" if found.message == first.message else found.message

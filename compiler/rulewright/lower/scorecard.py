@@ -63,7 +63,11 @@ VERDICT: Final = EnumType("verdict", VERDICTS)
 EVIDENCE: Final = RecordType(
     "evidence", {"role": STRING, "turn": INT, "quote": STRING, "rationale": WrapperType(STRING)}
 )
-GATE: Final = RecordType("gate", {"passed": OptionalType(BOOL), "reasons": ListType(STRING)})
+GATE: Final = RecordType("gate", {"passed": OptionalType(BOOL), "failed": BOOL, "reasons": ListType(STRING)})
+_HINTS: Final = {
+    "failed": "`gates.NAME.failed` is whether a gate failed",
+    "passed": "`gates.NAME.passed` is whether a gate passed; absent while it is undecided",
+}
 GUARDING_OUTPUTS: Final = frozenset({"hard_fail"})
 _EMPTY: Final = Program(())
 STATUS: Final = "status"
@@ -173,7 +177,7 @@ class _ScorecardLowering:
         dimensions = tuple(self.dimension(rate, base, single) for rate in document.dimensions)
         self.refuse_no_weight(dimensions)
         lists, records = self.lists(single)
-        rows = base.having(self.row_variables(records))
+        rows = Environment(variables={**base.variables, **self.row_variables(records)}, hints=_HINTS)
         variables, rows = self.variables(rows)
         return ScorecardPlan(
             name=document.name,

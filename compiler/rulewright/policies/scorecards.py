@@ -31,11 +31,12 @@ from rulewright.proving.gates import RESULT_FIELDS, as_recorded
 from rulewright.proving.program_parts import extract, path_at, paths_of, unabridged
 from rulewright.proving.substitution import reads_name, substitute, with_program
 from rulewright_runtime.aggregate.outcome import NO_RECORD
-from rulewright_runtime.ir import BINDING, Node, Program
+from rulewright_runtime.ir import BINDING, Node, Program, literal
 from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scorecard import GatePlan, RatePlan, ScorecardPlan
 from rulewright_runtime.score import parse_score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.values import Optional
 
 _ELIGIBLE: Final = reads("v", "eligible")
 _VERDICT: Final = reads("v", "verdict")
@@ -46,6 +47,7 @@ _OPEN: Final = PolicyOutcome("open", "asks for adjudication")
 _HIT: Final = PolicyOutcome("hit", "a hit")
 _MISS: Final = PolicyOutcome("miss", "a miss")
 _ASKS: Final = PolicyOutcome("asks", "a miss that asks for adjudication")
+_FAILED: Final = literal(Optional(False))  # `passed` of a gate that failed
 MOST: Final = 1_000_000  # verdicts of one row
 SIZE: Final = "size_of"  # the root of the variables that stand for the sizes of lists
 _SIZES: Final = re.compile(rf"\b{SIZE}\.((?:lists|undecided)\.\w+)")
@@ -169,10 +171,12 @@ def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDec
     weights = {dimension.rate.name: parse_score(dimension.weight) for dimension in plan.dimensions}
     values: dict[str, Program] = {}
     for part in plan.variables:
-        values[part.name] = _with_variables(part.value, values)
+        values[part.name] = _with_variables(_with_states(part.value), values)
     named: set[str] = set()
     for part in plan.output:
-        program = with_sizes(substitute(_with_variables(part.value, values), {**constants, "weights": weights}))
+        program = with_sizes(
+            substitute(_with_variables(_with_states(part.value), values), {**constants, "weights": weights})
+        )
         named |= {path[0] for path in paths_of(program) or ()} & values.keys()
         yield computed(f"output.{part.name}", program)
     if plan.minimum_coverage is not None:
@@ -201,6 +205,21 @@ def with_sizes(program: Program) -> Program:
             if path is not None and len(path) == 2 and path[0] in ("lists", "undecided"):
                 nodes[at] = Node("name", (), [[SIZE, list(path)]], node.at)
     return extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
+
+
+def _with_states(program: Program) -> Program:
+    """The program in which `gates.NAME.failed` is `gates.NAME.passed == optional.of(false)`, so that a proof knows
+    that both are one state."""
+    nodes: list[Node] = []
+    new_index: list[int] = []
+    for at, node in enumerate(program.nodes):
+        args, path = tuple([new_index[each] for each in node.args]), path_at(program, at)
+        if path is not None and len(path) == 3 and path[::2] == ("gates", "failed"):
+            nodes += [Node("select", args[:1], "passed", node.at), Node("const", (), _FAILED, node.at)]
+            node, args = Node("call", (), "_==_", node.at), (len(nodes) - 2, len(nodes) - 1)
+        nodes.append(Node(node.op, args, node.value, node.at))
+        new_index.append(len(nodes) - 1)
+    return Program(tuple(nodes), program.source, program.strict)
 
 
 def in_words(text: str) -> str:

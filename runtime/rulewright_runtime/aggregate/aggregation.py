@@ -516,7 +516,10 @@ class Scorecard:
         }
         ready["gates"] = gates
         if "gates" in self._needs:
-            bindings["gates"] = {name: {**gate, "passed": _optional(gate["passed"])} for name, gate in gates.items()}
+            bindings["gates"] = {
+                name: {**gate, "passed": _optional(gate["passed"]), "failed": gate["passed"] is False}
+                for name, gate in gates.items()
+            }
         bindings["undecided"] = {part.name: leaving_open[gate] for gate, part in enumerate(self.plan.gates)}
         return {name: {"state": state_of(gate), "reasons": gate["reasons"]} for name, gate in gates.items()}
 

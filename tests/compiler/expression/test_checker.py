@@ -216,6 +216,14 @@ ADVICE = [
     ("confidence_score < -0.1", 20, "`-0.1` is outside the range of a score, 0 to 1", None),
     ("strtsWith(name, 'a')", 1, "unknown function `strtsWith`", "did you mean `startsWith`?"),
     ("name.beginsWith('a')", 6, "unknown method `beginsWith`", None),
+    ("regex(name, 'a')", 1, "unknown function `regex`", "write `text.matches(pattern)`"),
+    (
+        "contains(name, 'a')",
+        9,
+        "`contains` does not take (string, string); expected string.contains(string)",
+        "write `name.contains('a')`",
+    ),
+    ("name.first == 'a'", 5, "`string` has no fields, so no `first`; expected a map or a record", None),
     ("count == name", 7, "`==` can't compare `int` with `string`", None),
     (
         "review == true",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -430,6 +431,55 @@ def test_a_mistake_is_one_finding_with_its_place(part: str, message: str) -> Non
     assert len(found) == 1
     assert message in found[0].message
     assert found[0].span.line == 3
+
+
+GATE = """\
+scorecard: s
+gates:
+  g: {of: "v.primary_bucket == 'A'", stops: v.verdict == FAIL, undecided: v.verdict == UNCLEAR,
+      empty: {not_eligible: passed, not_run: undecided}}
+output:
+"""
+
+
+@pytest.mark.parametrize(("verdict", "failed"), [("PASS", False), ("FAIL", True), ("UNCLEAR", False), (None, False)])
+def test_a_gate_says_whether_it_failed(verdict: str | None, failed: bool) -> None:
+    asked = card(f"{GATE}  one: gates.g.failed\n  names: gates.filter(g, gates[g].failed)\n")
+    found = asked.aggregate([] if verdict is None else [Record("A1", verdict)])
+    assert (found["one"], found["names"]) == (failed, ["g"] if failed else [])
+    assert (found["engine"]["gates"]["g"]["state"] == "failed") == failed
+
+
+HELPS = {
+    "gates.g == failed": "`gates.NAME.failed` is whether a gate failed",
+    "size(lists.stopped) > 0": "nothing is declared under `lists`",
+    "!gates.g.passed": "say what holds then with `.orValue(...)`, or ask `.hasValue()` first",
+    "gates.g.lost": "it has `passed`, `failed`, `reasons`",
+}
+
+
+@pytest.mark.parametrize(("output", "help"), HELPS.items(), ids=HELPS)
+def test_what_a_row_does_not_have_is_answered_with_what_it_has(output: str, help: str) -> None:
+    _, found = lowered(f"{GATE}  one: {json.dumps(output)}\n")
+    assert [each.help for each in found] == [help]
+
+
+FORM = "{not_eligible: passed|undecided, not_run: passed|undecided}"
+
+
+@pytest.mark.parametrize(
+    ("empty", "help"),
+    [
+        ("", f"`empty`: what the gate answers without an eligible verdict (`{FORM}`)"),
+        (", empty: passed", f"write `{FORM}`"),
+        (", empty: {not_eligible: passed}", "`not_run`: it has no verdict at all (`passed|undecided`)"),
+    ],
+)
+def test_what_an_empty_gate_answers_is_asked_for_in_its_words(empty: str, help: str) -> None:
+    gate = f"{{of: 'true', stops: 'true', undecided: 'true'{empty}}}"
+    loaded = load_text(f"scorecard: s\noutput: {{n: '1'}}\ngates: {{g: {gate}}}\n", "card.yaml")
+    assert loaded.root is not None
+    assert [each.help for each in validate("scorecard", loaded.root)] == [help]
 
 
 def test_outputs_must_have_the_types_readers_expect() -> None:

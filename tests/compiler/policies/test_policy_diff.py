@@ -129,6 +129,11 @@ def test_a_threshold_a_weight_and_an_output_are_shown_by_rows(tmp_path: Path) ->
     (region,) = found["regions"]
     assert (region["place"], region["before"], region["where"]) == ("output.status", "'valid'", ["counts.seen == 3"])
     assert [row["status"] for row in region["row"]["rows"]] == ["valid", "invalid"]
+    failed = [
+        card(tmp_path, name=name, status=f"{condition} ? 'invalid' : 'valid'")
+        for name, condition in (("f1", "gates.g.failed"), ("f2", "gates.g.passed == optional.of(false)"))
+    ]
+    assert policy_diff(*failed)["verdict"] == "equal"
     found = policy_diff(one, card(tmp_path, name="two", not_run="passed"))
     assert (found["verdict"], found["settings"][0]["place"]) == ("different", "gates.g.not_run")
     assert [row["gates"]["g"]["passed"] for row in found["rows"]["gates"]["rows"]] == [None, True]
