@@ -217,12 +217,14 @@ class BatchAnswers:
 
 
 def _answer(line: JsonObject) -> _JudgeAnswer:
-    """The answer in a line: `{"reply": TEXT}`, or the output of a chat completions batch."""
+    """The answer in a line: `{"reply": TEXT}`, optionally with `finish`, or the output of a chat completions batch."""
+    response = line.get("response")
     if line.get("error"):
         return _JudgeAnswer(None, "failed")
     if isinstance(line.get("reply"), str):
-        return _JudgeAnswer(line["reply"])
-    response = line.get("response")
+        if response is not None:
+            return _JudgeAnswer(None, "answered twice")
+        return _JudgeAnswer(line["reply"]) if line.get("finish", "stop") == "stop" else _JudgeAnswer(None, "not whole")
     if not isinstance(response, dict) or response.get("status_code") != 200:
         return _JudgeAnswer(None, "failed")
     from rulewright_runtime.models.call import CallFailure
