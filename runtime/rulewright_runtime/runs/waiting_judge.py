@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rulewright_runtime.calls.portal import CallPortal
+from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judging.judge import JudgeRecord, JudgeRequest, TooLongError
 from rulewright_runtime.runs.live import ask_of
 
@@ -35,13 +36,15 @@ class WaitingJudge:
         """The judge's record for the run's summary."""
         return self._live.record
 
-    def ask(self, request: JudgeRequest) -> str | None:
-        """The reply; None if it was truncated, refused or filtered. Raises CallFailure and TooLongError."""
+    def ask(self, request: JudgeRequest) -> str:
+        """The reply. Raises CallFailure, TooLongError, and JudgeError if it was truncated, refused or filtered."""
         ask = ask_of(request, self._live.model.capabilities)
         if ask is None:
             raise TooLongError("the text to judge does not fit into the judge's context window")
         answer = self._portal.ask(ask)
-        return answer.text if answer.is_whole else None
+        if not answer.is_whole:
+            raise JudgeError(f"the reply is not whole: it ended with `{answer.finish}`")
+        return answer.text
 
     def close(self) -> None:
         """Close connections."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.model_server import Response, model_server
+from tests.model_server import Response, chat, model_server
 from tests.safe_cases import case, safe, settings, write
 
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
@@ -59,6 +59,18 @@ def test_an_outage_is_told_counted_and_no_success(tmp_path: Path) -> None:
     assert run.judge.unanswered == {"AH": {"the judge failed: the endpoint answered 401": 3}}
     assert {result["judged"]["AH"]["verdict"] for result in run.spool.results()} == {"UNCLEAR"}
     assert run.status() == 2
+
+
+def test_a_reply_that_was_cut_off_is_told_as_such(tmp_path: Path) -> None:
+    with model_server(lambda *_: chat('{"verdict": "PASS"}', finish="length")) as server:
+        made = LiveJudge(HttpModel("openai", "m", server.base, None), JudgeSettings(str(tmp_path / "ledger.sqlite3")))
+        waiting = WaitingJudge(made)
+        try:
+            result, _ = judged(tmp_path, waiting)
+        finally:
+            waiting.close()
+    rationale = "the reply is not whole: it ended with `length`"
+    assert result["judged"]["AH"] == {"verdict": "UNCLEAR", "rationale": rationale, "unanswered": True}
 
 
 def test_a_second_attempt_may_answer(tmp_path: Path) -> None:
