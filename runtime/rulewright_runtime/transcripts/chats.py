@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -19,6 +19,9 @@ from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversat
 if TYPE_CHECKING:
     from rulewright_runtime.transcripts.containers import Row
     from rulewright_runtime.transcripts.readers.shapes import Format, Record
+
+
+_PAGES: Final = ("data", "conversations", "chats", "records")  # the keys of a page's records
 
 
 class Chats:
@@ -137,13 +140,15 @@ class Chats:
 def _unpaged(rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the rows; in place of a page of an API, which is of no format, the records that it lists."""
     for number, row in rows:
-        page = None if isinstance(row, InputError) else row.get("data")
-        if not isinstance(page, list) or not page or not all(isinstance(each, dict) for each in page):
-            yield number, row
-        elif isinstance(row, InputError) or format_of(row) or format_of(page[0]) in (None, LINES):
+        page = None if isinstance(row, InputError) else next(filter(_is_page, map(row.get, _PAGES)), None)
+        if page is None or isinstance(row, InputError) or format_of(row) or format_of(page[0]) in (None, LINES):
             yield number, row  # messages of a page may be in any order
         else:
             yield from ((number, each) for each in page)
+
+
+def _is_page(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 
 def _decoded_lists(row: Record) -> Record:

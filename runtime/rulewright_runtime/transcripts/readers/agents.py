@@ -7,23 +7,29 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright_runtime.transcripts.messages import Conversation, Message
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, repeats
 from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     Record,
     ShapeError,
+    first_of,
     is_record,
     item_messages,
     messages,
     record_at,
     word,
 )
+from rulewright_runtime.transcripts.readers.tables import FIELDS
 
 # Lines that are not part of the conversation: settings, summaries, repetitions.
 IGNORED: Final = frozenset({
     "ai-title", "attachment", "compacted", "custom-title", "event_msg", "file-history-snapshot", "last-prompt",
     "progress", "queue-operation", "session_meta", "summary", "system", "turn_context", "world_state",
 })  # fmt: skip
+# The keys of a line that may say something; a line of an unknown type without them is a note of the program.
+_SPEECH: Final = ("system", "user", "passages", "assistant", "role", "content")  # fields of a table
+_SAYING: Final = frozenset(name for field in _SPEECH for name in FIELDS[field]) | {"messages", "payload", "result"}
+_SESSION: Final = ("sessionId", "session_id")
 SPOKEN: Final = frozenset(("user", "assistant"))
 
 
@@ -31,7 +37,10 @@ def _recognises(record: Record) -> bool:
     kind = word(record.get("type"))
     if is_record(record.get("payload")):
         return kind == "response_item" or kind in IGNORED
-    return (kind in SPOKEN and is_record(record.get("message"))) or (kind in IGNORED and "messages" not in record)
+    is_note = kind != "" and "sessionId" in record and _SAYING.isdisjoint(record)
+    is_end = kind == "result" and "session_id" in record
+    is_spoken = kind in SPOKEN and is_record(record.get("message"))
+    return is_spoken or is_end or is_note or (kind in IGNORED and "messages" not in record)
 
 
 def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
@@ -42,7 +51,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         payload = record.get("payload")
         if record.get("type") == "session_meta" and is_record(payload):
             name = word(payload.get("id"))
-        own = word(record.get("sessionId")) or name
+        own = word(first_of(record, _SESSION)) or name
         # A sub-agent's branch is a separate conversation.
         key = f"{own}/{word(record.get('agentId')) or 'side'}" if record.get("isSidechain") else own
         try:
@@ -79,6 +88,14 @@ class _Session:
             self._append(
                 messages({"role": record["type"], **message}, f"{where}: message"), record, word(message.get("id"))
             )
+        elif record.get("type") == "result":  # of `claude -p`, which repeats the last answer
+            said = word(record.get("result"))
+            if record.get("is_error"):
+                self.messages.append(
+                    Message("assistant", metadata={"error": said or "the session ended with an error"})
+                )
+            elif said and not any(repeats(each.text, said) for each in self.messages):
+                self.messages.append(Message("assistant", (Part(text=said),)))
         elif is_record(payload) and record.get("type") in ("session_meta", "turn_context"):
             self.metadata.update(payload)
             self.model = word(payload.get("model")) or self.model

@@ -34,7 +34,9 @@ from rulewright_runtime.transcripts.readers.shapes import (
 
 LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue", "contents")
 _SYSTEMS: Final = ("system", "systemInstruction", "system_instruction", "instructions")  # beside the messages
-_ANSWERS: Final = ("response", "output", "completion", "reply")  # beside the messages
+_ANSWERS: Final = ("response", "output", "completion", "reply", "message")  # beside the messages
+_REQUESTS: Final = ("request", "body", "request_body", "requestBody")
+_RESPONSES: Final = ("response", "result", "response_body", "responseBody")
 # The keys of a line's conversation.
 CONVERSATION_KEYS: Final = ("conversation_id", "chat_id", "session_id", "thread_id", "dialog_id", "conversation")
 SHARED_KEYS: Final = ("model", "scenario_id", *EXPECTED)  # of a whole conversation
@@ -84,7 +86,7 @@ def _has_items(values: list[Json]) -> bool:
 
 def _is_exchange(record: Record) -> bool:
     """Whether it is a logged request, response, or both; the body may be one level deeper, as in a batch."""
-    held = [_body(record[key]) for key in ("request", "response", "body", "result") if is_record(record.get(key))]
+    held = [_body(record[key]) for key in (*_REQUESTS, *_RESPONSES) if is_record(record.get(key))]
     is_batched = "custom_id" in record and ("response" in record or "result" in record)
     return is_batched or any(_is_chat(each) or _is_message(each) for each in held)
 
@@ -165,8 +167,11 @@ def _instructions(record: Record) -> list[Message]:
 def _answer_beside(record: Record, asked: Sequence[Message], key: str) -> list[Message]:
     """The answer that stands beside the messages. Raises ShapeError if they end with another answer."""
     for name in _ANSWERS:
-        answer = run_messages({name: record[name]}, (name,), "assistant", name) if record.get(name) else []
-        if isinstance(record.get(name), list | dict) and record[name] and not answer and asked[-1].role != "assistant":
+        value = record.get(name)
+        if not value or (name == "message" and not is_record(value)):  # a note
+            continue
+        answer = run_messages({name: value}, (name,), "assistant", name)
+        if isinstance(value, list | dict) and not answer and asked[-1].role != "assistant":
             raise ShapeError(f"`{name}` holds no message")
         if all(any(repeats(one.shown, each.shown) for one in asked) for each in answer):
             continue
@@ -190,10 +195,10 @@ def _answers(record: Record) -> Iterator[tuple[list[Message], int | None]]:
 
 def _exchange(record: Record) -> Iterator[Conversation]:
     """Yield the request's messages with each answer of the response."""
-    request = _body(record_at(first_of(record, ("request", "body")) or rest(record, "response", "result"), "request"))
-    response = _body(record_at(first_of(record, ("response", "result")) or {}, "response"))
+    request = _body(record_at(first_of(record, _REQUESTS) or rest(record, *_RESPONSES), "request"))
+    response = _body(record_at(first_of(record, _RESPONSES) or {}, "response"))
     asked = _request_messages(request)
-    outer = rest(record, "request", "response", "body", "result", *LISTS)
+    outer = rest(record, *_REQUESTS, *_RESPONSES, *LISTS)
     answers = conversations(response) if response and not _failed(response) else [Conversation("", ())]
     for answer in answers:
         said = (*asked, *answer.messages)

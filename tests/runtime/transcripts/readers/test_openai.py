@@ -140,3 +140,18 @@ def test_a_failed_request_of_a_batch_has_no_answer(tmp_path: Path) -> None:
     *found, read = conversations(written(tmp_path, [*failed, good]))
     assert [chat.messages[-1].metadata for chat in found] == [{"error": "the request has no answer"}] * 3
     assert lines(read) == ["assistant: b"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"request_body": {"messages": [ASKED]}, "response_body": {"choices": [{"message": SAID}]}},
+        {"messages": [ASKED], "message": SAID},
+        {"messages": [ASKED, SAID], "message": "a note"},
+        {"chats": [{"messages": [ASKED, SAID]}]},
+        {"conversations": [{"messages": [ASKED, SAID]}]},
+    ],
+)
+def test_logs_of_gateways_and_lists_of_chats_are_read(record: dict[str, Any], tmp_path: Path) -> None:
+    [chat] = conversations(written(tmp_path, [record]))
+    assert lines(chat) == ["user: a", "assistant: b"]
