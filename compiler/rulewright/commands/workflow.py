@@ -30,12 +30,13 @@ from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.errors import OutageError, RuntimeFailure
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 from rulewright_runtime.workflow import engine
+from rulewright_runtime.workflow.consistency import contradictions
 from rulewright_runtime.workflow.engine import LOG, Result, carried_over, resumable
 from rulewright_runtime.workflow.events import Event
 from rulewright_runtime.workflow.narration import narrate, sentence
 from rulewright_runtime.workflow.processes import here
 from rulewright_runtime.workflow.run_context import utc_now
-from rulewright_runtime.workflow.run_database import OVER, Store
+from rulewright_runtime.workflow.run_database import OVER, Store, StoredWorkflow
 from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan, decode
 
@@ -117,7 +118,7 @@ def _watch(args: argparse.Namespace) -> int:
             tasks = task_progress(store, run_id, decode(run.plan))
             if args.format == "json":
                 print(json.dumps(as_data(tasks, run), ensure_ascii=False))
-                return EXIT.get(run.status, 2)
+                return _exit_code_of(store, run)
             lines = status_table(tasks, run, min(width_for(sys.stdout), 100))
             if sys.stdout.isatty() and not args.once:
                 output.clear()
@@ -125,8 +126,19 @@ def _watch(args: argparse.Namespace) -> int:
                 say(*lines)
             before = [] if sys.stdout.isatty() else lines[2:]
             if args.once or not store.is_run_active():
-                return EXIT.get(run.status, 2)
+                return _exit_code_of(store, run)
             sleep(0.5)
+
+
+def _exit_code_of(store: Store, run: StoredWorkflow) -> int:
+    """The exit code of a run as it is stored; 3 where the database contradicts itself about a COMPLETED one."""
+    if run.status != "COMPLETED" or store.is_run_active():
+        return EXIT.get(run.status, 2)
+    found = contradictions(store, run.run_id, decode(run.plan))
+    unfinished = [name for name, (status, _) in store.records(run.run_id).items() if status != "COMPLETED"]
+    found |= dict.fromkeys(unfinished, "the run is COMPLETED and the task is not")
+    complain(*(f"error: the database contradicts itself about task `{name}`: {why}" for name, why in found.items()))
+    return REFUSED if found else EXIT[run.status]
 
 
 def _known(plan: WorkflowPlan, task: str | None) -> str | None:

@@ -398,6 +398,10 @@ def _approves_outputs(record: TaskRecord) -> bool:
     return place == "sign_off" or (place.startswith("exhausted:") and place != "exhausted:gate")
 
 
+def _is_reviewed(record: TaskRecord) -> bool:
+    return record.context.decision == "GO" or bool(record.context.challenger_approved)
+
+
 def _human(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     """Turn a person's decision into the event."""
     assert record.item is not None
@@ -409,6 +413,8 @@ def _human(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activ
     record = _remember(record, "human", entry)
     if resolved and _approves_outputs(record):
         record = replace(record, locked=item.context.get("outputs", {}), is_locked=True)
+    elif resolved and record.state.place == "exhausted:gate" and not _is_reviewed(record):
+        record = replace(record, locked={}, is_locked=False)  # people may correct what only people have accepted
     if resolved and item.trigger == "overlay_escalation" and task.pair is not None and inconsistency(task, record):
         record = _restore_roles(task, record)
     if resolved:

@@ -126,7 +126,8 @@ class Database:
     def _lock_file(self) -> int | None:
         if fcntl is None:
             return None
-        path = self.path.with_name(self.path.name + ".lock")
+        target = self.path.resolve()  # of a link: one database has one lock
+        path = target.with_name(target.name + ".lock")
         try:
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)  # less the umask, as the database
         except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -278,3 +279,18 @@ def test_a_database_that_can_not_be_read_is_no_refused_decision(
     (project / ".rulewright/workflow.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
     assert main(["hil", "resolve", "run-1-build-1", "--by", "ana"]) == 3
     assert "the database `.rulewright/workflow.db` can't be opened: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["human", "json"])
+@pytest.mark.parametrize("edit", ["update runs set status = 'COMPLETED'", "update tasks set status = 'COMPLETED'"])
+def test_watching_a_run_that_was_only_written_down_as_completed_is_no_success(
+    edit: str, form: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("workflow", "run") == 2
+    with sqlite3.connect(project / ".rulewright/workflow.db") as other:
+        other.execute("update runs set status = 'COMPLETED'")
+        other.execute(edit)
+    other.close()
+    capsys.readouterr()
+    assert run("workflow", "watch", "--once", "--format", form) == 3
+    assert "error: the database contradicts itself about task `check`: " in capsys.readouterr().err

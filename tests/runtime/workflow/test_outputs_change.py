@@ -16,6 +16,7 @@ from rulewright_runtime.workflow.artifacts import UNREADABLE, changed_paths, has
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.engine import carried_over
 from rulewright_runtime.workflow.hil_text import describe
+from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.workflow_plan import Artifact
 
 SIGNED = """
@@ -239,3 +240,38 @@ def test_a_changed_workflow_does_not_keep_a_task_whose_approved_output_has_chang
     assert carried.anew == {"build": "its approved output `out/a.md` has changed"}
     run.run(resume=True, changed=True)
     assert (tmp_path / "out/a.md").read_text(encoding="utf-8") == "good"
+
+
+def test_a_person_may_correct_at_the_gate_what_a_person_has_accepted(tmp_path: Path) -> None:
+    loop = "confidence_loop: {enabled: true, threshold: 1, max_iterations: 1, metrics: [{type: lint_score}]}"
+    text = f"tasks: {{build: {{agent: dev, outputs: [out], overlays: {{{loop}, policy_gate: {GATE}}}}}}}"
+    files = {"junit.xml": "<testsuite/>", "ruff.json": "[]"}
+    run = bench(tmp_path, text, {"dev": [{"files": {"out/a.py": "1"}}]}, files)
+    run.run()
+    run.decide("resolve")
+    assert [item.trigger for item in run.run(resume=True).waiting] == ["loop_exhaustion"]
+    assert run.record().locked == {"out/a.py": sha256("1")}
+    (tmp_path / "out/a.py").write_text("2", encoding="utf-8")
+    (tmp_path / "junit.xml").write_text('<testsuite><testcase name="a"/></testsuite>', encoding="utf-8")
+    run.decide("resolve")
+    assert run.run(resume=True).status == "COMPLETED"
+
+
+def test_outputs_changed_between_their_acceptance_and_the_gate_fail_it(tmp_path: Path) -> None:
+    loop = "confidence_loop: {enabled: true, threshold: 1, max_iterations: 1, metrics: [{type: lint_score}]}"
+    text = f"tasks: {{build: {{agent: dev, outputs: [out], overlays: {{{loop}, policy_gate: {GATE}}}}}}}"
+    run = bench(tmp_path, text, WORK)
+    run.run()
+    run.decide("resolve")
+    run.run(resume=True, one_step=True)
+    assert run.record().state.place == "gate"
+    (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")
+    run.run(resume=True)
+    assert run.store.reports("run-1")[0].reasons == ("locked output `out/a.md` was changed after its review",)
+
+
+def test_a_database_behind_a_link_has_the_lock_of_its_target(tmp_path: Path) -> None:
+    run = bench(tmp_path, SIGNED, WORK)
+    os.symlink(run.store.path, tmp_path / "link.db")
+    with Store(tmp_path / "link.db") as linked, run.store.run_lock() as ours:
+        assert (ours, linked.is_run_active()) == (True, True)
