@@ -8,10 +8,10 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.source_code import parsed, walked
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {
@@ -48,16 +48,6 @@ def sources() -> list[tuple[str, Path]]:
 def module_name(package: str, path: Path) -> str:
     parts = path.relative_to(PACKAGES[package].parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-@cache  # most tests here read every source
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
-def walked(tree: ast.Module) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(tree))
 
 
 def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.source_code import parsed, walked
 
 import rulewright
 from rulewright.expression.build import build
@@ -122,8 +123,9 @@ SINKS = {"parse", "build", "fill"}
 def spliced(tree: ast.Module) -> Iterator[int]:
     """The lines at which a text that was put together is parsed: directly, through a variable, or through a function
     of the module that hands its parameter on."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    names = imported(tree)
+    if not (names := imported(tree)):
+        return
+    functions = [node for node in walked(tree) if isinstance(node, ast.FunctionDef)]
     found: set[int] = set()
     before = -1
     while len(names) > before:  # until no further function hands its parameter on
@@ -132,13 +134,13 @@ def spliced(tree: ast.Module) -> Iterator[int]:
             parameters = {each.arg for each in function.args.args}
             joined = {
                 target.id
-                for node in ast.walk(function)
+                for node in walked(function)
                 if isinstance(node, (ast.Assign, ast.AugAssign)) and node.value is not None
                 if isinstance(node, ast.AugAssign) or is_joined(node.value, set())
                 for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
                 if isinstance(target, ast.Name)
             }
-            for call in (node for node in ast.walk(function) if isinstance(node, ast.Call) and node.args):
+            for call in (node for node in walked(function) if isinstance(node, ast.Call) and node.args):
                 name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
                 first = call.args[0]
                 if name not in names:
@@ -154,7 +156,7 @@ def imported(tree: ast.Module) -> set[str]:
     """What the module calls the functions that parse an expression."""
     return {
         name.asname or name.name
-        for node in ast.walk(tree)
+        for node in walked(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rulewright.expression")
         for name in node.names
         if name.name in SINKS
@@ -181,7 +183,7 @@ MODULES = sorted(Path(rulewright.__file__).parent.rglob("*.py"))
 
 
 def test_no_module_builds_an_expression_from_text_it_puts_together() -> None:
-    found = [f"{path}:{line}" for path in MODULES for line in spliced(ast.parse(path.read_text(encoding="utf-8")))]
+    found = [f"{path}:{line}" for path in MODULES for line in spliced(parsed(path))]
     assert not found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -50,12 +51,22 @@ def scored(folder: Path, *options: str) -> dict[str, Any]:
     return report
 
 
+@pytest.fixture(scope="module")
+def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with cases, their configuration and their report."""
+    folder = tmp_path_factory.mktemp("batch")
+    write(folder / "cases" / "I25" / "batch.json", cases(1))
+    (folder / "safe.config.json").write_text('{"archetypes": {"B": {"thresholds": {"CR": {"pass": 0.9}}}}}')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        scored(folder)
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(batch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(batch, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "cases" / "I25" / "batch.json", cases(1))
-    (tmp_path / "safe.config.json").write_text('{"archetypes": {"B": {"thresholds": {"CR": {"pass": 0.9}}}}}')
-    scored(tmp_path)
     return tmp_path / "report0.json"
 
 
