@@ -30,7 +30,7 @@ BASES: Final = {"anthropic": "https://api.anthropic.com", "openai": "https://api
 BASE_VARIABLES: Final = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
 KEY_VARIABLES: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 OTHER_KEY: Final = "RULEWRIGHT_API_KEY"  # for servers given as @BASE_URL
-SHORTEST_KEY: Final = 8  # characters
+SHORTEST_KEY: Final = 12  # characters
 MAX_BODY: Final = 2**24  # bytes of a response, after decompression
 TIMEOUT: Final = httpx2.Timeout(None, connect=10.0)  # seconds; the caller limits the whole call
 GZIP: Final = 16 + zlib.MAX_WBITS  # the window bits by which zlib expects the gzip format
@@ -70,7 +70,7 @@ class HttpModel:
         body = self._wire.body(self._model, call, self.capabilities)
         try:
             async with self._client.stream("POST", self._url, json=body) as response:
-                data = await _read_body(response)
+                data = self._without_key(await _read_body(response))
         except httpx2.TimeoutException as error:
             raise CallFailure(f"the endpoint did not answer in time ({type(error).__name__})", "timeout") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
@@ -78,11 +78,11 @@ class HttpModel:
             raise CallFailure(f"{self.identity.endpoint} can't be reached: {reason}", "network") from None
         if response.status_code != 200:
             hint = _hint(response.status_code, response.headers.get("Location"), self._url)
-            raise response_failure(response.status_code, self._without_key(data), _retry_after(response.headers), hint)
+            raise response_failure(response.status_code, data, _retry_after(response.headers), hint)
         return self._wire.answer(decode_body(data), data.decode("utf-8", "replace"))
 
     def _without_key(self, data: bytes) -> bytes:
-        """An error's body without the key, which some servers repeat; shorter ones are placeholders such as `none`."""
+        """A body without the key, which some servers repeat; shorter ones are words or placeholders such as `none`."""
         return data if len(self._key or "") < SHORTEST_KEY else data.replace(str(self._key).encode(), b"[key]")
 
     async def aclose(self) -> None:

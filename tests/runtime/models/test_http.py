@@ -428,10 +428,14 @@ def test_a_model_that_cannot_be_opened_is_refused_in_words(
 
 
 def test_a_key_that_an_error_repeats_is_not_kept() -> None:
-    echo = Response(401, b'{"error": {"message": "invalid key sk-0123456789 given", "header": "Bearer sk-0123456789"}}')
-    found = failure(echo, key="sk-0123456789")
-    assert "0123" not in f"{found} {found.raw}"
-    assert "invalid key [key] given" in str(found)
+    echo = b'{"error": {"message": "invalid key sk-0123456789 given", "header": "Bearer sk-0123456789"}}'
+    for status in (200, 401):
+        found = failure(Response(status, echo), key="sk-0123456789")
+        assert "0123" not in f"{found} {found.raw}"
+        assert "invalid key [key] given" in str(found)
+    answer, _ = ask(lambda *_: chat("You sent sk-0123456789."), key="sk-0123456789")
+    assert (answer.text, "0123" in answer.raw) == ("You sent [key].", False)
+    assert ask(lambda *_: chat("none of it"), key="none")[0].text == "none of it"
 
 
 @pytest.mark.parametrize("key", ["secret\nX-Other: 1", "secr\u00e9t", "secret\u200b", "secret key", "secret\x7f"])
