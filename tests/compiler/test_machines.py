@@ -10,7 +10,7 @@ import pytest
 from tests.compiler.small_project import check, write
 
 from rulewright.check.project_check import compile_project
-from rulewright.documents.elapsed import hours_between
+from rulewright.documents.scenario import hours_between
 from rulewright.errors import DocumentError
 from rulewright.linting.run import lint
 from rulewright_runtime.plan.scan import Plan

@@ -17,7 +17,7 @@ from rulewright.errors import UsageError
 from rulewright.load import Source
 from rulewright.render import FORMATS, render, wants_colour
 from rulewright.render import human as human_format
-from rulewright.render.cells import width_of
+from rulewright.render.human import width_of
 
 SOURCE = Source("a/f.yaml", "one: 1\nzwei: 日本語 x 👩‍👩‍👧 y\n\ttab: 2\none: 3\n")
 

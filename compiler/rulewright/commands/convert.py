@@ -17,8 +17,8 @@ from rulewright_runtime.files import compressing, open_whole
 from rulewright_runtime.input_files import unread_note
 from rulewright_runtime.report.text import plural
 from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.transcripts.columnar import ENDING, writing_chats
 from rulewright_runtime.transcripts.messages import Transcript
-from rulewright_runtime.transcripts.parquet_chats import ENDING, writing_chats
 from rulewright_runtime.transcripts.writing import WRITERS
 
 

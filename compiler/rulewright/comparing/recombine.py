@@ -4,15 +4,15 @@ with the verdicts of one under the scorecard and the thresholds of the other. No
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import replace
 
-from rulewright.comparing.causes import UNKNOWN, Causes, causes
 from rulewright.reporting.conversations import conversations
 from rulewright.reporting.stored_run import StoredRun, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
@@ -28,6 +28,7 @@ from rulewright_runtime.transcripts.messages import Transcript
 if TYPE_CHECKING:
     from rulewright_runtime.judging.judge import JudgeRequest
     from rulewright_runtime.plan.scan import Check, Plan
+
 
 TRANSCRIPT, REPLY, RULE, SCENARIO = "transcript", "judge reply", "rule", "scenario"
 VERDICTS, SCORECARD, THRESHOLD = "verdicts", "scorecard", "threshold"
@@ -281,3 +282,47 @@ def _answer(verdict: Json) -> tuple[bool, str]:
 def only(plan: Plan, check: Check, scenarios: JsonObject) -> Plan:
     """Return the plan with one check and these scenarios, and without a scorecard."""
     return replace(plan, checks=(check,), scenarios=scenarios, scorecard=None, left_out=())
+
+
+class _Unknown:
+    """The result of a combination that can't be computed from the runs."""
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Final = _Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """`sets` are the smallest sets of changes that give the second run's result, each sufficient by itself.
+
+    `told_apart` is false if a combination of the changes can't be computed: then `sets` holds one set of all changes,
+    and one or more of them are the cause. Without sets, nothing that the runs record has changed.
+    """
+
+    sets: tuple[tuple[str, ...], ...]
+    told_apart: bool = True
+
+    def as_json(self) -> dict[str, object]:
+        """`{sets, told_apart}`."""
+        return {"sets": [list(each) for each in self.sets], "told_apart": self.told_apart}
+
+
+def causes(changed: Sequence[str], result: Callable[[frozenset[str]], Hashable]) -> Causes:
+    """Return the causes among the `changed` factors. `result` computes the result with a set of them taken from the
+    second run, or `UNKNOWN`."""
+    if len(changed) < 2:
+        return Causes(tuple((each,) for each in changed))
+    before, after = result(frozenset()), result(frozenset(changed))
+    not_told_apart = Causes((tuple(changed),), told_apart=False)
+    if UNKNOWN in (before, after) or before == after:
+        return not_told_apart
+    for size in range(1, len(changed)):
+        results = {each: result(frozenset(each)) for each in combinations(changed, size)}
+        if sets := tuple(each for each, value in results.items() if value == after):
+            return Causes(sets)
+        if UNKNOWN in results.values():
+            return not_told_apart
+    return Causes((tuple(changed),))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, plain, walk
-from rulewright.load.paths import path_at
+from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, path_at, plain, walk
 from rulewright.load.reader import Loaded, load_file, load_text, unsaved
 from rulewright.load.scalars import place
 from rulewright.load.source import Source

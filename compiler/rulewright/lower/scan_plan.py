@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.elapsed import hours_between
 from rulewright.documents.profile import Profile
-from rulewright.documents.scenario import NumberedTurn, ScenarioDocument, numbered_turns
+from rulewright.documents.scenario import NumberedTurn, ScenarioDocument, hours_between, numbered_turns
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.types import BOOL
 from rulewright.load import plain
@@ -24,10 +23,9 @@ from rulewright.lower.expressions import build_in
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.rubrics import fields_of_criterion, lower_rubrics
 from rulewright.lower.scorecard import lower_scorecard
-from rulewright.lower.scorers import probes_of
 from rulewright.lower.selection import repetitions, select
 from rulewright.lower.semantics import policies
-from rulewright.lower.verifiers import SCORER_TYPES, lower_verifier
+from rulewright.lower.verifiers import SCORER_TYPES, lower_verifier, probes_of
 from rulewright.project import Project, accepted
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.errors import PlanError

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from rulewright.diagnostics import Diagnostic, Severity
+from rulewright.diagnostics import Diagnostic, Severity, Span
+from rulewright.load import Node, load_text, path_at
 from rulewright.load.source import Source
-from rulewright.render.locations import Keys, place_of
 
 VERSION = 1
 
@@ -58,3 +59,41 @@ def as_data(finding: Diagnostic, sources: Mapping[str, Source], keys: Keys) -> d
             "edits": [{"span": place_of(edit.span, sources), "text": edit.text} for edit in fix.edits],
         },
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Looks up the keys at spans of `sources`; every file is parsed once, on the first lookup."""
+
+    sources: Mapping[str, Source]
+    _roots: dict[str, Node | None] = field(default_factory=dict)
+
+    def at(self, span: Span) -> str | None:
+        """Return the path of the key or value at the start of the span, or None."""
+        source = self.sources.get(span.path)
+        if source is None:
+            return None
+        if span.path not in self._roots:
+            self._roots[span.path] = load_text(source.text, span.path).root
+        return path_at(self._roots[span.path], source.offset(span.line, span.column)) or None
+
+
+def place_of(span: Span, sources: Mapping[str, Source]) -> dict[str, object]:
+    """Return the span as plain data; without its source, UTF-16 columns equal those in code points."""
+    source = sources.get(span.path)
+    return {
+        "path": span.path,
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+        "utf16_column": _utf16(source, span.line, span.column),
+        "utf16_end_column": _utf16(source, span.end_line, span.end_column),
+    }
+
+
+def _utf16(source: Source | None, line: int, column: int) -> int:
+    if source is None:
+        return column
+    before = source.line_text(line)[: column - 1]
+    return column + sum(char > "\uffff" for char in before)

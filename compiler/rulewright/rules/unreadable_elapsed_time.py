@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.elapsed import WORDS, hours_between
+from rulewright.documents.scenario import WORDS, hours_between
 
 if TYPE_CHECKING:
     from rulewright.documents.scenario import ScenarioDocument

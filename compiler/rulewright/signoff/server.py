@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import quote, unquote
 
-from rulewright.signoff import pages
+from markupsafe import Markup
+
 from rulewright.web.clients import sender
-from rulewright.web.server import LocalServer, RefusedError, Request, Response
-from rulewright_runtime.workflow.hil import OPEN, QueueError
+from rulewright.web.rendering import LOCAL, PageFrame
+from rulewright.web.server import LocalServer, RefusedError, Request, Response, local_page
+from rulewright_runtime.workflow.hil import OPEN, QueueError, QueueItem
+from rulewright_runtime.workflow.hil_text import Version, changes
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
 
@@ -28,7 +32,7 @@ class QueueApp:
     def get(self, request: Request) -> Response:
         """Return the page of the queue or of an item."""
         if request.path == "/":
-            return Response(pages.queue_page(self.store.items(), self.at))
+            return Response(queue_page(self.store.items(), self.at))
         if request.path.startswith(ITEM):
             return Response(self._item_page(unquote(request.path.removeprefix(ITEM)), request.token))
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
@@ -57,9 +61,38 @@ class QueueApp:
             raise RefusedError(HTTPStatus.NOT_FOUND, str(error)) from None
         versions = self.store.outputs(item.run_id, item.task_id)
         form = {"token": token, "reviewer": by or self.reviewer, "problem": problem, "notes": notes}
-        return pages.item_page(item, versions, self.at, signed=bool(self.store.deciders.signers), **form)
+        return item_page(item, versions, self.at, signed=bool(self.store.deciders.signers), **form)
 
 
 def serve(store: Store, *, port: int = 0, reviewer: str = "") -> LocalServer:
     """Return a server for the queue of `store`; the form suggests `reviewer`. Raises OSError for a taken port."""
     return LocalServer({"": QueueApp(store, reviewer)}, port)
+
+
+def _page(name: str, at: str, **values: object) -> str:
+    home = Markup('<a href="/">Rulewright</a>') if at else Markup('<a href="/">Waiting for people</a>')
+    return local_page("pages.html", PageFrame(True, home, LOCAL), page=name, at=at, **values)
+
+
+def queue_page(items: Sequence[QueueItem], at: str = "") -> str:
+    """Return the list of items below the path `at`: waiting ones first, then decided ones."""
+    waiting = [item for item in items if item.status in OPEN]
+    decided = [item for item in items if item.status not in OPEN][::-1]
+    title = "Nothing waits for a decision"
+    if waiting:
+        title = "One decision is waiting" if len(waiting) == 1 else f"{len(waiting)} decisions are waiting"
+    return _page("queue", at, title=title, waiting=waiting, decided=decided)
+
+
+def item_page(item: QueueItem, versions: Sequence[Version], at: str = "", **form: object) -> str:
+    """Return one item with its gate report, history, outputs and decision form: the `token`, the suggested `reviewer`,
+    the `problem` and `notes` of the last attempt, and the command to use where decisions are `signed`."""
+    return _page(
+        "item",
+        at,
+        title=f"{item.task_id}: {item.status}",
+        item=item,
+        is_open=item.status in OPEN,
+        changes=list(changes(versions)),
+        **form,
+    )

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 import msgspec
+from aiolimiter import AsyncLimiter
 
 from rulewright_runtime.calls.breaker import Breaker
 from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending, max_spending
 from rulewright_runtime.calls.call_request import request_key
-from rulewright_runtime.calls.rate import Rate
 from rulewright_runtime.models.call import CallFailure
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.calls.call_request import CallRequest
     from rulewright_runtime.calls.ledger import Ledger
     from rulewright_runtime.models.call import Model, ModelAnswer
+
 
 OnAmbiguous = Literal["retry", "unclear", "hold"]
 FIRST_PAUSE: Final = 0.5  # seconds before the first retry; doubled for each further one
@@ -221,3 +222,30 @@ def _pause(attempt: int, failure: CallFailure) -> float:
     longest = min(FIRST_PAUSE * 2 ** (attempt - 1), MAX_PAUSE)
     jittered = random.uniform(longest / 2, longest)
     return max(jittered, failure.retry_after or 0.0)
+
+
+MINUTE: Final = 60.0
+
+
+class Rate:
+    """Requests and tokens per minute; None means no limit."""
+
+    def __init__(self, requests: int | None, tokens: int | None) -> None:
+        """Start with full buckets."""
+        self._requests = None if requests is None else AsyncLimiter(max(requests, 1), MINUTE)
+        self._tokens = None if tokens is None else AsyncLimiter(max(tokens, 1), MINUTE)
+        self._held_until = 0.0
+
+    def hold(self, seconds: float) -> None:
+        """Send nothing for some seconds, as the server asked."""
+        if seconds > 0:
+            self._held_until = max(self._held_until, anyio.current_time() + seconds)
+
+    async def wait(self, tokens: int) -> None:
+        """Wait until a request of at most `tokens` may be sent; one above the limit waits for a full bucket."""
+        while (remaining := self._held_until - anyio.current_time()) > 0:
+            await anyio.sleep(remaining)
+        if self._requests is not None:
+            await self._requests.acquire()
+        if self._tokens is not None:
+            await self._tokens.acquire(min(float(tokens), self._tokens.max_rate))

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Semantic
-from rulewright_runtime.cases.negation import is_negated
 from rulewright_runtime.cases.phrase_evidence import parts_of
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.plan.scorecard import mentioned
@@ -22,6 +21,7 @@ from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.embedding.opening import Embedding
+
 
 _WORD: Final = re.compile(r"\w+")
 _MAX_WINDOWS: Final = 500  # compared with one phrase
@@ -141,3 +141,30 @@ def cosine(one: Sequence[float], two: Sequence[float]) -> float:
     """Return the cosine similarity of two vectors, from -1 to 1; 0 for a zero vector."""
     length = math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in two))
     return math.fsum(a * b for a, b in zip(one, two, strict=True)) / length if length else 0.0
+
+
+_WORDS_BEFORE: Final = 6
+_CONTEXT: Final = 200  # characters before and after that are searched
+_NEGATION: Final = re.compile(
+    r"\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|den(?:y|ies|ied|ying)|lack(?:s|ed|ing)?"
+    r"|absen(?:t|ce)|negative|free of|fail(?:s|ed|ing)? to|unable to|rul(?:e|es|ed|ing) out|exclud(?:e|es|ed|ing)"
+    r"|unlikely)\b",
+    re.IGNORECASE,
+)
+_NEGATION_AFTER: Final = re.compile(
+    r"[^\w.;,!?\n]*(?:(?:was|were|is|are|has|have|had|been|be|being|could)\s+)*"
+    r"(?:not|never|\w+n['’]t|cannot|denied|absent|negative|ruled out|excluded|unlikely)\b",
+    re.IGNORECASE,
+)
+_CLAUSE_ENDS: Final = re.compile(r"[.;:,!?\n]|\b(?:but|however|although|though|except)\b", re.IGNORECASE)
+
+
+def is_negated(text: str, start: int = 0, end: int | None = None) -> bool:
+    """Whether `text[start:end]` is negated in English: by words in it, shortly before it in its clause, or right after
+    it. Two negations cancel out; antonyms ("kept" for "broken") are not detected."""
+    end = len(text) if end is None else end
+    before = _CLAUSE_ENDS.split(text[max(0, start - _CONTEXT) : start])[-1]
+    near = " ".join(before.split()[-_WORDS_BEFORE:])
+    negations = len(_NEGATION.findall(near)) + len(_NEGATION.findall(text[start:end]))
+    after = _NEGATION_AFTER.match(text[end : end + _CONTEXT])
+    return (negations + (after is not None)) % 2 == 1

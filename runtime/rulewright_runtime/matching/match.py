@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from rulewright_runtime.matching.folding import fold, fold_case, turn_folded
-from rulewright_runtime.matching.literal_set import LiteralSet
 from rulewright_runtime.regex import compile_re2, compile_regex
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Lexicon, Pattern
 
     Search = Callable[[Sequence[str]], list[int]]  # the indices of the texts that may contain a hit
+
 
 FUSED_MEMORY: Final = 64 * 2**20
 MANY_LITERALS: Final = 100  # with at least this many, Hyperscan is worth its import, and an index of a lexicon its room
@@ -355,3 +355,30 @@ def _widened_regex(pattern: str) -> str | None:
     if any("-" in group.partition(")")[0].partition(":")[0] for group in flags):
         return None
     return f"(?m:{pattern})"
+
+
+class LiteralSet:
+    """Finds every occurrence of the literals in one pass, for any number of them."""
+
+    def __init__(self, literals: Sequence[str]) -> None:
+        """Raises ImportError without Hyperscan, and ValueError if it refuses the literals."""
+        import hyperscan
+
+        self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        expressions = [literal.encode() for literal in literals]
+        try:
+            self._database.compile(
+                expressions=expressions,
+                ids=range(len(expressions)),  # with shared ids Hyperscan takes minutes to compile
+                elements=len(expressions),
+                flags=0,
+                literal=True,
+            )
+        except hyperscan.error as error:
+            raise ValueError(f"the literals are refused: {error}") from None
+
+    def ends(self, data: bytes) -> list[int]:
+        """The end offset of each occurrence in `data`, in order."""
+        ends: list[int] = []
+        self._database.scan(data, match_event_handler=lambda _id, _start, end, _flags, _context: ends.append(end))
+        return ends

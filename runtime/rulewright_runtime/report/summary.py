@@ -16,8 +16,7 @@ from rulewright_runtime.aggregate.outcome import ENGINE, GATE_STATES, OUTCOMES
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
-from rulewright_runtime.report.gathered import FirstEntries, Flags, Means
-from rulewright_runtime.report.merging import merge
+from rulewright_runtime.report.gathered import FirstEntries, Flags, Means, merge
 from rulewright_runtime.report.text import headline_name
 from rulewright_runtime.report.unresolved import Unresolved
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject

@@ -1,25 +1,45 @@
-"""Columnar files: reads the rows of Parquet and Arrow files as records (the extra `data`)."""
+"""Columnar files: the rows of Parquet and Arrow files as records, and chats in Parquet (the extra `data`).
+
+`convert` writes each chat as a row of Parquet: its id, scenario and model as columns for queries, and the chat itself
+as a line of JSON; the schema's metadata mark the format. Row groups of chats are read independently of each other, so
+that several processes can share a file.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from rulewright_runtime.errors import InputError
+from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.transcripts.parquet_chats import damaged, row_groups, rows_of
+from rulewright_runtime.transcripts.containers import as_record, decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import IO
 
     from rulewright_runtime.transcripts.containers import Row
+    from rulewright_runtime.transcripts.messages import Transcript
 
+ENDING: Final = ".parquet"
+GROUP_BYTES: Final = 2 * 2**20  # of lines in a row group
 ROWS_AT_ONCE: Final = 256
+_COLUMNS: Final = ("transcript_id", "scenario_id", "model", "chat")
+_MARK: Final = {b"rulewright": b"chats/1"}
+
+
+class RowGroup(NamedTuple):
+    """A row group: its number from 0, its first row from 1, and its bytes."""
+
+    number: int
+    first: int
+    size: int
 
 
 def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
     """Yield the rows of a `parquet` or `arrow` file, numbered from 1. Raises OSError."""
     try:
-        import pyarrow.parquet
+        pyarrow = _pyarrow()
     except ImportError:
         yield 0, InputError(f"this is a file of {kind.capitalize()}; install `rulewright[data]` to read it", shown)
         return
@@ -43,7 +63,7 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
                     number += 1
                     yield number, row
         except (pyarrow.ArrowException, ValueError, OSError, MemoryError, OverflowError) as error:
-            yield number + 1, damaged(error, kind.capitalize(), shown, number + 1)
+            yield number + 1, _damaged(error, kind.capitalize(), shown, number + 1)
 
 
 def _repeated(names: list[str]) -> str | None:
@@ -62,3 +82,79 @@ def _arrow(ipc: Any, stream: Any) -> Iterator[Any]:
         batches = ipc.open_stream(stream)
     for batch in batches:
         yield from (batch.slice(at, ROWS_AT_ONCE) for at in range(0, batch.num_rows, ROWS_AT_ONCE))
+
+
+def row_groups(path: str) -> list[RowGroup]:
+    """The row groups of a Parquet file of chats; empty for any other file. Raises OSError and pyarrow's errors."""
+    with open_regular(path) as stream:
+        file = _pyarrow().parquet.ParquetFile(stream)
+        if not _MARK.items() <= (file.schema_arrow.metadata or {}).items():
+            return []
+        groups, first = [], 1
+        for number in range(file.metadata.num_row_groups):
+            about = file.metadata.row_group(number)
+            groups.append(RowGroup(number, first, about.total_byte_size))
+            first += about.num_rows
+        return groups
+
+
+def rows_of(path: str, shown: str, group: int, first: int) -> Iterator[Row]:
+    """Yield the records of a row group of chats, numbered from `first`; an error while reading is yielded last."""
+    pyarrow, number = _pyarrow(), first - 1
+    try:
+        with open_regular(path) as stream:
+            file = pyarrow.parquet.ParquetFile(stream)
+            for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=_COLUMNS[-1:]):
+                batch.validate(full=True)  # invalid data may crash the process
+                for line in batch.column(0).to_pylist():
+                    number += 1
+                    yield number, as_record(decoded((line or "").encode(), shown, number), shown, number)
+    except (pyarrow.ArrowException, ValueError, OSError, MemoryError, OverflowError) as error:
+        yield number + 1, _damaged(error, "Parquet", shown, number + 1)
+
+
+def _damaged(error: Exception, kind: str, shown: str, number: int) -> InputError:
+    """Why the rows of a file from `number` on are refused."""
+    reason = " ".join(str(error).split())[:200]
+    return InputError(f"the file of {kind} is damaged: {reason}", shown, number)
+
+
+def _pyarrow() -> Any:
+    """Pyarrow with its module for Parquet. Raises ImportError without the extra `data`."""
+    import pyarrow.parquet
+
+    return pyarrow
+
+
+@contextmanager
+def writing_chats(stream: IO[bytes]) -> Iterator[Callable[[Transcript, bytes], None]]:
+    """A function that writes a chat and its line to a Parquet file; the same chats give the same bytes.
+
+    Raises RuntimeFailure if pyarrow is not installed.
+    """
+    try:
+        pyarrow = _pyarrow()
+    except ImportError:
+        raise RuntimeFailure("Parquet needs the extra `data`: `pip install rulewright[data]`") from None
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in _COLUMNS], metadata=_MARK)
+    rows: list[dict[str, str]] = []
+    size = 0
+
+    def write(chat: Transcript, line: bytes) -> None:
+        nonlocal size
+        values = (chat.id, chat.scenario_id, chat.model, line.decode().rstrip("\n"))
+        rows.append(dict(zip(_COLUMNS, values, strict=True)))
+        size += len(line)
+        if size >= GROUP_BYTES:
+            flush()
+
+    def flush() -> None:
+        nonlocal size
+        if rows:
+            writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+        rows.clear()
+        size = 0
+
+    with pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+        yield write
+        flush()

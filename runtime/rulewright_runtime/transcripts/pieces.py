@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import expanded_size, is_compressed, open_expanded, open_regular
+from rulewright_runtime.transcripts.columnar import RowGroup, row_groups
 from rulewright_runtime.transcripts.containers import (
     MAX_DOCUMENT,
     as_record,
@@ -22,7 +23,6 @@ from rulewright_runtime.transcripts.containers import (
     too_long,
     unreadable,
 )
-from rulewright_runtime.transcripts.parquet_chats import RowGroup, row_groups
 from rulewright_runtime.transcripts.turn_lines import printable
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from rulewright_runtime.input_files import expanded_size, open_expanded, read_sm
 from rulewright_runtime.scratch_database import FirstValues
 from rulewright_runtime.strict_json import Decoder
 from rulewright_runtime.transcripts.chat_files import MAX_LINE, chat_files, has_turns
+from rulewright_runtime.transcripts.columnar import columnar_rows, rows_of
 from rulewright_runtime.transcripts.containers import (
     MAX_DOCUMENT,
     csv_rows,
@@ -30,7 +31,6 @@ from rulewright_runtime.transcripts.containers import (
     until_unreadable,
 )
 from rulewright_runtime.transcripts.messages import Transcript, Turn
-from rulewright_runtime.transcripts.parquet_chats import rows_of
 from rulewright_runtime.transcripts.pieces import read_bytes, split
 from rulewright_runtime.transcripts.turn_lines import (
     NO_TURNS,
@@ -329,7 +329,5 @@ def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[Row]:
 
         return eval_rows(path, shown)
     if kind in ("parquet", "arrow"):
-        from rulewright_runtime.transcripts.columnar import columnar_rows
-
         return columnar_rows(path, shown, kind)
     return csv_rows(path, shown, limit) if kind == "csv" else rows(path, shown, limit)

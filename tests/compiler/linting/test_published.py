@@ -22,7 +22,7 @@ from tests import shared_data
 from rulewright.linting.lint_settings import RuleSelection
 from rulewright.linting.report import Report
 from rulewright.linting.run import lint
-from rulewright.render.locations import Keys
+from rulewright.render.json_output import Keys
 
 Place = tuple[str, str]  # a file below the corpus, a path in it
 JUDGES: Final = {"hybrid_llm", "llm_primary", "longitudinal_trace"}

@@ -20,9 +20,8 @@ from tests.compiler.small_project import check, write
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting import writing
-from rulewright.reporting.chats import Shown, ShownQuote
+from rulewright.reporting.chats import Mark, Shown, ShownQuote, find, pieces
 from rulewright.reporting.gather import gather
-from rulewright.reporting.highlights import Mark, find, pieces
 from rulewright.reporting.page import attention
 from rulewright.web.filters import FILTERS
 from rulewright.web.rendering import PageFrame

@@ -16,7 +16,7 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import BatchRun, score_batches
 from rulewright_runtime.cases.case_settings import CaseSettings
-from rulewright_runtime.embedding.words import WordVectors
+from rulewright_runtime.embedding.opening import WordVectors
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.judging.judge import ReplayJudge
 

@@ -13,7 +13,7 @@ from tests.shipped_plans import shipped_plan
 from rulewright.cli import main
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.runs import store
-from rulewright_runtime.transcripts import parquet_chats, pieces
+from rulewright_runtime.transcripts import columnar, pieces
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -60,10 +60,10 @@ def test_the_file_is_the_same_again_and_names_each_chat_for_queries(tmp_path: Pa
 def test_several_processes_share_a_file_and_write_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
 ) -> None:
-    monkeypatch.setattr(parquet_chats, "GROUP_BYTES", 6000)
+    monkeypatch.setattr(columnar, "GROUP_BYTES", 6000)
     monkeypatch.setattr(pieces, "_LEAST_PACKED", 0)
     path = converted(BENCHMARK / "transcripts", tmp_path / "chats.parquet", "turns")
-    groups = parquet_chats.row_groups(str(path))
+    groups = columnar.row_groups(str(path))
     assert len(groups) > 3
     if damaged:
         data = bytearray(path.read_bytes())
