@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from rulewright.errors import UsageError
 from rulewright.reporting.judged import JudgedTranscript, open_run
-from rulewright.reporting.run_reader import CHECK, EARLIER_CHECK
 from rulewright.reporting.stored_run import has_skipped, score_again, summary_like
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
@@ -134,7 +133,6 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
             data = strict_json.decode(line, type=JsonObject)
             if data.get("verdict") is None:
                 continue
-            data.setdefault(CHECK, data.get(EARLIER_CHECK))
             fields = {name: data[name] for name in Adjudication.__struct_fields__ if data.get(name) is not None}
             yield msgspec.convert({"by": by, **fields}, Adjudication)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -24,7 +24,7 @@ import msgspec
 from rulewright.errors import UsageError
 from rulewright.reporting.run_reader import plan_of
 from rulewright.reporting.spreadsheet import text_of
-from rulewright.reporting.stored_run import EarlierVerdict
+from rulewright.reporting.stored_run import PartialVerdict
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.files import write_whole
@@ -205,7 +205,7 @@ def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, byte
             path, reason, line = step.refused
             summary.refuse(InputError(reason, path, line))
             continue
-        verdicts = [msgspec.json.decode(line, type=EarlierVerdict) for line in rows[ROWS[0]][step.input].splitlines()]
+        verdicts = [msgspec.json.decode(line, type=PartialVerdict) for line in rows[ROWS[0]][step.input].splitlines()]
         summary.add(msgspec.json.decode(rows[ROWS[1]][step.input]), verdicts, step.harness)
     gathered = summary.result()
     about = {key: value for key, value in before.items() if key not in gathered}

@@ -107,7 +107,6 @@ class _RowOwner(msgspec.Struct):
 
     transcript_id: str = ""
     check_id: str = ""
-    mode_id: str = ""  # what runs called it before
     eligible: bool = False
 
 
@@ -126,7 +125,7 @@ class IndexedRun:
             number = self._numbers.get(line.transcript_id, 0)
             self._verdicts[number] = (self._verdicts.get(number, (start, end))[0], end)
             if line.eligible:
-                self.applied.setdefault(line.check_id or line.mode_id, []).append(number)
+                self.applied.setdefault(line.check_id, []).append(number)
 
     def __len__(self) -> int:
         """The number of its transcripts."""

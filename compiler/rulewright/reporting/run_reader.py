@@ -19,14 +19,13 @@ from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.runs.folder import FILES, LOG, REPLIES, SUMMARY, RunFolder
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.manifest import read_manifest, refuse_changed
-from rulewright_runtime.strict_json import Json, JsonObject
+from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
 
 PARTS: Final = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")
 CHECK: Final = "check_id"
-EARLIER_CHECK: Final = "mode_id"  # what runs called it before version 3 of their summary
 _BLOCK: Final = 1 << 16  # bytes of lines that are decoded together
 _ROWS: Final = strict_json.Decoder(JsonObject, defaulted=lambda _: 0)
 SUMMARISED: Final = (
@@ -51,7 +50,7 @@ def summary_of(folder: Path) -> JsonObject:
     """What the run's `summary.json` holds. Raises UsageError where a part of it is gone, a row is damaged, or a link
     stands where a command would write, and PlanError where a file was changed since the scan."""
     path = folder / "summary.json"
-    summary: JsonObject = _renamed(_object(path.read_bytes(), str(path)))
+    summary: JsonObject = row_of(path.read_bytes(), str(path))
     if gone := [part for part in SUMMARISED if not isinstance(summary.get(part), dict)]:
         raise UsageError(f"{path}: this is not a summary of a run: `{gone[0]}` is missing")
     _refuse_changed(folder)
@@ -63,7 +62,7 @@ def summary_of(folder: Path) -> JsonObject:
 
 
 def _refuse_changed(folder: Path) -> None:
-    """Refuse files that differ from the manifest; a run of an earlier version has none."""
+    """Refuse files that differ from the manifest; a run may have none."""
     manifest = read_manifest(folder)
     if manifest is None:
         return
@@ -131,8 +130,7 @@ def rows(path: Path) -> Iterator[JsonObject]:
     with path.open("rb") as stream:
         number = 0
         while lines := stream.readlines(_BLOCK):
-            for found in _rows_of(lines, path, number):
-                yield _today(found)
+            yield from _rows_of(lines, path, number)
             number += len(lines)
 
 
@@ -145,31 +143,11 @@ def _rows_of(lines: Sequence[bytes], path: Path, before: int) -> Iterable[JsonOb
         found = []
     if len(found) == len(lines):
         return found
-    return (_object(line, f"{path}:{number}") for number, line in enumerate(lines, before + 1))
+    return (row_of(line, f"{path}:{number}") for number, line in enumerate(lines, before + 1))
 
 
-def row_of(line: bytes, place: str) -> JsonObject:
-    """Return the object of one line; `place` is its location in messages."""
-    return _today(_object(line, place))
-
-
-def _today(row: JsonObject) -> JsonObject:
-    """Return a row with the current name of a check's id."""
-    if EARLIER_CHECK in row or "undecided" in row:
-        row = {CHECK if key == EARLIER_CHECK else key: value for key, value in row.items()}
-        if "undecided" in row:
-            row["undecided"] = _renamed(row["undecided"])
-    return row
-
-
-def _renamed(value: Json) -> Json:
-    """Return JSON data with the current name of a check's id, from any version."""
-    if isinstance(value, dict):
-        return {CHECK if key == EARLIER_CHECK else key: _renamed(item) for key, item in value.items()}
-    return [_renamed(item) for item in value] if isinstance(value, list) else value
-
-
-def _object(data: bytes, place: str) -> JsonObject:
+def row_of(data: bytes, place: str) -> JsonObject:
+    """Return the object of one line; `place` is its location in messages. Raises UsageError for anything else."""
     try:
         return strict_json.decode(data, type=JsonObject)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

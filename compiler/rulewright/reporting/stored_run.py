@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import replace
 
 from rulewright.errors import UsageError
 from rulewright.reporting.run_reader import engine_of, headline_of, plan_of, rows, score_of, summary_of
@@ -50,23 +50,12 @@ class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
     evidence: tuple[StoredSpan, ...]
 
 
-class EarlierVerdict(VerdictResult, frozen=True, kw_only=True):
-    """A line with fewer keys, as earlier versions and other programs write it: `mode_id` is the earlier `check_id`."""
+class PartialVerdict(VerdictResult, frozen=True, kw_only=True):
+    """A line with fewer keys, as other programs write it."""
 
     transcript_id: str = ""
     scenario_id: str | None = None
     model: str | None = None
-    check_id: str = ""
-    mode_id: str = ""
-
-    def __post_init__(self) -> None:
-        """Accept the earlier name. Raises ValueError without either."""
-        if self.check_id and not self.mode_id:
-            return
-        if not (self.check_id or self.mode_id):
-            raise ValueError("Object missing required field `check_id`")
-        force_setattr(self, "check_id", self.check_id or self.mode_id)
-        force_setattr(self, "mode_id", "")
 
 
 @dataclass(frozen=True)
@@ -120,14 +109,14 @@ def read_run(folder: Path) -> StoredRun:
     return StoredRun(folder, plan, summary, found, verdicts, steps)
 
 
-def _verdicts(path: Path) -> Sequence[StoredVerdict | EarlierVerdict]:
+def _verdicts(path: Path) -> Sequence[StoredVerdict | PartialVerdict]:
     data = path.read_bytes()
     try:
         with _uncollected():
             try:
                 return strict_json.Decoder(StoredVerdict, defaulted=lambda _: 0).decode_lines(data)
             except msgspec.ValidationError:
-                return strict_json.Decoder(EarlierVerdict).decode_lines(data)
+                return strict_json.Decoder(PartialVerdict).decode_lines(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: these are not verdicts of a run: {error}") from None
 

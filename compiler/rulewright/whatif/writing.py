@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rulewright.reporting.adjudication import DECISIONS
-from rulewright.reporting.run_reader import EARLIER_CHECK
 from rulewright.reporting.stored_run import summary_like
 from rulewright.whatif.rescoring import plan_under, rescored
 from rulewright_runtime.files import write_whole
@@ -55,9 +54,8 @@ def write_rescored(
             if (run.folder / kept).is_file():
                 shutil.copyfile(run.folder / kept, out / kept)
         write_whole(out / "plan.json", encode(plan))
-        recorded = (run.folder / VERDICTS).read_bytes() if same_verdicts else b""
-        is_old = not recorded or EARLIER_CHECK.encode() in recorded
-        write_whole(out / VERDICTS, b"".join(_lines(run, rows)) if is_old else recorded)
+        recorded = (run.folder / VERDICTS).read_bytes() if same_verdicts else b"".join(_lines(run, rows))
+        write_whole(out / VERDICTS, recorded)
         write_whole(out / "scores.jsonl", b"".join(msgspec.json.encode(row) + b"\n" for row in rows.values()))
         write_whole(out / "summary.md", markdown(result).encode())
         write_whole(out / SUMMARY, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")

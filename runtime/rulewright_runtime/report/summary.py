@@ -311,10 +311,7 @@ def judge_line(judge: JsonMapping | None) -> str:
 def unproven(summary: JsonMapping) -> str:
     """The number of transcripts with only unproven failures, and the reasons, as text; empty if there are none."""
     failed = summary["failed"]
-    causes = failed.get("unproven_causes")
-    if causes is None:  # a summary of an earlier version, which lists all
-        causes = {cause for row in failed["transcripts"] if is_unproven(row) for cause in row["unproven"].values()}
-    why = ", ".join(words for cause, words in UNPROVEN.items() if cause in causes)
+    why = ", ".join(words for cause, words in UNPROVEN.items() if cause in failed["unproven_causes"])
     return f"{failed['unproven']} of them unproven: {why}" if failed["unproven"] else ""
 
 

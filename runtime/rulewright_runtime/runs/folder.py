@@ -35,7 +35,6 @@ GENERATED: Final = (
     "report.html", "report-pages", "verdicts.parquet", "scores.parquet", "events.otlp.jsonl", "every-eval-ever",
 )  # fmt: skip
 PREVIOUS: Final = "previous"
-_EARLIER: Final = "progress.jsonl"  # the log of versions before 0.2
 
 
 class RunFolder:
@@ -64,18 +63,13 @@ class RunFolder:
 
     @property
     def log(self) -> str | None:
-        """The path of the run's log, finished or not; None if there is no run, or one of an earlier version."""
+        """The path of the run's log, finished or not; None if there is none."""
         return self._either(LOG)
 
     @property
     def replies(self) -> str | None:
         """The path of the judge's replies, finished or not; None if there are none."""
         return self._either(REPLIES)
-
-    @property
-    def is_of_an_earlier_version(self) -> bool:
-        """Whether the folder holds an unfinished run of a version before 0.2."""
-        return self._has(_EARLIER)
 
     def recover(self) -> None:
         """Complete a `commit` that was killed."""
@@ -86,7 +80,7 @@ class RunFolder:
         """Prepare the folder for a new run: remove the parts of a killed one, except its judge's replies if
         `keep_replies`, and move a finished one with all generated files to the folder `previous`."""
         dropped = [self.part(name) for name in NAMES if not (keep_replies and name == REPLIES)]
-        left = [path for path in (*dropped, self.at(_EARLIER)) if os.path.exists(path)]
+        left = [path for path in dropped if os.path.exists(path)]
         for path in left:
             os.remove(path)
         generated = GENERATED if self._has(LOG) or self._has(SUMMARY) else ()

@@ -65,7 +65,7 @@ def manifest(plan: Plan, paths: Mapping[str, str]) -> Manifest:
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> Manifest | None:
-    """The manifest in a folder; None if an earlier version wrote the run. Raises PlanError if it is damaged."""
+    """The manifest in a folder; None if it has none. Raises PlanError if it is damaged."""
     path = os.path.join(folder, NAME)
     try:
         with open(path, "rb") as stream:

@@ -192,7 +192,7 @@ def _fresh(log: Log, reader: Reader, paths: Iterable[str | os.PathLike[str]], *,
 
 def _refuse_to_overwrite(folder: RunFolder) -> None:
     """Raise PlanError if the folder holds a run."""
-    if folder.log is None and folder.replies is None and not folder.is_of_an_earlier_version:
+    if folder.log is None and folder.replies is None:
         return
     state, remedy = (
         ("a finished run", "replace it with `--overwrite`")
@@ -206,11 +206,7 @@ def _log(folder: RunFolder, header: Header, resume: bool) -> Log:
     """The log of the resumed run, or an empty one. Raises PlanError for a log that is damaged or of another run."""
     if not resume:
         return Log(header)
-    if folder.log is not None:
-        return read_log(folder.log, header)
-    if folder.is_of_an_earlier_version:
-        raise PlanError(f"an earlier version began the run in `{folder.path}`; replace the run with `--overwrite`")
-    return Log(header)
+    return Log(header) if folder.log is None else read_log(folder.log, header)
 
 
 def _recording(

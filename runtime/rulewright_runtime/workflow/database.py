@@ -51,18 +51,11 @@ class Database:
                 for statement in tables.statements():
                     self._db.execute(statement)
             elif version != tables.VERSION:
-                for statement in self._migration(version):
-                    self._db.execute(statement)
-
-    def _migration(self, version: int) -> list[str]:
-        steps = tables.migration(version)
-        if steps is None:
-            raise StoreError(
-                f"schema version mismatch: the database `{self.path}` has version {version}, and this runtime reads"
-                f" {tables.VERSION}; to migrate, export its runs with the release that wrote it"
-                " (`rulewright workflow trace RUN --format json`) and name another file in `workflow.state`"
-            )
-        return steps
+                raise StoreError(
+                    f"schema version mismatch: the database `{self.path}` has version {version}, and this runtime reads"
+                    f" {tables.VERSION}; to migrate, export its runs with the release that wrote it"
+                    " (`rulewright workflow trace RUN --format json`) and name another file in `workflow.state`"
+                )
 
     def close(self) -> None:
         """Close the file."""

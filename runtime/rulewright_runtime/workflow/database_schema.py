@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 VERSION: Final = 2
@@ -123,29 +123,14 @@ APPEND_ONLY: Final = (
 )
 
 
-ADDED: Final = {1: ("decisions", "processes")}  # version -> the tables added by the next version
-
-
 def statements() -> list[str]:
     """Return the statements that create the schema in an empty database."""
-    return [*_split_statements(TABLES), *_append_only_triggers(APPEND_ONLY), f"pragma user_version = {VERSION}"]
+    tables = [statement for statement in TABLES.split(";\n") if statement.strip()]
+    return [*tables, *_append_only_triggers(), f"pragma user_version = {VERSION}"]
 
 
-def migration(version: int) -> list[str] | None:
-    """Return the statements that migrate a database from `version`, or None for an unknown version."""
-    if version not in ADDED:
-        return None
-    tables = [table for number, added in ADDED.items() if number >= version for table in added]
-    created = [text for text in _split_statements(TABLES) if any(f"create table {table} " in text for table in tables)]
-    return [*created, *_append_only_triggers(tables), f"pragma user_version = {VERSION}"]
-
-
-def _split_statements(text: str) -> list[str]:
-    return [statement for statement in text.split(";\n") if statement.strip()]
-
-
-def _append_only_triggers(tables: Iterable[str]) -> Iterator[str]:
-    for table in tables:
+def _append_only_triggers() -> Iterator[str]:
+    for table in APPEND_ONLY:
         for change in ("update", "delete"):
             body = f"begin select raise(abort, '{table} is only ever added to'); end"
             yield f"create trigger no_{change}_of_{table} before {change} on {table} {body}"

@@ -68,7 +68,7 @@ def test_messages_about_documents_that_are_not_open_are_borne(editor: Editor, pr
 
 CRASHING = """
 import sys
-from rulewright.lsp import analysis, hover, server, workspace
+from rulewright.lsp import hover, server, workspace
 def crash(*args, **more): raise ZeroDivisionError("of ours")
 hover.hover = crash
 whole = workspace.analyse_project

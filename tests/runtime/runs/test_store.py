@@ -213,11 +213,6 @@ def changed_log(data: Path, out: Path) -> dict[str, Any]:
     return {}
 
 
-def of_an_earlier_version(data: Path, out: Path) -> dict[str, Any]:
-    (out / "inputs.jsonl.part").rename(out / "progress.jsonl")
-    return {}
-
-
 CHANGES: list[tuple[Any, str]] = [
     (another_plan, "has another plan"),
     (another_budget, "has other settings"),
@@ -230,7 +225,6 @@ CHANGES: list[tuple[Any, str]] = [
     (changed_scores, "is not as the killed run left it"),
     (damaged_log, r"line 1 of `.*inputs.jsonl.part` is damaged"),
     (changed_log, r"line 2 of `.*inputs.jsonl.part` is damaged"),
-    (of_an_earlier_version, "an earlier version began the run"),
 ]
 
 

@@ -375,30 +375,24 @@ def test_a_key_signs_on_the_command_line(
     assert main(["workflow", "run", "--resume"]) == 0
 
 
-def test_a_database_of_the_version_before_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_decisions_are_only_ever_added_to(tmp_path: Path) -> None:
     run = waiting(tmp_path)
+    run.store.decide(ITEM, "resolve", by="ana", now=NOW)
     run.store.close()
-    with sqlite3.connect(run.store.path) as old:
-        for table in ("decisions", "processes"):
-            old.execute(f"drop table {table}")
-        old.execute("pragma user_version = 1")
-    old.close()
-    with Store(run.store.path) as store:
-        store.decide(ITEM, "resolve", by="ana", now=NOW)
-        assert len(store.decisions(ITEM)) == 1
-    with sqlite3.connect(run.store.path) as new:
-        assert new.execute("pragma user_version").fetchone() == (tables_module.VERSION,)
+    with sqlite3.connect(run.store.path) as database:
+        assert database.execute("pragma user_version").fetchone() == (tables_module.VERSION,)
         with pytest.raises(sqlite3.IntegrityError, match="only ever added to"):
-            new.execute("delete from decisions")
-    new.close()
+            database.execute("delete from decisions")
+    database.close()
 
 
-def test_a_database_of_an_unknown_version_is_refused_with_a_hint(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 99])
+def test_a_database_of_another_version_is_refused_with_a_hint(version: int, tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     with sqlite3.connect(path) as other:
-        other.execute("pragma user_version = 99")
+        other.execute(f"pragma user_version = {version}")
     other.close()
-    with pytest.raises(StoreError, match=r"schema version mismatch: .* has version 99, .*; to migrate, "):
+    with pytest.raises(StoreError, match=r"schema version mismatch: .* has version \d+, .*; to migrate, "):
         Store(path)
 
 

@@ -1,0 +1,91 @@
+"""A stored run is read whole, or refused where a line of it is damaged."""
+
+from __future__ import annotations
+
+import gc
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.shared_data import ROOT
+
+import rulewright
+from rulewright.errors import UsageError
+from rulewright.reporting.stored_run import read_run
+from rulewright_runtime import strict_json
+
+LIVE = ROOT / "benchmark" / "live"
+
+
+def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    rows = [json.dumps(change(json.loads(line))) for line in path.read_text(encoding="utf-8").splitlines()]
+    path.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a judge whose replies are no answers."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+
+    class Silent:
+        def ask(self, request: rulewright.JudgeRequest) -> str | None:
+            return None
+
+    rulewright.scan(str(LIVE), LIVE / "recorded" / "transcripts", folder, judge=Silent())
+    return folder
+
+
+def test_a_verdict_without_a_check_is_refused(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    (tmp_path / "run" / "manifest.json").unlink()
+    rewrite(tmp_path / "run" / "verdicts.jsonl", lambda row: {k: v for k, v in row.items() if k != "check_id"})
+    with pytest.raises(UsageError, match="`check_id`"):
+        read_run(tmp_path / "run")
+
+
+def test_reading_a_run_leaves_the_garbage_collector_on(run: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(run, damaged)
+    (damaged / "manifest.json").unlink()
+    (damaged / "verdicts.jsonl").write_text("{\n", encoding="utf-8")
+    assert read_run(run).verdicts
+    assert gc.isenabled()
+    with pytest.raises(UsageError, match="not verdicts of a run"):
+        read_run(damaged)
+    assert gc.isenabled()
+
+
+def test_a_quote_without_a_rationale_hides_no_doubled_key(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    (folder / "manifest.json").unlink()  # the lines are edited
+    path = folder / "verdicts.jsonl"
+    first, second, *rest = path.read_text(encoding="utf-8").splitlines()
+    quoting = {**json.loads(first), "evidence": [{"role": "user", "turn": 1, "quote": "please stay"}]}
+    path.write_text("\n".join([json.dumps(quoting), second, *rest]) + "\n", encoding="utf-8")
+    (before, *_), *_ = [list(verdicts.values()) for verdicts in read_run(folder).verdicts.values()]
+    assert [(span.quote, span.rationale) for span in before.evidence] == [("please stay", None)]
+    doubled = second.replace('"eligible":', '"eligible":false,"eligible":', 1)
+    path.write_text("\n".join([json.dumps(quoting), doubled, *rest]) + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="duplicate key `eligible`"):
+        read_run(folder)
+
+
+def test_the_lines_of_a_run_show_without_a_second_decoding_that_no_key_is_doubled(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    (folder / "manifest.json").unlink()
+    span = {"role": "user", "turn": 1, "quote": "please stay", "rationale": None}
+    rewrite(folder / "verdicts.jsonl", lambda row: {**row, "scenario_id": None, "evidence": [span]})
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the lines are decoded again")
+
+    monkeypatch.setattr(strict_json.Decoder, "_check_lines", refuse)
+    (verdict, *_), *_ = [list(verdicts.values()) for verdicts in read_run(folder).verdicts.values()]
+    assert [each.quote for each in verdict.evidence] == ["please stay"]
