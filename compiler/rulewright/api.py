@@ -21,6 +21,7 @@ from rulewright.project import Project, load_project
 from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.cases.engine_command import score as score_files
+from rulewright_runtime.english import ticked
 from rulewright_runtime.execution import BatchJudge, Engine, execute
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.judging.judge import is_live
@@ -173,7 +174,7 @@ def score(
         with open(report, encoding="utf-8") as file:
             report_data: dict[str, object] = json.load(file)
     if not report_data["results"] and not report_data["errors"]:
-        raise UsageError(f"there is no case in {', '.join(f'`{path}`' for path in paths) or 'no files'}")
+        raise UsageError(f"there is no case in {ticked(paths) or 'no files'}")
     return report_data
 
 

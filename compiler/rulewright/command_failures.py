@@ -11,6 +11,7 @@ from rulewright.arguments.parser import Parser
 from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
 from rulewright.manual import advice_of
 from rulewright.render.human import render, width_for
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.terminal import complain
 
@@ -28,7 +29,7 @@ def failed(error: Exception, parser: Callable[[], Parser]) -> None:
     Bad usage is reported by the command's `parser`, which raises `SystemExit`.
     """
     if isinstance(error, OSError) and isinstance(error.filename, str):
-        error = UsageError(f"can't use `{error.filename}`: {(error.strerror or str(error)).lower()}")
+        error = UsageError(f"can't use `{error.filename}`: {reason_of(error)}")
     if isinstance(error, UsageError):
         parser().error(str(error))
     if isinstance(error, RulewrightError | RuntimeFailure):

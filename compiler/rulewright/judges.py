@@ -16,6 +16,7 @@ from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_
 from rulewright_runtime.calls.call_request import request_key
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, OnAmbiguous
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.judging.independence import Independence
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live
@@ -103,7 +104,6 @@ def independence_of(project: Project | None) -> Independence:
 def open_waiting_judge(
     judge: str,
     stack: ExitStack,
-    run: str = "",
     settings: Callable[[str], JudgeSettings] = lambda _: JudgeSettings(LEDGER),
     questions: Callable[[], Iterable[JudgeRequest]] | None = None,
 ) -> Judge:
@@ -120,7 +120,7 @@ def open_waiting_judge(
         refuse_questions(questions(), live)
     if live.model.host:
         complain(f"note: what is judged is sent to {live.model.host} ({model_and_endpoint(live.model.identity)})")
-    waiting = WaitingJudge(live, run)
+    waiting = WaitingJudge(live)
     stack.callback(waiting.close)
     return waiting
 
@@ -131,7 +131,7 @@ def warn_of_unknown_families(live: LiveJudge, subjects: Iterable[str]) -> None:
     names = {live.model.identity.model, *subjects} - {UNKNOWN_MODEL}
     unknown = sorted(name for name in names if not known(name))
     if unknown:
-        some = ", ".join(f"`{name}`" for name in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
+        some = ticked(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
         complain(f"warning: unknown family of {some}; each counts as a family of its own (see `judge.families`)")
 
 

@@ -68,7 +68,6 @@ def load_workflow(
     path: Path | str | None = None,
     *,
     folder: Path | str = ".",
-    environment: Environment[str, str] | None = None,
     off: Collection[str] = (),
 ) -> Workflow:
     """Load the workflow at `path`, else the one that the project of `folder` runs by default (`workflow.file`).
@@ -79,7 +78,7 @@ def load_workflow(
     requested = Path(path) if path is not None else None
     if requested is not None and not dependencies.is_file(requested):
         raise UsageError(f"workflow file not found: {requested}")
-    reader = WorkflowReader(os.environ if environment is None else environment)
+    reader = WorkflowReader(os.environ)
     project_path = project_file_above(requested.parent if requested else Path(folder))
     project = None if project_path is None else reader.project(project_path)
     root = Path(requested.parent if requested else folder) if project is None else project.top

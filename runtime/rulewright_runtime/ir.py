@@ -272,9 +272,9 @@ def _check_shape(number: int, node: Node, limits: ProgramLimits) -> None:
         if not isinstance(value, str):
             raise PlanError(f"node {number}: `{op}` needs a name")
     elif op == "local":
-        _check_slots(number, [value], limits, 1, 1)
+        _check_slots(number, [value], limits, 1)
     elif op in BINDING:
-        _check_slots(number, value, limits, 1, 1 if op in _ONE_SLOT else 2)
+        _check_slots(number, value, limits, 1 if op in _ONE_SLOT else 2)
     elif op in ("list", "map"):
         entries = count if op == "list" else count // 2
         optional = () if value is None else value
@@ -306,12 +306,8 @@ def _is_index(value: object, end: int) -> bool:
     return value.__class__ is int and 0 <= value < end
 
 
-def _check_slots(number: int, slots: object, limits: ProgramLimits, least: int, most: int) -> None:
-    if (
-        not isinstance(slots, (list, tuple))
-        or not least <= len(slots) <= most
-        or len(set(map(repr, slots))) != len(slots)
-    ):
+def _check_slots(number: int, slots: object, limits: ProgramLimits, most: int) -> None:
+    if not isinstance(slots, (list, tuple)) or not 1 <= len(slots) <= most or len(set(map(repr, slots))) != len(slots):
         raise PlanError(f"node {number}: malformed slots")
     if not all(_is_index(slot, limits.slots) for slot in slots):
         raise PlanError(f"node {number}: a slot out of range")

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError, PlanError, RuntimeFailure
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
 from rulewright_runtime.plan.scan import PlugInFunction
@@ -92,7 +93,7 @@ def named(group: str, name: str) -> PlugIn:
     """The plug-in of a name. Raises PlugInError if there is none, or more than one."""
     matches = [each for each in installed(group) if each.name == name]
     if not matches:
-        names = ", ".join(f"`{each.name}`" for each in installed(group)) or "none"
+        names = ticked(each.name for each in installed(group)) or "none"
         raise PlugInError(f"no installed distribution brings `{name}` ({group}); there are {names}")
     if len(matches) > 1:
         raise PlugInError(f"`{name}` ({group}) is brought by {' and by '.join(each.about for each in matches)}")

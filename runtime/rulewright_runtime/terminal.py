@@ -16,6 +16,8 @@ from codecs import getincrementaldecoder
 from contextvars import ContextVar
 from unicodedata import category, east_asian_width
 
+from rulewright_runtime.english import reason_of
+
 TYPE_CHECKING = False  # importing `typing` takes longer than a cached lint may take
 if TYPE_CHECKING:
     from typing import IO, Any, BinaryIO, TextIO
@@ -324,7 +326,7 @@ class SafeStreams:
             return status
         if isinstance(failure, BrokenPipeError):
             return status or READER_GONE
-        reason = (failure.strerror or str(failure)).lower()
+        reason = reason_of(failure)
         self.errors.write(f"error: the standard output can't be written: {reason}\n")
         return status or FAILED_WRITE
 

@@ -11,7 +11,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.errors import DocumentError
 from rulewright.expression.decompile import decompile
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, DYN, INT, SCORE, STRING, EnumType, MapType, Type
+from rulewright.expression.types import BOOL, DYN, INT, SCORE, STRING, EnumType, MapType
 from rulewright.expression.unparse import unparse
 from rulewright.load import load_text
 from rulewright.lower.decision_table import Table, build_table
@@ -34,19 +34,19 @@ PLACE = Environment(
 )
 
 
-def table(text: str, *, expect: Type | None = None) -> Table:
+def table(text: str) -> Table:
     found: list[Diagnostic] = []
     loaded = load_text(dedent(text).lstrip("\n"), "table.yaml")
     assert loaded.root is not None
     rule = read_rule(loaded.root, found)
     if rule is None or found:
         raise DocumentError(found)
-    return build_table(rule, PLACE, expect=expect)
+    return build_table(rule, PLACE)
 
 
-def refused(text: str, *, expect: Type | None = None) -> list[tuple[str, int, int]]:
+def refused(text: str) -> list[tuple[str, int, int]]:
     with pytest.raises(DocumentError) as raised:
-        table(text, expect=expect)
+        table(text)
     return [(d.code, d.span.line, d.span.column) for d in raised.value.diagnostics]
 
 
@@ -239,13 +239,6 @@ def test_an_error_in_a_condition_ends_the_table() -> None:
     made = table("match: [{condition: 1 / n > 0, output: 1}, {output: 2}]")
     with pytest.raises(EvaluationError):
         prepare(made.program)({"n": 0})
-
-
-def test_an_expected_type_holds_for_every_output() -> None:
-    assert table("match: [{output: 0.5}]", expect=SCORE).type == SCORE
-    assert refused("match: [{condition: ok, output: 0.5}, {output: \"'a'\"}]", expect=SCORE) == [
-        ("bad-expression", 1, 49)
-    ]
 
 
 def ladder(rows: int) -> str:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rulewright.calibration.gold import Item
+from rulewright.calibration.measures import LEVEL
 from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
@@ -266,7 +267,7 @@ def _share_failing(kinds: Counter[_Kind], q: Mapping[Stratum, float], case: int)
     return total / size, variance / size**2
 
 
-def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors, level: float = 0.95) -> JsonObject:
+def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors) -> JsonObject:
     """Return the share of rows that truly fail, `{value, low, high}`. Missing verdicts and strata without labels widen
     the interval; in `value` the former fail and the latter count as recorded."""
     chance, kinds = random.Random(SEED), _kinds(rows)
@@ -278,7 +279,7 @@ def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors, level: floa
         for case, samples in ((BEST, low), (WORST, high)):
             mean, variance = _share_failing(kinds, q, case)
             samples.append(min(1.0, max(0.0, mean + noise * math.sqrt(variance))))
-    cut = round((1 - level) / 2 * DRAWS)
+    cut = round((1 - LEVEL) / 2 * DRAWS)
     value = _share_failing(kinds, measured.means(), LIKELY)[0]
     return {"value": value, "low": sorted(low)[cut], "high": sorted(high)[DRAWS - 1 - cut]}
 

@@ -14,7 +14,7 @@ from rulewright.commands.output import answer
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import read_run
-from rulewright_runtime.report.text import plural
+from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import JsonMapping
 
 MOST: Final = 5  # names of checks shown

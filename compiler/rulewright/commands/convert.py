@@ -12,10 +12,10 @@ from rulewright.commands.output import writing_to
 from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET, REFUSED
+from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import compressing, open_whole
 from rulewright_runtime.input_files import unread_note
-from rulewright_runtime.report.text import plural
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.transcripts.columnar import ENDING, writing_chats
 from rulewright_runtime.transcripts.messages import Transcript

@@ -11,6 +11,7 @@ from rulewright.exporting.every_eval_ever import RunSource, reports
 from rulewright.exporting.otel import events
 from rulewright.exporting.parquet import write_parquet
 from rulewright.reporting.judged import FinishedRun, open_run
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.runs.manifest import read_manifest, refuse_changed
 from rulewright_runtime.terminal import say
@@ -24,9 +25,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         written = list(_write(found, args))
     except OSError as error:
-        raise UsageError(
-            f"can't write `{error.filename or args.out}`: {(error.strerror or str(error)).lower()}"
-        ) from None
+        raise UsageError(f"can't write `{error.filename or args.out}`: {reason_of(error)}") from None
     say(*(f"wrote {path}" for path in written))
     return 0
 

@@ -12,9 +12,10 @@ from typing import Any
 from rulewright.commands.output import writing_to
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.leaderboard import RAW, leaderboard
+from rulewright_runtime.english import plural
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.report.summary import judge_line
-from rulewright_runtime.report.text import NO_SCENARIO, number, percent, plural
+from rulewright_runtime.report.text import NO_SCENARIO, number, percent
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import left, right, width_for, wrapped
 

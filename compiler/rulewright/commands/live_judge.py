@@ -15,9 +15,9 @@ from rulewright.exit_codes import REFUSED, UNDECIDED
 from rulewright.judges import JudgeOptions, open_live, refuse_what_cannot_fit, warn_of_unknown_families
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.calls.scheduler import Scheduler
+from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError, OutageError
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.report.text import plural
 from rulewright_runtime.runs.live import speakers
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonMapping, JsonObject

@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 
 from rulewright.errors import UsageError
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import say
 
@@ -30,7 +31,7 @@ def writing_to(place: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(f"can't write `{place}`: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"can't write `{place}`: {reason_of(error)}") from None
 
 
 def hand_over(text: str, out: str | None, about: str = "") -> None:

@@ -19,6 +19,7 @@ from rulewright.planning.fusion import fusion_lines, fusion_of
 from rulewright.planning.profiles import compare_profiles, comparison_text
 from rulewright.planning.scan import cost_report, scan_plan
 from rulewright.project import Project
+from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.input_files import unread_note
@@ -134,7 +135,7 @@ def _overriding(overridden: Mapping[str, Mapping[str, Sequence[str]]]) -> list[s
     if not overridden:
         return []
     left_out, added = (sum(len(each[key]) for each in overridden.values()) for key in ("left_out", "added"))
-    where = "1 scenario" if len(overridden) == 1 else f"{len(overridden)} scenarios"
+    where = plural(len(overridden), "scenario")
     return [f"overrides tags in {where}: {left_out} checks left out, {added} added"]
 
 

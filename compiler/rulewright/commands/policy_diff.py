@@ -17,7 +17,7 @@ from rulewright.policies.rows import verdicts_of
 from rulewright.project import load_project
 from rulewright.reporting.stored_run import read_run
 from rulewright.witnesses.lines import LONG, as_json, conversation_lines
-from rulewright_runtime.report.text import plural
+from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import JsonMapping
 
 MOST: Final = 20  # conditions of one region, and stored rows

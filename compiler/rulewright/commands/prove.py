@@ -15,7 +15,7 @@ from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.linting.run import lint
 from rulewright.proving.results import Property, Proved, Refuted
 from rulewright.witnesses.lines import conversation_lines
-from rulewright_runtime.report.text import plural
+from rulewright_runtime.english import plural
 
 
 def run(args: argparse.Namespace) -> int:

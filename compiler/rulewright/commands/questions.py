@@ -11,8 +11,8 @@ from rulewright.commands.plan import judge_model, read_transcripts
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.planning.questions import as_batch, as_line, questions
+from rulewright_runtime.english import plural
 from rulewright_runtime.files import write_whole
-from rulewright_runtime.report.text import plural
 from rulewright_runtime.terminal import complain, say
 
 

@@ -6,6 +6,7 @@ import argparse
 
 from rulewright.commands.running import run_plan
 from rulewright.errors import UsageError
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.plan.file import decode
 
@@ -16,5 +17,5 @@ def run(args: argparse.Namespace) -> int:
         with open_regular(args.plan) as stream:
             data = stream.read()
     except OSError as error:
-        raise UsageError(f"can't read the plan `{args.plan}`: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"can't read the plan `{args.plan}`: {reason_of(error)}") from None
     return run_plan(decode(data), args, judge=args.judge)

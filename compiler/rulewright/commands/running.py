@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final
 from rulewright.arguments.shared_options import again
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED
+from rulewright_runtime.english import plural, reason_of
 from rulewright_runtime.input_files import MAX_EXPANDED, unread_note
 from rulewright_runtime.judging.judge import BatchAnswers, is_live
 from rulewright_runtime.judging.judge import open_judge as open_replay
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.console import scorecard
-from rulewright_runtime.report.text import plural
 from rulewright_runtime.report.threshold import check_threshold, status_at
 from rulewright_runtime.runs.folder import RunFolder
 from rulewright_runtime.runs.store import run
@@ -51,7 +51,7 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
     try:
         summary = _live(plan, args, judge, project) if is_live(judge) and judge else _run(plan, args, judge)
     except OSError as error:
-        raise UsageError(f"can't write `{args.out}`: {(error.strerror or str(error)).lower()}{_kept(args)}") from None
+        raise UsageError(f"can't write `{args.out}`: {reason_of(error)}{_kept(args)}") from None
     except KeyboardInterrupt:
         complain("interrupted", *([f"help: continue with `{again()}`"] if _kept(args) else ()))
         return INTERRUPTED

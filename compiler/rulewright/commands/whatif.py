@@ -20,8 +20,8 @@ from rulewright.whatif.rejudging import Rejudged, rejudged
 from rulewright.whatif.rescoring import ScoringPolicy, changed_rules, flips, policy_of, rescored, totals, unasked
 from rulewright.whatif.sweep import sweep
 from rulewright.whatif.voting import VOTES, sweep_votes, with_votes
+from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 MOST: Final = 20  # unknown verdicts shown

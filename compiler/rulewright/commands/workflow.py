@@ -27,6 +27,7 @@ from rulewright.exit_codes import REFUSED
 from rulewright.judges import open_waiting_judge
 from rulewright.render.human import render
 from rulewright.workflow import Workflow, load_workflow
+from rulewright_runtime.english import reason_of, ticked
 from rulewright_runtime.errors import OutageError, RuntimeFailure
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 from rulewright_runtime.workflow import engine
@@ -143,7 +144,7 @@ def _exit_code_of(store: Store, run: StoredWorkflow) -> int:
 
 def _known(plan: WorkflowPlan, task: str | None) -> str | None:
     if task is not None and task not in [each.id for each in plan.tasks]:
-        raise UsageError(f"the workflow has no task `{task}`; it has {', '.join(f'`{t.id}`' for t in plan.tasks[:10])}")
+        raise UsageError(f"the workflow has no task `{task}`; it has {ticked(t.id for t in plan.tasks[:10])}")
     return task
 
 
@@ -290,7 +291,7 @@ class _EventLog:
                     stream.writelines(f"{event.as_line()}\n" for event in lines)
             except OSError as error:
                 self._failed = True
-                why = (error.strerror or str(error)).lower()
+                why = reason_of(error)
                 complain(f"warning: the event log `{self._path}` can't be written: {why}; events go to standard error")
         self._begun = True
         if self._failed:

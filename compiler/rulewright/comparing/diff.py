@@ -17,8 +17,8 @@ from rulewright.reporting.stored_run import StoredRun, read_run
 from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.aggregate.inference import clustered_mean, holm, mcnemar, two_sided
 from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.english import plural
 from rulewright_runtime.report.summary import judge_line
-from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 if TYPE_CHECKING:

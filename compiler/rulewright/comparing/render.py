@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rulewright_runtime.report.text import escape, plural, table
+from rulewright_runtime.english import plural
+from rulewright_runtime.report.text import escape, table
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import left, one_line, width, wrapped

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import descend, items, text
 from rulewright.load import Node, plain
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import execute, needs_judge
 from rulewright_runtime.plan.scan import Plan
@@ -141,7 +142,7 @@ def example_mismatch(example: Example, found: VerdictResult | InputError) -> Dia
         return error(example.node, f"this example can't be read: {found}", code="check-misses-own-example")
     if found.verdict == example.verdict:
         return None
-    quotes = ", ".join(f"`{span.quote}`" for span in found.evidence)
+    quotes = ticked(span.quote for span in found.evidence)
     why = f"because `{found.rationale_code}`" + (f", with the evidence {quotes}" if quotes else "")
     message = f"`{example.check.id}` gives {found.verdict} for {example.name}, which expects {example.verdict}"
     return error(example.node, message, code="check-misses-own-example", help=why)

@@ -18,6 +18,7 @@ from rulewright.documents.vocabulary import Vocabulary
 from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, load_file, plain
 from rulewright.shipped import shipped_root
 from rulewright.spelling import did_you_mean
+from rulewright_runtime.english import ticked
 
 PREFIX: Final = "library/"
 # The keys that define a ready check; authors who need others write their own check.
@@ -110,7 +111,7 @@ def _of_use(root: Mapping) -> Iterator[Diagnostic]:
         return
     if ready_check(str(used.value)) is None:
         known = library()
-        help = did_you_mean(str(used.value), known) or f"there are {', '.join(f'`{name}`' for name in known)}"
+        help = did_you_mean(str(used.value), known) or f"there are {ticked(known)}"
         yield error(used, f"unknown ready check `{used.value}`", code="unknown-library-check", help=help)
         return
     for name in DECIDING:
@@ -135,7 +136,7 @@ def _of_parameters(root: Mapping) -> list[Diagnostic]:
     if any(each.code for each in found):
         return found
     if needed and "params" not in root:
-        missing = ", ".join(f"`{name}`" for name in needed)
+        missing = ticked(needed)
         message, help = f"`params` is missing, with a value for {missing}", f"write `params: {{{needed[0]}: ...}}`"
         return [error(first_place(root), message, code="missing-key", help=help)]
     return departures({"properties": {"params": values}}, root)

@@ -34,6 +34,7 @@ from rulewright.documents.suggestions import (
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
 from rulewright.spelling import Guess, suggest
+from rulewright_runtime.english import either, ticked
 from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
@@ -336,7 +337,7 @@ def _of_alternatives(departure: _Departure, root: Node, node: Node, path: str, o
     """The findings for a value and its most similar alternative."""
     options: list[JsonObject] = departure.wanted
     if isinstance(node, Mapping) and _is_choice(departure):
-        names = _either([f"`{option['required'][0]}`" for option in options])
+        names = either([f"`{option['required'][0]}`" for option in options])
         return [error(_head(node), f"{names} is missing{_where(path)}", code="missing-key")]
     types = [option.get("type") for option in options]
     known = [name for name in dict.fromkeys(types) if isinstance(name, str)]
@@ -382,7 +383,7 @@ def _type(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[D
 
 def _wrong_type(node: Node, path: str, expected: Many[str]) -> Diagnostic:
     meant = _meant(node, expected)
-    message = f"{_subject(path)} must be {_either(expected)}, not {_what(node)}"
+    message = f"{_subject(path)} must be {either(expected)}, not {_what(node)}"
     safe = meant is not None and (meant in ("true", "false") or NUMBER.fullmatch(meant) is not None)
     fix = replace(node, meant, f"write `{meant}`", safe=safe) if meant else None
     return error(node, message, code="wrong-type", fix=fix)
@@ -423,7 +424,7 @@ def _words(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[
         yield _wrong_type(node, path, expected)
         return
     near = suggest(node.value, allowed) or by_meaning(node.value, departure.meanings) or by_degree(node.value, allowed)
-    message = f"`{node.value}` is not allowed for {_subject(path)}; expected {_either(expected)}"
+    message = f"`{node.value}` is not allowed for {_subject(path)}; expected {either(expected)}"
     fix = respell(node, near, safe=False) if near else None
     meanings = ", ".join(f"`{word}` is {meaning}" for word, meaning in departure.meanings.items())
     help = Guess(near) if near else meanings or None
@@ -462,11 +463,11 @@ def _unknown_key(node: Mapping, names: Many[str], path: str, departure: _Departu
     elif path and holder:
         help = f"`{name}` belongs under `{path}.{holder}`"
     elif homes:
-        help = f"`{name}` belongs " + _either([f"under `{owner}`" if owner else "at the top level" for owner in homes])
+        help = f"`{name}` belongs " + either([f"under `{owner}`" if owner else "at the top level" for owner in homes])
     else:
         read = [key for key, schema in departure.named.items() if schema.get("x-use") != "documentation"]
         known = sorted(read or departure.properties)
-        help = f"the keys here are {', '.join(f'`{key}`' for key in known)}"
+        help = f"the keys here are {ticked(known)}"
     found = error(node.key_span(name), f"unknown key `{name}`{_where(path)}", code="unknown-key", help=help, fix=fix)
     return dataclass_replace(found, about=f"{homes[0]}.{name}" if len(homes) == 1 else "")
 
@@ -588,7 +589,3 @@ def _what(node: Node) -> str:
         return f"`{str(node.value).lower()}`"
     shown = str(node.value) if len(str(node.value)) <= 40 else f"{str(node.value)[:37]}..."
     return f"the text `{' '.join(shown.split())}`" if isinstance(node.value, str) else f"`{shown}`"
-
-
-def _either(words: Many[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

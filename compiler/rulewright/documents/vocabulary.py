@@ -16,6 +16,7 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.spelling import did_you_mean
 from rulewright_grammar import schema as schema_of
+from rulewright_runtime.english import ticked
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import PlugInFunction
@@ -125,7 +126,7 @@ def vocabulary_findings(node: Node | None, vocabulary: Vocabulary) -> Iterator[D
             known = vocabulary.words(part)
             for item in listed.items if isinstance(listed, Sequence) else ():
                 if isinstance(item, Scalar) and item.value not in known:
-                    expected = ", ".join(f"`{word}`" for word in known)
+                    expected = ticked(known)
                     message = f"unknown `{item.value}` in the vocabulary's {part}; expected {expected}"
                     yield error(item, message, code="unknown-value", help=did_you_mean(str(item.value), known))
 

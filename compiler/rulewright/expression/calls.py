@@ -29,6 +29,7 @@ from rulewright.expression.types import (
 )
 from rulewright.expression.unify import is_ground
 from rulewright.expression.unparse import unparse
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
@@ -381,4 +382,4 @@ def _formats(verb: str, t: Type) -> bool:
 
 
 def _accepted(verb: str) -> str:
-    return "a value that has a text" if verb == "s" else ", ".join(f"`{name}`" for name in _CLAUSES[verb])
+    return "a value that has a text" if verb == "s" else ticked(_CLAUSES[verb])

@@ -53,6 +53,7 @@ from rulewright.expression.types import (
 from rulewright.expression.unify import Substitution
 from rulewright.expression.unparse import unparse
 from rulewright.spelling import Guess, suggest
+from rulewright_runtime.english import ticked
 from rulewright_runtime.values import UInt, Value
 
 _COMPARISONS: Final = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
@@ -179,11 +180,7 @@ class Checker(CheckingContext):
         """The help that lists the available names; None if there are none or too many."""
         names = {*(name.partition(".")[0] for name in self.environment.variables), *(name for name, _ in self.locals)}
         few = 0 < len(names) <= MAX_NAMES
-        return (
-            f"the names here are {', '.join(f'`{name}`' for name in sorted(names))}; a text needs quotes"
-            if few
-            else None
-        )
+        return f"the names here are {ticked(sorted(names))}; a text needs quotes" if few else None
 
     def _report_unknown(self, e: Name, help: str | None) -> Type:
         return self.report(e, f"`{e.name}` is not known here", help, reason=Reason.UNKNOWN_NAME)
@@ -226,7 +223,7 @@ class Checker(CheckingContext):
         """The type of the field `name` of `record`."""
         found = record.fields.get(name)
         if found is None and not record.open:
-            known = ", ".join(f"`{f}`" for f in list(record.fields)[:12])
+            known = ticked(list(record.fields)[:12])
             help: str | None
             if record.name in self.environment.lookups:  # its fields are the ids of other checks
                 near = suggest(name, record.fields)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rulewright.errors import Reason
 from rulewright.spelling import Guess
+from rulewright_runtime.english import either
 
 if TYPE_CHECKING:
     from lark import Token
@@ -475,7 +476,7 @@ def _expected_tokens(t: Trouble) -> str:
         parts.append("an operator")
     signs = {"COMMA": "`,`", "COLON": "`:`", "RPAR": "`)`", "RSQB": "`]`", "RBRACE": "`}`", "$END": "the end"}
     parts += [sign for kind, sign in signs.items() if kind in t.expected]
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+    return either(parts)
 
 
 def split_word_operator(word: str, *, profile: bool = True) -> str | None:

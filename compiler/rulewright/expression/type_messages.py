@@ -11,6 +11,7 @@ from rulewright.expression.declarations import Overload
 from rulewright.expression.nodes import Binary, Expr
 from rulewright.expression.types import OptionalType, RecordType, Type
 from rulewright.spelling import Guess
+from rulewright_runtime.english import either, ticked
 
 _OPERATORS: Final = {
     "_?_:_": "?:", "!_": "!", "-_": "-", "@in": "in", "_[_]": "[]", "_[?_]": "[?]",
@@ -39,8 +40,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
 def one_of(names: Sequence[str]) -> str:
     """`A`, `B` or `C`."""
-    quoted = [f"`{n}`" for n in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+    return either([f"`{name}`" for name in names])
 
 
 def operator(name: str) -> str:
@@ -53,7 +53,7 @@ def fields_help(actual: Sequence[Type]) -> str | None:
     record = next((each for each in actual if isinstance(each, RecordType) and each.fields), None)
     if record is None:
         return None
-    return f"`{record.name}` is a record with the fields " + ", ".join(f"`{f}`" for f in record.fields)
+    return f"`{record.name}` is a record with the fields " + ticked(record.fields)
 
 
 def no_overload(name: str, overloads: Sequence[Overload], actual: Sequence[Type], method: bool) -> str:

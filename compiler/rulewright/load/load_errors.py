@@ -14,6 +14,7 @@ MAX_DEPTH = 100
 MAX_VALUES = 100_000
 MAX_ALIASED = 50_000  # values that expanded aliases add
 MAX_MISTAKES = 100  # limits the output for a file that is not YAML at all
+QUOTED = 40  # characters of an author's words in a message
 MAX_DIGITS = 250  # so that every number, hexadecimal ones too, fits a double
 
 PAGES: dict[str, str] = {
@@ -146,7 +147,7 @@ def out_of_range(span: Span, text: str) -> Diagnostic:
     )
 
 
-def shorten(text: str, limit: int = 40) -> str:
-    """Return the text on one line, cut at `limit` characters, for quoting an author's words."""
-    flat = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text[: limit * 4].split()))
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+def shorten(text: str) -> str:
+    """Return the text on one line, cut at `QUOTED` characters, for quoting an author's words."""
+    flat = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text[: QUOTED * 4].split()))
+    return flat if len(flat) <= QUOTED else flat[: QUOTED - 1] + "…"

@@ -36,6 +36,7 @@ from rulewright_runtime.cases.case_plan import (
     Text,
     Which,
 )  # fmt: skip
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import parameter_value
@@ -195,13 +196,13 @@ class _CaseScorecardLowering:
         names = [name for name, _, _ in self.document.inputs]
         if metric.judge_of.value not in names:
             message = f"unknown input `{metric.judge_of.value}`"
-            help_text = f"the declared inputs are {', '.join(f'`{name}`' for name in names)}"
+            help_text = f"the declared inputs are {ticked(names)}"
             self.findings.append(error(metric.judge_of, message, code="unknown-input", help=help_text))
         worse = [label for label, _ in self.document.exits if label != self.document.accepted]
         if metric.judge_counts and metric.judge_unclear not in worse:
             place = place_of(metric.node, "judge", "unclear" if metric.judge_unclear else "count")
             message = "a verdict that counts needs `unclear`: a label of the table other than the accepted one"
-            help_text = f"known are {', '.join(f'`{label}`' for label in worse)}"
+            help_text = f"known are {ticked(worse)}"
             self.findings.append(error(place, message, code="unknown-label", help=help_text))
         unclear = metric.judge_unclear if metric.judge_counts else None
         return Question(str(metric.judge_prompt.value), str(metric.judge_of.value), unclear)
@@ -210,7 +211,7 @@ class _CaseScorecardLowering:
         lists = [name for name, _, kind in self.document.inputs if kind == "strings"]
         if metric.of.value not in lists:
             message = f"`{metric.of.value}` is not an input of the type `strings`"
-            help_text = f"the inputs of this type are {', '.join(f'`{name}`' for name in lists)}" if lists else None
+            help_text = f"the inputs of this type are {ticked(lists)}" if lists else None
             self.findings.append(error(metric.of, message, code="unknown-input", help=help_text))
         switches = [setting.name for setting in self.document.settings if setting.type == "bool"]
         if metric.fold is not None and metric.fold not in switches:

@@ -16,9 +16,9 @@ from rulewright.errors import DocumentError, ExpressionError
 from rulewright.expression.checker import CheckedExpression, check
 from rulewright.expression.environment import Environment
 from rulewright.expression.lower import VARIABLES, ExpressionLowering, Inlined
-from rulewright.expression.nodes import Expr, Literal
+from rulewright.expression.nodes import Literal
 from rulewright.expression.parser import parse
-from rulewright.expression.types import BOOL, DYN, SCORE, STRING, ListType, OptionalType, Type
+from rulewright.expression.types import BOOL, DYN, STRING, ListType, OptionalType, Type
 from rulewright.expression.unify import Substitution, most_general
 from rulewright.load import Scalar
 from rulewright.lower.expressions import mistakes_of
@@ -52,12 +52,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class _TableCell:
-    """A checked expression; with `score` its value is converted to a score."""
+    """A checked expression with the names of its place."""
 
     checked: CheckedExpression
     environment: Environment
     text: str
-    score: bool
 
     @property
     def is_true(self) -> bool:
@@ -87,7 +86,7 @@ class _Row:
         if self.rule is not None:
             return self.rule.type
         assert self.output is not None
-        return SCORE if self.output.score else self.output.checked.type
+        return self.output.checked.type
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +115,13 @@ class _Rule:
 _ScopedCell: TypeAlias = tuple[_TableCell, Mapping[str, Inlined]]
 
 
-def build_table(rule: RuleSyntax, environment: Environment, *, expect: Type | None = None) -> Table:
-    """Check and lower a table; `expect` is the type that every output must have.
+def build_table(rule: RuleSyntax, environment: Environment) -> Table:
+    """Check and lower a table.
 
     Variables are read as `variables.name`, in the profile also by their name alone. Raises DocumentError with every
     finding at its span in the file.
     """
-    building = _Building(expect)
+    building = _Building()
     checked = building.rule(rule, environment)
     if building.findings:
         raise DocumentError(sorted(building.findings, key=lambda d: d.sort_key))
@@ -142,8 +141,7 @@ def build_table(rule: RuleSyntax, environment: Environment, *, expect: Type | No
 class _Building:
     """Checks the cells of a table and collects the findings."""
 
-    def __init__(self, expect: Type | None) -> None:
-        self.expect = expect
+    def __init__(self) -> None:
         self.findings: list[Diagnostic] = []
         self.substitution = Substitution()
 
@@ -174,7 +172,7 @@ class _Building:
         if row.rule is not None:
             rule = self.rule(row.rule, environment)
         elif row.output is not None:
-            output = self.cell(row.output, environment, self.expect)
+            output = self.cell(row.output, environment)
         if (output is None and rule is None) or (row.condition is not None and condition is None):
             return None
         return _Row(None if condition is not None and condition.is_true else condition, output, rule, explanation, row)
@@ -207,22 +205,11 @@ class _Building:
         """Return the checked expression of one value, or None with its mistakes reported."""
         text = _text(scalar)
         try:
-            parsed = parse(text, environment.dialect)
+            expression = check(parse(text, environment.dialect), text, environment, expect=expect)
         except ExpressionError as failure:
             self.findings += mistakes_of(failure, scalar)
             return None
-        return self.checked(scalar, text, parsed, environment, expect)
-
-    def checked(
-        self, scalar: Scalar, text: str, parsed: Expr, environment: Environment, expect: Type | None
-    ) -> _TableCell | None:
-        """As `cell`, for an expression that is parsed already."""
-        try:
-            expression = check(parsed, text, environment, expect=expect)
-        except ExpressionError as failure:
-            self.findings += mistakes_of(failure, scalar)
-            return None
-        return _TableCell(expression, environment, text, expect == SCORE and expression.type != SCORE)
+        return _TableCell(expression, environment, text)
 
 
 def _text(scalar: Scalar) -> str:
@@ -250,7 +237,7 @@ class _Emission:
         lowering.environment, lowering.checked = cell.environment, cell.checked
         lowering.offset = sum(len(t) + 1 for t in self.texts)
         self.texts.append(cell.text)
-        return lowering.whole(cell.score)
+        return lowering.whole()
 
     def rule(self, rule: _Rule, optional: bool) -> int:
         """Lower a table with its variables. Without `optional` the table must be total."""

@@ -23,6 +23,7 @@ from rulewright.expression.types import BOOL, DYN, ListType, Type
 from rulewright.expression.unparse import unparse
 from rulewright.load import Scalar, place
 from rulewright.spelling import did_you_mean
+from rulewright_runtime.english import ticked
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.question import (
     FILTERS,
@@ -117,7 +118,7 @@ class _PromptLowering:
 
     def filter(self, node: nodes.Filter) -> str:
         if node.name not in FILTERS:
-            hint = did_you_mean(node.name, FILTERS) or f"there are {', '.join(f'`{name}`' for name in FILTERS)}"
+            hint = did_you_mean(node.name, FILTERS) or f"there are {ticked(FILTERS)}"
             raise _Unsupported(f"unknown filter `{node.name}`; {hint}", node.name)
         if node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
             raise _Unsupported(f"the filter `{node.name}` takes no arguments in prompts", node.name)

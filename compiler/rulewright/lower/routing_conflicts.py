@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import CheckDocument, known_routes
 from rulewright.spelling import did_you_mean
+from rulewright_runtime.english import ticked
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -114,7 +115,7 @@ def _detectors(check: CheckDocument) -> Iterator[Diagnostic]:
     routed_names = {routing.deterministic_precheck, routing.state_machine, routing.scenario_marker} - {None}
     for number, detector in enumerate(check.scorer.detectors or ()):
         if detector not in routed_names:
-            names = ", ".join(f"`{name}`" for name in sorted(filter(None, routed_names))) or "nothing"
+            names = ticked(sorted(filter(None, routed_names))) or "nothing"
             yield error(
                 check.place("scorer", "detectors", number),
                 f"the detector `{detector}` is not routed; the routing names {names}",

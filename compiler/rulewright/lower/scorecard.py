@@ -36,6 +36,7 @@ from rulewright.lower.environments import VERDICT_RECORD, check_type
 from rulewright.lower.expressions import build_in
 from rulewright.lower.parameters import PARAMETER_TYPES, lower_parameter
 from rulewright.spelling import Guess, did_you_mean, is_spelt_like
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
@@ -345,7 +346,7 @@ def unknown_statuses(program: Program, written: Scalar, words: tuple[str, ...]) 
     """Report the status words that an output may give and the vocabulary does not declare."""
     for status in _literal_texts(program, len(program.nodes) - 1):
         if status not in words:
-            expected = ", ".join(f"`{word}`" for word in words)
+            expected = ticked(words)
             message = f"unknown status: `{status}`; the vocabulary declares {expected}"
             yield error(written, message, code="unknown-value", help=did_you_mean(status, words))
 

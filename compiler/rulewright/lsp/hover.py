@@ -16,6 +16,7 @@ from rulewright.lsp.expression_help import describe_at
 from rulewright.lsp.positions import offset_at, range_at, range_of
 from rulewright.lsp.references import target
 from rulewright.manual import explain
+from rulewright_runtime.english import ticked
 
 if TYPE_CHECKING:
     from rulewright.lsp.document_context import DocumentContext
@@ -51,10 +52,10 @@ def about_key(kind: str, path: tuple[str | int, ...]) -> str:
     lines = [f"**{name}**: {description}"]
     words = [str(word) for part in parts for word in part.get("enum", ())]
     if words:
-        lines.append(f"one of {', '.join(f'`{word}`' for word in words)}")
+        lines.append(f"one of {ticked(words)}")
     routes = next((part["x-routes"] for part in parts if "x-routes" in part), ())
     if routes:
-        lines.append(f"for {', '.join(f'`{route}`' for route in routes)}")
+        lines.append(f"for {ticked(routes)}")
     use = next((part["x-use"] for part in parts if "x-use" in part), "")
     reader = next((part["x-read-by"] for part in parts if "x-read-by" in part), "")
     if use == "documentation":

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.execution import Engine, searched_lexicons
 from rulewright_runtime.matching.match import Matcher, fusions
 from rulewright_runtime.plan.question import EachReplyWindow
 from rulewright_runtime.plan.scan import Check, Pattern, Plan
-from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 WHY_REGEX: Final = "it pins the ends of a text, switches a flag off or quotes, which joined turns would change"

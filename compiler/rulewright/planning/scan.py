@@ -54,7 +54,6 @@ def scan_plan(
     transcripts: Iterable[Transcript],
     *,
     judge_model: str | None = None,
-    llm_enabled: bool = True,
 ) -> JsonObject:
     """Return the scan plan of `plan` over transcripts of its scenarios as JSON data.
 
@@ -76,7 +75,7 @@ def scan_plan(
     total = _Count(*(sum(getattr(count, field.name) for count in counts.values()) for field in fields(_Count)))
     return {
         "profile": plan.profile,
-        "llm_enabled": llm_enabled,
+        "llm_enabled": True,
         "judge_model": model,
         "transcript_count": transcript_count,
         "eligible_checks": total.eligible,

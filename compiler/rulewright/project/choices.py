@@ -16,6 +16,7 @@ from rulewright.load import load_file, plain
 from rulewright.project import Project, load_scorecards
 from rulewright.shipped import CONFIGS, shipped_root
 from rulewright.spelling import did_you_mean, suggest
+from rulewright_runtime.english import ticked
 
 Choice = TypeVar("Choice")
 DEFAULT_PROFILE: Final = "publish"
@@ -51,7 +52,7 @@ def choice_findings(project: Project) -> list[Diagnostic]:
 
 
 def _others(name: str, known: Iterable[str]) -> str:
-    return did_you_mean(name, known) or f"there are {', '.join(f'`{each}`' for each in sorted(known))}"
+    return did_you_mean(name, known) or f"there are {ticked(sorted(known))}"
 
 
 def relocate_scorecard_findings(
@@ -120,7 +121,7 @@ def _choose(kind: str, options: Mapping[str, Choice], requested: str | None, def
         requested = default if default in options else next(iter(options)) if len(options) == 1 else None
     if requested is not None and requested in options:
         return options[requested]
-    names = ", ".join(f"`{name}`" for name in sorted(options)) or "none"
+    names = ticked(sorted(options)) or "none"
     if requested is None:
         raise UsageError(f"name a {kind}: the project has {names}")
     near = suggest(requested, options)

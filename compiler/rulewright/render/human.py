@@ -11,6 +11,7 @@ from textwrap import wrap
 from rulewright.diagnostics import Diagnostic, Severity, Span
 from rulewright.load import load_file
 from rulewright.load.source import Source
+from rulewright_runtime.english import plural
 from rulewright_runtime.terminal import WIDTH, paint, wants_colour, width_for
 
 __all__ = ["WIDTH", "render", "summary", "wants_colour", "width_for"]
@@ -58,19 +59,14 @@ def render(
 def summary(diagnostics: Sequence[Diagnostic], files: int) -> str:
     """Return one line with the number of findings by severity."""
     counts = [(sum(each.severity is s for each in diagnostics), s.value) for s in Severity]
-    parts = [_plural(count, word) for count, word in counts if count]
-    checked = _plural(files, "file")
+    parts = [plural(count, word, "advice" if word == "advice" else None) for count, word in counts if count]
+    checked = plural(files, "file")
     return f"{', '.join(parts)} in {checked}" if parts else f"no findings in {checked}"
 
 
 def _read(diagnostics: Iterable[Diagnostic]) -> dict[str, Source]:
     paths = {span.path for each in diagnostics for span in (each.span, *(note.span for note in each.notes))}
     return {path: load_file(path).source for path in paths if os.path.isfile(path)}
-
-
-def _plural(count: int, word: str) -> str:
-    plain = word if count == 1 or word == "advice" else f"{word}s"
-    return f"{count} {plain}"
 
 
 class _Painter:

@@ -19,6 +19,7 @@ from rulewright.reporting.judged import JudgedTranscript, open_run
 from rulewright.reporting.stored_run import has_skipped, score_again, summary_like
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.envelope import encode
@@ -125,7 +126,7 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
-        raise UsageError(f"can't read `{path}`: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"can't read `{path}`: {reason_of(error)}") from None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
-from rulewright_runtime.report.text import plural
+from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import center, fit, left, one_line, width
 

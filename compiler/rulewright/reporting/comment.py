@@ -7,9 +7,10 @@ import html
 from typing import TYPE_CHECKING, Final
 
 from rulewright.reporting.findings import because
+from rulewright_runtime.english import plural
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import UNPROVEN, judge_line, scores, unproven
-from rulewright_runtime.report.text import code, escape, number, percent, plural, table
+from rulewright_runtime.report.text import code, escape, number, percent, table
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line

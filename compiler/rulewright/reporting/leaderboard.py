@@ -20,9 +20,9 @@ from rulewright.reporting.run_reader import engine_of, plan_of, rows, score_of, 
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, two_sided, wilson
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
 from rulewright_runtime.cases.confidence_intervals import Sample
+from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import is_unproven, judge_line
-from rulewright_runtime.report.text import plural
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.reporting.comment import RESULTS, sentence
 from rulewright.web.filters import headline_name
+from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
 from rulewright_runtime.report.summary import equations, exit_status, judge_line, label_name, scores
-from rulewright_runtime.report.text import number, percent, plural
+from rulewright_runtime.report.text import number, percent
 from rulewright_runtime.report.unresolved import is_unresolved
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import msgspec
 from rulewright.errors import UsageError
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.outcome import ENGINE, GateState, Outcome
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scorecard import HEADLINE
@@ -41,7 +42,7 @@ def plan_of(folder: Path) -> Plan:
         if not (folder / part).is_file():
             under_way = "; the run there is not finished, continue it with `--resume`" if RunFolder(folder).log else ""
             inside = [each.name for each in sorted(folder.glob("*")) if (each / PARTS[-1]).is_file()]
-            held = f"; it holds the runs {', '.join(f'`{name}`' for name in inside[:4])}" if inside else ""
+            held = f"; it holds the runs {ticked(inside[:4])}" if inside else ""
             raise UsageError(f"`{folder}` holds no finished run: there is no `{part}` in it{under_way or held}")
     return decode((folder / "plan.json").read_bytes())
 

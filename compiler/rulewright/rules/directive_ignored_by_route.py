@@ -9,6 +9,7 @@ from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument, known_routes
 from rulewright.documents.keys import keys_of
 from rulewright.load import Scalar
+from rulewright_runtime.english import ticked
 
 
 def directive_ignored_by_route(check: CheckDocument) -> Iterator[Diagnostic]:
@@ -23,7 +24,7 @@ def directive_ignored_by_route(check: CheckDocument) -> Iterator[Diagnostic]:
         if value is None or (type(value) is Scalar and value.value in (None, False)):
             continue
         if route not in routes:
-            help = f"read by {', '.join(f'`{name}`' for name in routes)}"
+            help = f"read by {ticked(routes)}"
         elif path[-1] == "deterministic_precheck" and _finds_nothing(check):
             help = "on this route a lexicon is only used to find the cues of an `event_window`"
         else:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument
+from rulewright_runtime.english import ticked
 
 
 def gate_severity_outside_gate_bucket(check: CheckDocument) -> Iterator[Diagnostic]:
@@ -25,5 +26,5 @@ def gate_severity_outside_gate_bucket(check: CheckDocument) -> Iterator[Diagnost
             check.place("severity"),
             f"no gate stops on severity `{check.severity}` in bucket `{check.primary_bucket}`",
             notes=[(check.place("primary_bucket"), "the bucket is set here")],
-            help=f"gates look at {', '.join(f'`{bucket}`' for bucket in sorted(words.gate_buckets))}",
+            help=f"gates look at {ticked(sorted(words.gate_buckets))}",
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, advice
 from rulewright.lower.applicability import overridden
+from rulewright_runtime.english import plural, ticked
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -25,10 +26,9 @@ def list_and_tags_disagree(project: Project) -> Iterator[Diagnostic]:
     if found:
         left_out, added = sum(len(each[1]) for each in found), sum(len(each[2]) for each in found)
         parts = [f"{left_out} left out"] * bool(left_out) + [f"{added} added"] * bool(added)
-        where = "1 scenario" if len(found) == 1 else f"{len(found)} scenarios"
         yield advice(
             found[0][0].key_place("eligible_modes"),
-            f"`eligible_modes` overrides tags in {where} (checks: {', '.join(parts)})",
+            f"`eligible_modes` overrides tags in {plural(len(found), 'scenario')} (checks: {', '.join(parts)})",
             notes=[
                 (scenario.key_place("eligible_modes"), _difference(silent, extra)) for scenario, silent, extra in found
             ],
@@ -36,9 +36,5 @@ def list_and_tags_disagree(project: Project) -> Iterator[Diagnostic]:
 
 
 def _difference(silent: list[CheckDocument], extra: list[CheckDocument]) -> str:
-    parts = [f"leaves out {_names(silent)}"] * bool(silent) + [f"adds {_names(extra)}"] * bool(extra)
-    return ", ".join(parts)
-
-
-def _names(checks: list[CheckDocument]) -> str:
-    return ", ".join(f"`{check.id}`" for check in checks)
+    changes = (("leaves out", silent), ("adds", extra))
+    return ", ".join(f"{verb} {ticked(each.id for each in checks)}" for verb, checks in changes if checks)

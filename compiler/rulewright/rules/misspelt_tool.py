@@ -11,6 +11,7 @@ from rulewright.expression.nodes import Expr, Index, Literal, Name, Select
 from rulewright.load import Scalar, Sequence, place
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import Guess, did_you_mean, is_spelt_like
+from rulewright_runtime.english import ticked
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -43,7 +44,7 @@ def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
     arguments = set().union(*recorded.values())
     for word, where in (each for check in checks for each in _arguments(check)) if arguments else ():
         if word not in arguments:
-            listed = ", ".join(f"`{each}`" for each in sorted(arguments))
+            listed = ticked(sorted(arguments))
             help = did_you_mean(word, arguments) or f"the recorded arguments are {listed}"
             yield warning(where, f"no recorded call has an argument `{word}`", help=help)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.spelling import did_you_mean
+from rulewright_runtime.english import ticked
 from rulewright_runtime.matching.pronouns import parse
 from rulewright_runtime.plan.part import PROBE_KINDS
 
@@ -19,10 +20,7 @@ def probe_without_verifier(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """
     for probe in scenario.probes:
         if probe.kind and probe.kind not in PROBE_KINDS:
-            help = (
-                did_you_mean(probe.kind, PROBE_KINDS)
-                or f"the kinds are {', '.join(f'`{kind}`' for kind in PROBE_KINDS)}"
-            )
+            help = did_you_mean(probe.kind, PROBE_KINDS) or f"the kinds are {ticked(PROBE_KINDS)}"
             yield warning(probe.place("kind"), f"unknown kind of probe: `{probe.kind}`", help=help)
         if probe.kind == "pronoun_continuity":
             for place, item in enumerate(probe.expected):

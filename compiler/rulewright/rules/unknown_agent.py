@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.spelling import did_you_mean
+from rulewright_runtime.english import ticked
 
 if TYPE_CHECKING:
     from rulewright.workflow import Workflow
@@ -22,11 +23,7 @@ def unknown_agent(workflow: Workflow) -> Iterator[Diagnostic]:
         for named in task.agents:
             name = str(named.agent.value)
             if name not in workflow.agents:
-                known = f"the agents are {_listed(workflow.agents.names)}"
+                known = f"the agents are {ticked(workflow.agents.names)}"
                 declare = f"declare another one in the workflow: `agents: {{{name}: {{role: {{description: ...}}}}}}`"
                 hint = did_you_mean(name, workflow.agents.names) or f"{known}; {declare}"
                 yield task.error(named.agent, named.field, f"agent '{name}' not found", help=hint)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

@@ -27,6 +27,7 @@ from rulewright.shipped import shipped_root
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices
 from rulewright_runtime.cases.case_reader import Batch
 from rulewright_runtime.cases.records import json_files
+from rulewright_runtime.english import ticked
 from rulewright_runtime.input_files import unread_note
 from rulewright_runtime.terminal import complain
 
@@ -128,7 +129,7 @@ def _case_folder(cases: str | None) -> Path:
         return Path(cases)
     folder = next((Path(path) for path in CASE_FOLDERS if os.path.isdir(path)), None)
     if folder is None:
-        names = ", ".join(f"`{name}`" for name in CASE_FOLDERS)
+        names = ticked(CASE_FOLDERS)
         raise UsageError(f"there is none of the folders {names} here; name the folder of the cases with `--cases`")
     return folder
 

@@ -21,6 +21,7 @@ from rulewright.reporting.cases import FORMATS
 from rulewright.spelling import Guess
 from rulewright_runtime.cases.case_plan import SEMANTICS, CaseScorecardPlan, Choices, Setting, SettingValue
 from rulewright_runtime.cases.case_settings import CaseSettings, configuration, defaults, plain_value, prepare_settings
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 
 DEFAULT_FILE: Final = CASE_SETTINGS_FILE
@@ -220,9 +221,7 @@ class _FileReader:
         for item, form in zip(items(root, "reportFormats"), names, strict=True):
             if form not in FORMATS:
                 quoted = "this" if form is None else f"`{form}`"
-                self.report(
-                    item, f"{quoted} is not a format of a report; known are {', '.join(f'`{f}`' for f in FORMATS)}"
-                )
+                self.report(item, f"{quoted} is not a format of a report; known are {ticked(FORMATS)}")
         return ", ".join(str(form) for form in names) or None
 
     def values(self, node: Mapping, prefix: str, others: tuple[str, ...]) -> dict[str, SettingValue]:

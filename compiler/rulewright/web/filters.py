@@ -8,9 +8,10 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import UNPROVEN, gaps, label_name
-from rulewright_runtime.report.text import number, percent, plural
+from rulewright_runtime.report.text import number, percent
 from rulewright_runtime.report.unresolved import gate_line, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import visible

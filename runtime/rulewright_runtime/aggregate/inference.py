@@ -35,9 +35,7 @@ class Mean:
     detectable: float | None = None
 
 
-def clustered_mean(
-    values: Iterable[tuple[Hashable, float]], level: float = LEVEL, span: tuple[float, float] | None = None
-) -> Mean:
+def clustered_mean(values: Iterable[tuple[Hashable, float]], span: tuple[float, float] | None = None) -> Mean:
     """The mean of `(cluster, value)` pairs, with the interval of Student's t for its cluster-robust error.
 
     The error is that of a regression on a constant with a cluster-robust covariance, corrected for few clusters; if
@@ -55,10 +53,10 @@ def clustered_mean(
         return Mean(mean, count, clusters)
     squares = math.fsum(math.fsum(value - mean for value in each) ** 2 for each in by_cluster.values())
     error = math.sqrt(squares * clusters / (clusters - 1)) / count
-    quantile = student_quantile(0.5 + level / 2, clusters - 1)
+    quantile = student_quantile(0.5 + LEVEL / 2, clusters - 1)
     low, high = mean - quantile * error, mean + quantile * error
     if span is not None and error < _ROUNDING:
-        low, high = of_equal_values(mean, clusters, level, span)
+        low, high = of_equal_values(mean, clusters, LEVEL, span)
     reach = max(mean - low, high - mean)
     detectable = reach * (1 + student_quantile(POWER, clusters - 1) / quantile)
     return Mean(mean, count, clusters, error, low, high, detectable)

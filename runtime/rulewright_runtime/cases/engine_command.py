@@ -22,6 +22,7 @@ from rulewright_runtime.cases.json_report import generation_time, problem_lines,
 from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.cases.records import json_files
 from rulewright_runtime.embedding.opening import open_embedding
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.files import open_whole
 from rulewright_runtime.judging.judge import open_judge
@@ -82,7 +83,7 @@ def _choices(plan: CaseScorecardPlan, parameters: JsonMapping) -> Choices:
     """Return the settings that the plan was compiled with, overridden by `parameters` of the command line."""
     declared = {setting.parameter.name: setting.parameter for setting in plan.settings}
     for name in parameters.keys() - declared.keys():
-        raise PlanError(f"unknown parameter `{name}`; declared are {', '.join(f'`{each}`' for each in declared)}")
+        raise PlanError(f"unknown parameter `{name}`; declared are {ticked(declared)}")
     overrides = {
         name: SettingValue(plain_value(declared[name], value), f"--set {name}") for name, value in parameters.items()
     }

@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 import msgspec
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-from rulewright_runtime.report.text import plural
+from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 OBSERVATION: Final = "recordSAFEv0Result"

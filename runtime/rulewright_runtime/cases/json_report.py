@@ -10,7 +10,7 @@ from functools import cache
 from typing import IO, Final
 
 from rulewright_runtime.cases.case_run import BatchRun
-from rulewright_runtime.report.text import plural
+from rulewright_runtime.english import plural
 
 _AFTER_RESULTS: Final = "failure_analysis"  # the key that follows the results
 _SHOWN: Final = 20  # errors or warnings on the console

@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import RuntimeFailure
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def open_model(specification: str, capabilities: Capabilities | None = None) -> 
     """
     provider, colon, rest = specification.partition(":")
     if not colon or not rest or provider not in PROVIDERS:
-        expected = ", ".join(f"`{form}`" for form in FORMS)
+        expected = ticked(FORMS)
         raise ModelError(f"unknown model `{specification}`; {_guess(specification)}expected one of {expected}")
     model: Model = import_module(f"{__name__}.{PROVIDERS[provider]}").open_model(provider, rest, capabilities)
     return model

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.score import score_of
 
@@ -35,7 +36,7 @@ def parameter_values(declared: Sequence[Parameter], overrides: Mapping[str, obje
     names = [parameter.name for parameter in declared]
     for name in overrides:
         if name not in names:
-            declared_are = f"declared are {', '.join(f'`{n}`' for n in names)}" if names else "none is declared"
+            declared_are = f"declared are {ticked(names)}" if names else "none is declared"
             raise PlanError(f"unknown parameter `{name}`; {declared_are}")
     return {parameter.name: parameter_value(parameter, overrides.get(parameter.name)) for parameter in declared}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.summary import equations, gaps, judge_line, label_name, scores, unproven
-from rulewright_runtime.report.text import number, percent, plural
+from rulewright_runtime.report.text import number, percent
 from rulewright_runtime.report.unresolved import is_unresolved, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import fit, left, paint, right, wrapped

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rulewright_runtime.aggregate.outcome import GATE_STATES
+from rulewright_runtime.english import plural
 from rulewright_runtime.report.summary import UNPROVEN, equations, gaps, judge_line, label_name, scores, unproven
-from rulewright_runtime.report.text import escape, headline_name, number, percent, plural, table
+from rulewright_runtime.report.text import escape, headline_name, number, percent, table
 from rulewright_runtime.report.unresolved import gate_result, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 

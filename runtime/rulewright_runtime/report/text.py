@@ -49,8 +49,3 @@ def percent(part: float | None) -> str:
 def number(value: float | None) -> str:
     """A score with two decimals, or a dash."""
     return "–" if value is None else f"{value:.2f}"
-
-
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """`1 case`, `2 cases`."""
-    return f"{count} {noun if count == 1 else many or noun + 's'}"

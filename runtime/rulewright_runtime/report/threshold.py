@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.report.summary import exit_status
 
@@ -18,7 +19,7 @@ NEVER: Final = "never"
 def check_threshold(plan: Plan, fail_on: str | None) -> None:
     """Raise PlanError unless `fail_on` is a severity of the plan, `never` or None."""
     if fail_on not in (None, NEVER, *plan.severities):
-        known = ", ".join(f"`{severity}`" for severity in plan.severities)
+        known = ticked(plan.severities)
         raise PlanError(f"unknown severity `{fail_on}`; expected {known} or `{NEVER}`")
 
 

@@ -9,9 +9,10 @@ from typing import Final
 from msgspec import Struct, field
 
 from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.gathered import FirstEntries, RunningSum, merged
-from rulewright_runtime.report.text import headline_name, number, plural
+from rulewright_runtime.report.text import headline_name, number
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 UNTOUCHED: Final = "whatever the missing answers say"

@@ -164,9 +164,9 @@ class LiveJudge:
         return self.settings.independence.refusal_among(self.model.identity.model, speakers(transcript))
 
 
-def open_live_judge(specification: str, settings: JudgeSettings | None = None) -> LiveJudge:
+def open_live_judge(specification: str) -> LiveJudge:
     """Open the judge `PROVIDER:MODEL`. Raises ModelError if it can't be opened."""
-    return LiveJudge(open_model(specification), settings)
+    return LiveJudge(open_model(specification))
 
 
 class _Pump:

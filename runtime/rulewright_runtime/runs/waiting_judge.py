@@ -18,12 +18,12 @@ class WaitingJudge:
 
     recorded = True  # in the ledger
 
-    def __init__(self, live: LiveJudge, run: str = "") -> None:
+    def __init__(self, live: LiveJudge) -> None:
         """Use the model and settings of `live`. Raises LedgerError."""
         self._live = live
         settings = live.settings
         self._portal = CallPortal(
-            live.model, settings.ledger, run, settings.limits, settings.budget, settings.token_price
+            live.model, settings.ledger, "", settings.limits, settings.budget, settings.token_price
         )
 
     @property

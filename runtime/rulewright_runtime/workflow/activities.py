@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError, JudgeError, RuntimeFailure
 from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -441,7 +442,7 @@ _PARTNERS: Final = {"decide:agentic_review": "review", "decide:paired_workflow":
 
 def paths(names: Sequence[str]) -> str:
     """Return the first paths for a message."""
-    return ", ".join(f"`{name}`" for name in names[:5]) + (" ..." if len(names) > 5 else "")
+    return ticked(names[:5]) + (" ..." if len(names) > 5 else "")
 
 
 def _wait(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:

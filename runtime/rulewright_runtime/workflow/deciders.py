@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from rulewright_runtime.english import ticked
 from rulewright_runtime.workflow.hil import Move, QueueError, QueueItem
 from rulewright_runtime.workflow.processes import Origin, Process
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
@@ -136,7 +137,7 @@ class SigningKey:
 def check_signature(decision: SignedDecision, signers: Mapping[str, str]) -> None:
     """Raise QueueError unless the decision is signed by the key of the person named in `by`."""
     if decision.by not in signers:
-        names = ", ".join(f"`{name}`" for name in sorted(signers))
+        names = ticked(sorted(signers))
         raise QueueError(f"`{decision.by}` is not one of `hil.signers`: {names}")
     if not decision.signature:
         raise QueueError(f"the decision of `{decision.by}` is not signed: add `--key FILE`")

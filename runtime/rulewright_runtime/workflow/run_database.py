@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from rulewright_runtime.english import ticked
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.strict_json import JsonObject
@@ -126,7 +127,7 @@ class Store(Database):
         rows = self.rows("select * from runs where run_id = ?", run_id)
         if not rows:
             latest = self.rows("select run_id from runs order by number desc limit 5")
-            names = ", ".join(f"`{row['run_id']}`" for row in latest)
+            names = ticked(row["run_id"] for row in latest)
             raise StoreError(f"unknown run `{run_id}`" + (f"; the latest are {names}" if names else ""))
         return msgspec.convert(dict(rows[0]), StoredWorkflow)
 

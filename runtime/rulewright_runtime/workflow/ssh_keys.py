@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.workflow.hil import QueueError
 
 MAX_KEY: Final = 16_384  # bytes of a key file
@@ -43,7 +44,7 @@ def private_key(path: Path, passphrase: Callable[[], str]) -> Ed25519PrivateKey:
         except TypeError:  # the key is protected
             key = load_ssh_private_key(data, passphrase().encode("utf-8"))
     except OSError as error:
-        raise QueueError(f"the key `{path}` can't be read: {(error.strerror or str(error)).lower()}") from None
+        raise QueueError(f"the key `{path}` can't be read: {reason_of(error)}") from None
     except (ValueError, UnsupportedAlgorithm) as error:
         raise QueueError(f"`{path}` holds no private key of `ssh-keygen -t ed25519`: {error}") from None
     if not isinstance(key, Ed25519PrivateKey):

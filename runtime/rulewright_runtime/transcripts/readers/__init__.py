@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rulewright_runtime.english import ticked
 from rulewright_runtime.transcripts.readers import (
     agents,
     atif,
@@ -74,7 +75,7 @@ def has_turns(record: Record) -> bool:
 
 def unknown(record: Record) -> str:
     """The error message for a record that no reader recognises."""
-    keys = ", ".join(f"`{key[:30]}`" for key in list(record)[:6])
+    keys = ticked(key[:30] for key in list(record)[:6])
     more = f" and {len(record) - 6} more" if len(record) > 6 else ""
     shape = f"an object with the keys {keys}{more}" if record else "an empty object"
     return f"unknown shape: {shape}; expected {EXPECTED}"

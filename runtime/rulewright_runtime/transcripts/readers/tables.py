@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from rulewright_runtime.english import either
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.transcripts.messages import Conversation, Message
 from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS
@@ -82,7 +83,7 @@ class Columns:
 
 def _one_of(names: Mapping[str, object] | Sequence[str], last: str = "or") -> str:
     shown = [f"`{name[:40]}`" for name in list(names)[:20]]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}" if shown else "none"
+    return either(shown, last) if shown else "none"
 
 
 def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rulewright_runtime import strict_json
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import JsonObject
 
@@ -97,7 +98,7 @@ def read_text(root: Path, path: str) -> str:
     except UnicodeDecodeError:
         raise CollectionError(path, "is not UTF-8") from None
     except OSError as error:
-        raise CollectionError(path, (error.strerror or str(error)).lower()) from None
+        raise CollectionError(path, reason_of(error)) from None
     if not text.strip():
         raise CollectionError(path, "is empty")
     return text

@@ -1,0 +1,27 @@
+"""Parts of English sentences in messages: names in backticks, alternatives, numbers with their noun, and reasons."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # importing `typing` takes longer than some commands
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def ticked(names: Iterable[object]) -> str:
+    """`A`, `B`, `C`."""
+    return ", ".join([f"`{name}`" for name in names])
+
+
+def either(words: Sequence[str], last: str = "or") -> str:
+    """A, B or C."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{count} {noun if count == 1 else many or noun + 's'}"
+
+
+def reason_of(error: OSError) -> str:
+    """Why a file can't be read or written, in lower case."""
+    return (error.strerror or str(error)).lower()
