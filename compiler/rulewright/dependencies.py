@@ -70,8 +70,7 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
 def names_in(folder: str | os.PathLike[str]) -> list[tuple[str, bool]]:
     """Return the sorted names in a folder, each with whether it is a folder and not a link. Raises OSError."""
     try:
-        with os.scandir(folder) as entries:
-            names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        names = _listed(folder)
     except OSError:
         note(LISTED, folder, lambda: UNLISTED)
         raise
@@ -111,11 +110,14 @@ def _kind(path: str) -> str:
 
 def _listing_state(path: str) -> str:
     try:
-        with os.scandir(path) as entries:
-            names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        return digest(json.dumps(_listed(path)).encode())
     except OSError:
         return UNLISTED
-    return digest(json.dumps(names).encode())
+
+
+def _listed(folder: str | os.PathLike[str]) -> list[tuple[str, bool]]:
+    with os.scandir(folder) as entries:
+        return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
 
 
 def _content_state(path: str) -> str:

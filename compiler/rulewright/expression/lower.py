@@ -24,6 +24,7 @@ from rulewright.expression.nodes import (
     Name,
     Select,
     Unary,
+    chain,
 )
 from rulewright.expression.scores import exact
 from rulewright.expression.type_messages import mistake
@@ -238,7 +239,7 @@ class ExpressionLowering:
 
     def binary(self, e: Binary) -> int:
         if e.operator in ("&&", "||"):
-            operands = _chain(e, e.operator)
+            operands = chain(e, e.operator)
             args = tuple([self.value(o) for o in operands])
             return self.emit("and" if e.operator == "&&" else "or", args, None, e)
         left = self.value(e.left)
@@ -310,19 +311,6 @@ def _path(e: Expr) -> tuple[Expr, list[str]]:
         fields.append(e.field)
         e = e.operand
     return e, fields[::-1]
-
-
-def _chain(e: Expr, operator: str) -> list[Expr]:
-    """The operands of nested `&&` or `||`, in order."""
-    operands: list[Expr] = []
-    pending = [e]
-    while pending:
-        here = pending.pop()
-        if isinstance(here, Binary) and here.operator == operator:
-            pending += (here.right, here.left)
-        else:
-            operands.append(here)
-    return operands
 
 
 _LOWER: Final[Mapping[type, Callable[[ExpressionLowering, Any], int]]] = {

@@ -206,6 +206,19 @@ Expr: TypeAlias = (
 )  # fmt: skip
 
 
+def chain(e: Expr, operator: str) -> list[Expr]:
+    """The operands of nested `&&` or `||`, in order."""
+    operands: list[Expr] = []
+    pending = [e]
+    while pending:
+        here = pending.pop()
+        if isinstance(here, Binary) and here.operator == operator:
+            pending += (here.right, here.left)
+        else:
+            operands.append(here)
+    return operands
+
+
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The child nodes of `expr`, in source order."""
     match expr:

@@ -25,6 +25,7 @@ from rulewright.expression.nodes import (
     Name,
     Select,
     Unary,
+    chain,
     children,
 )
 from rulewright_runtime.values import UInt
@@ -100,7 +101,7 @@ class _Printer:
         """A chain of `&&` or `||` is printed flat if the parser would balance it to the same tree."""
         precedence = _BINARY[expr.operator]
         if expr.operator in ("&&", "||"):
-            parts = _flat(expr) if _is_balanced(expr) else [expr.left, expr.right]
+            parts = chain(expr, expr.operator) if _is_balanced(expr) else [expr.left, expr.right]
             return precedence, f" {expr.operator} ".join([self.text(part, precedence + 1) for part in parts])
         left, right = self.text(expr.left, precedence), self.text(expr.right, precedence + 1)
         return precedence, f"{left} {expr.operator} {right}"
@@ -230,15 +231,3 @@ def _is_balanced(expr: Expr, operator: str | None = None) -> bool:
     if left != (left + right - 1) // 2 + 1:
         return False
     return _is_balanced(expr.left, expr.operator) and _is_balanced(expr.right, expr.operator)
-
-
-def _flat(expr: Binary) -> list[Expr]:
-    operands: list[Expr] = []
-    pending: list[Expr] = [expr]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Binary) and part.operator == expr.operator:
-            pending += (part.right, part.left)
-        else:
-            operands.append(part)
-    return operands

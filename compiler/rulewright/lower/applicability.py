@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import Span
 from rulewright.expression.compared import texts_compared
 from rulewright.expression.nodes import NOWHERE, Name, Select
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import texts_in
 from rulewright.lower.scan_plan import condition_of
 
 if TYPE_CHECKING:
@@ -46,13 +46,11 @@ def by_condition(check: CheckDocument) -> Callable[[ScenarioDocument], bool]:
 
 def texts_of_scenarios(project: Project, field: str) -> Iterator[tuple[str, Span]]:
     """The texts that the checks' conditions compare a field of the scenario with, and their spans."""
+    field_path = Select(Name("scenario", NOWHERE), field, NOWHERE)
     for check in project.checks:
         if check.when is None or field not in str(check.when.value):
             continue
-        field_path = Select(Name("scenario", NOWHERE), field, NOWHERE)
-        for written in expressions_of(check):
-            for literal in (text for part in written.parts() for text in texts_compared(part, partial(eq, field_path))):
-                yield str(literal.value), written.span(literal)
+        yield from texts_in(check, partial(texts_compared, names=partial(eq, field_path)))
 
 
 def overridden(

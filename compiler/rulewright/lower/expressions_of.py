@@ -5,7 +5,7 @@ Invalid expressions are omitted: lowering reports them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -16,7 +16,7 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.build import parsed
 from rulewright.expression.checker import CheckedExpression, check
 from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import Expr, children
+from rulewright.expression.nodes import Expr, Literal, children
 from rulewright.load import Scalar, place
 
 if TYPE_CHECKING:
@@ -88,6 +88,13 @@ def parts_of(document: DocumentWithExpressions) -> Iterator[tuple[WrittenExpress
     for written in expressions_of(document):
         for part in written.parts():
             yield written, part
+
+
+def texts_in(document: Hashable, find: Callable[[Expr], Iterator[Literal]]) -> Iterator[tuple[str, Span]]:
+    """The texts that `find` finds in the nodes of a document's valid expressions, with their spans."""
+    for written in expressions_of(document):
+        for literal in (found for part in written.parts() for found in find(part)):
+            yield str(literal.value), written.span(literal)
 
 
 def scoped_expressions(document: object) -> ScopedExpressions:

@@ -40,7 +40,7 @@ from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
-from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.plan.part import VERDICTS, programs_of
 from rulewright_runtime.plan.scorecard import (
     HEADLINE,
     LABEL,
@@ -123,7 +123,7 @@ def with_facts(
     plan: ScorecardPlan, scoring: Mapping[str, object], checks: Mapping[str, Mapping[str, object]]
 ) -> ScorecardPlan:
     """Return the plan with those parts of the scoring file and fields of checks that its programs may read."""
-    names = mentioned(_programs(plan))
+    names = mentioned(programs_of(plan))
     fields = {"primary_bucket", "severity"} | ({"secondary_tags"} & names) | (names if "check" in names else set())
     facts = {
         check_id: {key: value for key, value in check.items() if key in fields} for check_id, check in checks.items()
@@ -132,20 +132,6 @@ def with_facts(
         facts = {check_id: {"hard_fail": False, **values} for check_id, values in facts.items()}
     read = {key: value for key, value in scoring.items() if key in names} if "scoring" in names else {}
     return replace(plan, checks=facts, scoring=read)
-
-
-def _programs(plan: ScorecardPlan) -> Iterator[Program]:
-    for gate in plan.gates:
-        yield from (gate.of, gate.stops, gate.undecided)
-    for rate in (*(dimension.rate for dimension in plan.dimensions), *plan.rates):
-        yield from (rate.of,) if rate.credit is None else (rate.of, rate.credit)
-    yield from (count.of for count in plan.counts)
-    for listed in plan.lists:
-        yield listed.of
-        yield from (program for _, program in listed.each)
-    yield from (part.value for part in (*plan.variables, *plan.output))
-    if plan.minimum_coverage is not None:
-        yield plan.minimum_coverage
 
 
 @lru_cache(maxsize=16)

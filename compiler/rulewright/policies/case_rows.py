@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,7 @@ _SEARCHED: Final = (
     "requires",
     "metadata",
 )  # the parts of a scorecard that scores depend on
+NO_REPORT: Final = "is not a JSON report of `rulewright score`"
 _LARGEST: Final = 1_000_000  # phrases of one list
 
 
@@ -65,18 +67,25 @@ def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings
 
 def results_of(report: Path) -> Iterator[CaseResult]:
     """The results of a JSON report of `rulewright score`. Raises InputError for any other file."""
-    try:
+    with reading_report(report):
         outline = outline_of(str(report), ("results",), ())
         if outline is None or "results" not in outline.lists:
-            raise InputError("is not a JSON report of `rulewright score`", str(report))
+            raise InputError(NO_REPORT, str(report))
         for record in elements_of(str(report), outline.lists["results"], "$.results"):
             if isinstance(record, InputError):
                 raise record
             yield msgspec.json.decode(record.data, type=CaseResult)
+
+
+@contextmanager
+def reading_report(report: Path) -> Iterator[None]:
+    """Turn errors of reading and decoding a report into InputError."""
+    try:
+        yield
     except OSError as error:
         raise InputError(error.strerror or "can't be read", str(report)) from None
     except UNREADABLE:
-        raise InputError("is not a JSON report of `rulewright score`", str(report)) from None
+        raise InputError(NO_REPORT, str(report)) from None
 
 
 def is_counted_otherwise(case: CaseResult) -> bool:

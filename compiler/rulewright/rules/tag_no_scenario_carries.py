@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rulewright.diagnostics import Diagnostic, Span, advice, warning
 from rulewright.expression.compared import texts_sought
 from rulewright.expression.nodes import NOWHERE, Name, Select
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import texts_in
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -53,8 +53,5 @@ def _sought(check: CheckDocument) -> Iterator[tuple[str, Span]]:
     """The tags that a check's condition looks for, with their places."""
     if check.when is None or "tags" not in str(check.when.value):
         return
-
     tags = Select(Name("scenario", NOWHERE), "tags", NOWHERE)
-    for written in expressions_of(check):
-        for literal in (found for part in written.parts() for found in texts_sought(part, partial(eq, tags))):
-            yield str(literal.value), written.span(literal)
+    yield from texts_in(check, partial(texts_sought, names=partial(eq, tags)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.expression.compared import texts_compared
 from rulewright.expression.nodes import Name, Select
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import texts_in
 from rulewright.project import Project
 from rulewright.project.choices import used_scorecard
 from rulewright.spelling import did_you_mean
@@ -36,10 +37,9 @@ def _compared(project: Project) -> Iterator[tuple[str, Span]]:
     card = used_scorecard(project)
     documents = [profile for profile in project.profiles.values() if profile.select is not None]
     for document in [card, *documents] if card is not None else documents:
-        for written in expressions_of(document):
-            for literal in (found for part in written.parts() for found in texts_compared(part, _is_id)):
-                if not str(literal.value).startswith(OF_RUBRICS):
-                    yield str(literal.value), written.span(literal)
+        for name, span in texts_in(document, partial(texts_compared, names=_is_id)):
+            if not name.startswith(OF_RUBRICS):
+                yield name, span
 
 
 def _is_id(part: Expr) -> bool:

@@ -11,7 +11,15 @@ from typing import Final
 import msgspec
 
 from rulewright.errors import UsageError
-from rulewright.policies.case_rows import CaseLabels, CaseResult, exact, is_counted_otherwise, results_of
+from rulewright.policies.case_rows import (
+    NO_REPORT,
+    CaseLabels,
+    CaseResult,
+    exact,
+    is_counted_otherwise,
+    reading_report,
+    results_of,
+)
 from rulewright.scoring.batches import load_scorecard
 from rulewright.whatif.sweep import changes, is_number, literals_of, range_of, swept
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan, Choices, SettingValue
@@ -22,7 +30,7 @@ from rulewright_runtime.cases.case_settings import (
     prepare_settings,
     settings_hash,
 )
-from rulewright_runtime.cases.records import UNREADABLE, outline_of
+from rulewright_runtime.cases.records import outline_of
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.parameters import Parameter
 from rulewright_runtime.plan.scorecard import mentioned
@@ -92,15 +100,11 @@ def relabelled(
 
 
 def _configuration(report: Path) -> _RecordedConfiguration:
-    try:
+    with reading_report(report):
         outline = outline_of(str(report), ("results",), ("configuration",))
         if outline is None or "configuration" not in outline.values:
-            raise InputError("is not a JSON report of `rulewright score`", str(report))
+            raise InputError(NO_REPORT, str(report))
         return msgspec.json.decode(outline.values["configuration"], type=_RecordedConfiguration)
-    except OSError as error:
-        raise InputError(error.strerror or "can't be read", str(report)) from None
-    except UNREADABLE:
-        raise InputError("is not a JSON report of `rulewright score`", str(report)) from None
 
 
 def _chosen(plan: CaseScorecardPlan, before: Choices, given: Mapping[str, str]) -> Choices:

@@ -14,6 +14,7 @@ from rulewright.policies.scorecards import SIZE, with_sizes
 from rulewright.proving.program_parts import paths_of
 from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.aggregate.effects import LEAVES_OPEN, Effect, counts_in, earned_in
+from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _share(gained: Fraction | int, of: int) -> Fraction | None:
 
 def reads_verdicts(plan: ScorecardPlan, name: str) -> bool:
     """Whether a condition over single verdicts may read a parameter."""
-    return name in mentioned(_over_verdicts(plan))
+    return name in mentioned(programs_of((plan.gates, plan.dimensions, plan.rates, plan.counts, plan.lists)))
 
 
 def _columns_read(plan: ScorecardPlan, name: str) -> _ColumnsRead | None:
@@ -195,13 +196,3 @@ def _reach(name: str, programs: Mapping[str, Program], variables: set[str]) -> s
         found |= set(paths)
         pending += [path[0] for path in paths if path[0] in variables]
     return found
-
-
-def _over_verdicts(plan: ScorecardPlan) -> Iterable[Program]:
-    for gate in plan.gates:
-        yield from (gate.of, gate.stops, gate.undecided)
-    for rate in (*(each.rate for each in plan.dimensions), *plan.rates):
-        yield from (rate.of,) if rate.credit is None else (rate.of, rate.credit)
-    yield from (count.of for count in plan.counts)
-    yield from (listed.of for listed in plan.lists)
-    yield from (program for part in plan.lists for _, program in part.each)

@@ -9,7 +9,7 @@ from rulewright_runtime import score as exact
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import operators
 from rulewright_runtime.functions.operators import as_int
-from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.table import Function, Table
 from rulewright_runtime.matching.folding import fold_case
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import Value, is_number, no_overload
@@ -19,40 +19,17 @@ def _is_mixed(left: object, right: object) -> bool:
     return left.__class__ is not right.__class__ and is_number(left) and is_number(right)
 
 
-def add(left: Value, right: Value) -> Value:
-    """`left + right`; mixed numbers promote, scores stay exact."""
-    if left.__class__ is Score or right.__class__ is Score:
-        return exact.add(left, right)
-    if _is_mixed(left, right):
-        return operators.add(*_promote(left, right))
-    return operators.add(left, right)
+def _arithmetic(of_one_type: Function, of_scores: Function) -> Function:
+    """An operator on two numbers: mixed ones promote, scores stay exact, and two ints are computed as in CEL."""
 
+    def compute(left: Value, right: Value) -> Value:
+        if left.__class__ is Score or right.__class__ is Score:
+            return of_scores(left, right)
+        if _is_mixed(left, right):
+            return of_one_type(*_promote(left, right))
+        return of_one_type(left, right)
 
-def subtract(left: object, right: object) -> object:
-    """`left - right`; mixed numbers promote, scores stay exact."""
-    if left.__class__ is Score or right.__class__ is Score:
-        return exact.subtract(left, right)
-    if _is_mixed(left, right):
-        return operators.subtract(*_promote(left, right))
-    return operators.subtract(left, right)
-
-
-def multiply(left: object, right: object) -> object:
-    """`left * right`; mixed numbers promote, scores stay exact."""
-    if left.__class__ is Score or right.__class__ is Score:
-        return exact.multiply(left, right)
-    if _is_mixed(left, right):
-        return operators.multiply(*_promote(left, right))
-    return operators.multiply(left, right)
-
-
-def divide(left: object, right: object) -> object:
-    """`left / right`; mixed numbers promote, scores stay exact, two ints divide as in CEL."""
-    if left.__class__ is Score or right.__class__ is Score:
-        return exact.divide(left, right)
-    if _is_mixed(left, right):
-        return operators.divide(*_promote(left, right))
-    return operators.divide(left, right)
+    return compute
 
 
 def modulo(left: object, right: object) -> object:
@@ -92,10 +69,10 @@ def substring_ci(text: object, part: object) -> bool:
 
 
 TABLE: Final[Table] = {
-    "_+_": (add, 2, 2),
-    "_-_": (subtract, 2, 2),
-    "_*_": (multiply, 2, 2),
-    "_/_": (divide, 2, 2),
+    "_+_": (_arithmetic(operators.add, exact.add), 2, 2),
+    "_-_": (_arithmetic(operators.subtract, exact.subtract), 2, 2),
+    "_*_": (_arithmetic(operators.multiply, exact.multiply), 2, 2),
+    "_/_": (_arithmetic(operators.divide, exact.divide), 2, 2),
     "_%_": (modulo, 2, 2),
     "-_": (negate, 1, 1),
     "score": (exact.score_of, 1, 1),

@@ -26,7 +26,13 @@ with contextlib.redirect_stdout(io.StringIO()):
             assert not ended.code, words
 print(json.dumps(sorted(name for name in sys.modules if not name.startswith("_"))))
 """
-LIGHT = ("rulewright.arguments", "rulewright.cli", "rulewright.exit_codes", "rulewright_runtime.terminal")
+LIGHT = (
+    "rulewright.arguments",
+    "rulewright.cli",
+    "rulewright.exit_codes",
+    "rulewright_runtime.english",
+    "rulewright_runtime.terminal",
+)
 
 
 def loaded(*commands: list[str]) -> set[str]:
