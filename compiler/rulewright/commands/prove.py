@@ -80,14 +80,14 @@ def _details(claim: Property) -> str:
     result = claim.result
     match result:
         case Proved(conversation=conversation) if conversation is not None:
-            said = ["for instance"]
+            parts = ["for instance"]
         case Proved(witness=witness, remarks=remarks):
-            said = [f"for instance with {witness}"] * (witness is not None) + list(remarks)
+            parts = [f"for instance with {witness}"] * (witness is not None) + list(remarks)
         case Refuted(witness=witness, reason=reason):
-            said = [f"not with {witness}"] * (witness is not None) + [reason] * bool(reason)
+            parts = [f"not with {witness}"] * (witness is not None) + [reason] * bool(reason)
         case _:
-            said = [result.reason]
-    words = "; ".join(said)
+            parts = [result.reason]
+    words = "; ".join(parts)
     if not claim.required and not words:
         words = _status(claim)
     return f": {words}" if words else ""

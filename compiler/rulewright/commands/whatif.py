@@ -148,26 +148,26 @@ def _shown(found: JsonMapping) -> Iterator[str]:
 
 def _totals(before: JsonMapping, after: JsonMapping) -> Iterator[str]:
     """The totals over all transcripts that differ."""
-    told = [
+    parts = [
         f"{name.replace('_', ' ')} {count} -> {after['outcomes'][name]}"
         for name, count in before["outcomes"].items()
         if count != after["outcomes"][name]
     ]
     if before["mean"] != after["mean"]:
-        told.append(f"mean score {apart(before['mean'], after['mean'])}")
+        parts.append(f"mean score {apart(before['mean'], after['mean'])}")
     if before["scored"] != after["scored"]:
-        told.append(f"with a score {before['scored']} -> {after['scored']}")
-    if told:
-        yield f"  all: {', '.join(told)}"
+        parts.append(f"with a score {before['scored']} -> {after['scored']}")
+    if parts:
+        yield f"  all: {', '.join(parts)}"
 
 
 def apart(before: float | None, after: float | None) -> str:
     """Two scores with enough decimals to distinguish them."""
     for digits in (2, 3, 4, 6):
-        said = ["–" if each is None else f"{each:.{digits}f}" for each in (before, after)]
-        if said[0] != said[1]:
+        shown = ["–" if each is None else f"{each:.{digits}f}" for each in (before, after)]
+        if shown[0] != shown[1]:
             break
-    return " -> ".join(said)
+    return " -> ".join(shown)
 
 
 def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts") -> Iterator[str]:

@@ -155,8 +155,8 @@ def _run(args: argparse.Namespace) -> int:
     _known(plan, args.task)
     settings = settings_of(workflow)
     if args.dry_run:
-        told = _carried(workflow, plan, settings, args.resume) if args.changed else None
-        say(*(told or _which_run(args, workflow, plan, settings)), *_rehearse(plan, settings))
+        lines = _carried(workflow, plan, settings, args.resume) if args.changed else None
+        say(*(lines or _which_run(args, workflow, plan, settings)), *_rehearse(plan, settings))
         return 0
     try:
         result = _execute(args, workflow, plan, settings)

@@ -125,8 +125,8 @@ def _mermaid(title: str, boxes: list[_Box], arrows: list[_Arrow]) -> str:
             lines.append(f"    style {box.name} fill:{box.colour}{',stroke-width:4px' if box.current else ''}")
     for arrow in arrows:
         label = "<br/>".join(map(_mermaid_text, arrow.lines))
-        said = f'|"{label}"|' if label else ""
-        lines.append(f"    {arrow.source} -->{said} {arrow.target}")
+        shown = f'|"{label}"|' if label else ""
+        lines.append(f"    {arrow.source} -->{shown} {arrow.target}")
     return "\n".join(lines) + "\n"
 
 
@@ -164,12 +164,12 @@ def _svg(title: str, boxes: list[_Box], arrows: list[_Arrow]) -> str:
         if arrow in loops:
             edge += 24
             path = f"M{x1 + wide} {y1 + high / 2}H{edge}V{y2 + high / 2}H{x2 + wide}"
-            said: tuple[float, float] = (edge + 4, (y1 + y2 + high) / 2)
+            position: tuple[float, float] = (edge + 4, (y1 + y2 + high) / 2)
         else:
             path = f"M{x1 + wide / 2} {y1 + high}L{x2 + wide / 2} {y2}"
-            said = ((x1 + x2 + wide) / 2 + 6, (y1 + high + y2) / 2)
+            position = ((x1 + x2 + wide) / 2 + 6, (y1 + high + y2) / 2)
         parts.append(f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#a)"/>')
-        parts += _svg_lines(arrow.lines, *said, size=10)
+        parts += _svg_lines(arrow.lines, *position, size=10)
     for box in boxes:
         x, y = at[box.name]
         stroke = 'stroke="#1d4ed8" stroke-width="4"' if box.current else 'stroke="#555"'

@@ -109,10 +109,12 @@ def _departures(validator: Validator, root: Node, owners: Owners) -> list[Diagno
     found = [each for each in found if not any(each.steps[: len(place)] == place for place in beside)]
     swapped = list(_swapped(found))
     others = [each for each in found if not any(each in pair for pair in swapped)]
-    told = [_swap(*pair, root) for pair in swapped]
-    told += beside.values()
-    told += [each for group in _lists(others, root) for each in _together([_told(one, root, owners) for one in group])]
-    return sorted(dict.fromkeys(told), key=lambda each: each.sort_key)
+    findings = [_swap(*pair, root) for pair in swapped]
+    findings += beside.values()
+    findings += [
+        each for group in _lists(others, root) for each in _together([_told(one, root, owners) for one in group])
+    ]
+    return sorted(dict.fromkeys(findings), key=lambda each: each.sort_key)
 
 
 @cache
@@ -261,10 +263,10 @@ def _beside(found: list[_Departure], root: Node) -> Iterator[tuple[Steps, Diagno
         key = str(each.steps[-1])
         names = list(takewhile(each.properties.__contains__, parent.keys[parent.keys.index(key) + 1 :]))
         if names and (fix := _further_in(parent, names, [], frozenset({key}))):
-            (told,) = _type(each, parent.index[key].value, _path(each.steps), {})
+            (wrong,) = _type(each, parent.index[key].value, _path(each.steps), {})
             notes = tuple(Note(parent.key_span(name), "indented too little") for name in names)
-            told = dataclass_replace(told, notes=notes, help=fix.message, fix=fix)
-            yield from (((*each.steps[:-1], name), told) for name in (key, *names))
+            wrong = dataclass_replace(wrong, notes=notes, help=fix.message, fix=fix)
+            yield from (((*each.steps[:-1], name), wrong) for name in (key, *names))
 
 
 def _swapped(found: Iterable[_Departure]) -> Iterator[tuple[_Departure, _Departure]]:
@@ -278,9 +280,9 @@ def _swapped(found: Iterable[_Departure]) -> Iterator[tuple[_Departure, _Departu
 def _swap(one: _Departure, other: _Departure, root: Node) -> Diagnostic:
     """The finding that the values of two keys are swapped."""
     nodes = [descend(root, *each.steps) for each in (one, other)]
-    (first, said), (second, meant) = [(node, str(node.value)) for node in nodes if isinstance(node, Scalar)]
-    message = f"`{one.steps[-1]}` is `{said}` and `{other.steps[-1]}` is `{meant}`; each is a value of the other key"
-    edits = (*respell(first, meant, safe=False).edits, *respell(second, said, safe=False).edits)
+    (first, written), (second, meant) = [(node, str(node.value)) for node in nodes if isinstance(node, Scalar)]
+    message = f"`{one.steps[-1]}` is `{written}` and `{other.steps[-1]}` is `{meant}`; each is a value of the other key"
+    edits = (*respell(first, meant, safe=False).edits, *respell(second, written, safe=False).edits)
     fix = Fix("swap the two", edits, safe=False)
     return error(
         first, message, code="unknown-value", notes=[(second, "the other value")], help="swap the two", fix=fix
@@ -303,10 +305,10 @@ def _lists(found: Iterable[_Departure], root: Node) -> Iterable[list[_Departure]
     return groups.values()
 
 
-def _together(told: Many[Iterable[Diagnostic]]) -> Iterator[Diagnostic]:
+def _together(groups: Many[Iterable[Diagnostic]]) -> Iterator[Diagnostic]:
     """The first finding of a group, with the spans of the others, which have the same cause."""
-    found = [each for group in told for each in group]
-    if len(told) == 1:
+    found = [each for group in groups for each in group]
+    if len(groups) == 1:
         yield from found
         return
     edits = tuple(edit for each in found if each.fix is not None for edit in each.fix.edits)
@@ -524,7 +526,7 @@ def _twice(_: _Departure, node: Node, path: str, __: Owners) -> Iterator[Diagnos
 def _bound(words: str) -> Callable[[_Departure, Node, str, Owners], Iterator[Diagnostic]]:
     """The message of a bound: `{bound}` is the schema's, `{value}` the author's."""
 
-    def told(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
+    def findings(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
         bound, value = departure.wanted, departure.value
         noun = "item" if bound == 1 else "items"
         message = words.format(subject=_subject(path), bound=bound, value=value, noun=noun)
@@ -532,7 +534,7 @@ def _bound(words: str) -> Callable[[_Departure, Node, str, Owners], Iterator[Dia
         help = Guess(meant) if meant else None
         yield error(node, message, code="out-of-range", help=help)
 
-    return told
+    return findings
 
 
 _WORDS: Final[dict[str, Callable[[_Departure, Node, str, Owners], Iterable[Diagnostic]]]] = {

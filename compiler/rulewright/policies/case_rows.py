@@ -93,9 +93,9 @@ def is_counted_otherwise(case: CaseResult) -> bool:
     return any(_counts(each) for each in (*case.judged.values(), *case.semantic_matches.values()))
 
 
-def _counts(said: object) -> bool:
+def _counts(results: object) -> bool:
     """Whether one of these results counted."""
-    each = said if isinstance(said, list) else [said]
+    each = results if isinstance(results, list) else [results]
     return any(isinstance(one, dict) and "counted" in one for one in each)
 
 

@@ -268,7 +268,7 @@ def _rows(
     words = {
         step
         for step in steps
-        if all(said.startswith("'") or said in ("true", "false", ENDED.said) for said in step[1:])
+        if all(text.startswith("'") or text in ("true", "false", ENDED.text) for text in step[1:])
     }
     return rows_apart(plans, given, vocabulary, list(outputs), words)
 

@@ -23,7 +23,7 @@ class PolicyOutcome:
     """The outcome of a policy; outcomes with the same key are equal. A `program` computes its value."""
 
     key: Any
-    said: str
+    text: str
     program: Program | None = field(default=None, compare=False)
 
     @property
@@ -87,9 +87,9 @@ NOTHING: Final = PolicyOutcome("nothing", "nothing")
 ENDED: Final = PolicyOutcome("error", "an error")
 
 
-def outcome_of(program: Program, said: str) -> PolicyOutcome:
+def outcome_of(program: Program, text: str) -> PolicyOutcome:
     """The outcome computed by a program."""
-    return PolicyOutcome(("program", shape(program)), said, program)
+    return PolicyOutcome(("program", shape(program)), text, program)
 
 
 def guarding(condition: Program, met: PolicyOutcome) -> PolicyStep:

@@ -31,8 +31,8 @@ def compare_lexicons(one: Mapping[str, Lexicon], two: Mapping[str, Lexicon]) -> 
     for name in sorted({*one, *two}):
         place = f"lexicon {name}"
         if name not in one or name not in two:
-            told = {"before": "declared" if name in one else None, "after": "declared" if name in two else None}
-            found["settings"].append({"place": place, **told})
+            values = {"before": "declared" if name in one else None, "after": "declared" if name in two else None}
+            found["settings"].append({"place": place, **values})
             continue
         pair = one[name], two[name]
         for key in ("role", "fold", "fold_regexes"):

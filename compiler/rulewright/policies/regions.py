@@ -116,10 +116,10 @@ class _RegionSearch:
         unknown: str | None = None
         try:
             for box, way in self.apart(space):
-                found.setdefault((way.left.said, way.right.said), []).append((box, way))
+                found.setdefault((way.left.text, way.right.text), []).append((box, way))
         except _TooManyBoxes:
             unknown = TOO_MANY
-        regions = [region for said, parts in found.items() if (region := self.region(space, said, parts)) is not None]
+        regions = [region for texts, parts in found.items() if (region := self.region(space, texts, parts)) is not None]
         return Comparison(tuple(regions), unknown)
 
     def apart(self, space: Space) -> Iterator[tuple[Box, _Way]]:
@@ -157,7 +157,7 @@ class _RegionSearch:
         bits, at = space.ask(number, box)
         return bits != TRUE, at if bits & (bits - 1) else None
 
-    def region(self, space: Space, said: tuple[str, str], parts: list[tuple[Box, _Way]]) -> Region | None:
+    def region(self, space: Space, texts: tuple[str, str], parts: list[tuple[Box, _Way]]) -> Region | None:
         """The region of the boxes of one pair of outcomes; None where the solver says that no input lies in it."""
         kept: list[Box] = []
         witness: Counterexample | None = None
@@ -181,7 +181,7 @@ class _RegionSearch:
         if not kept:
             return None
         where = tuple([condition_of(space, box) for box in merged(kept)])
-        return Region(*said, where, witness, "" if witness else why)
+        return Region(*texts, where, witness, "" if witness else why)
 
     def solve(self, way: _Way, why: str) -> Counterexample | Unknown | None:
         key = way.one, way.left.key, way.two, way.right.key

@@ -47,7 +47,7 @@ def shown_by(
     """The rows of both scorecards for a single verdict with these fields."""
     check_id = str(verdict.get("check_id", _STATED))
     facts = dict(verdict.get("check") or {})
-    record = _record({**{key: export(said) for key, said in verdict.items() if key != "check"}, "check_id": check_id})
+    record = _record({**{key: export(value) for key, value in verdict.items() if key != "check"}, "check_id": check_id})
     cards = [_card(replace(plan, checks={check_id: facts, **plan.checks}), given) for plan in plans]
     return _shown([record], [card.aggregate([record]) for card in cards])
 
@@ -71,7 +71,7 @@ def rows_apart(
             if name not in found and _value(rows[0], name) != _value(rows[1], name):
                 found[name] = _shown(verdicts, rows)
         for name in names:
-            step = name, _told(rows[0], name), _told(rows[1], name)
+            step = name, _shown_output(rows[0], name), _shown_output(rows[1], name)
             if step in steps and step not in made:
                 made[step] = _shown(verdicts, rows)
         if len(found) == len(wanted) + 1 and len(made) == len(steps):
@@ -82,29 +82,29 @@ def rows_apart(
 def verdicts_of(row: Mapping[str, Value]) -> str:
     """The verdicts of a row in words: equal ones once, with their number."""
     counts = Counter(" ".join([each["check_id"], each["verdict"], *_beside(each)]) for each in row["verdicts"])
-    told = [said if count == 1 else f"{said} ({count} times)" for said, count in counts.items()]
-    return ", ".join(told) or "no verdicts"
+    parts = [text if count == 1 else f"{text} ({count} times)" for text, count in counts.items()]
+    return ", ".join(parts) or "no verdicts"
 
 
 def _beside(verdict: Mapping[str, Value]) -> Iterator[str]:
-    more = (f"{name} {in_words(said)}" for name, said in verdict.items() if name in _FREE)
-    if told := ", ".join(more):
-        yield f"({told})"
+    more = (f"{name} {in_words(value)}" for name, value in verdict.items() if name in _FREE)
+    if parts := ", ".join(more):
+        yield f"({parts})"
 
 
-def _told(row: Mapping[str, Value], name: str) -> str:
+def _shown_output(row: Mapping[str, Value], name: str) -> str:
     """What an output is, as regions tell it."""
     is_open = any(each["place"] == f"output.{name}" for each in row.get("undecided", ()))
-    return ENDED.said if is_open else in_words(row.get(name))
+    return ENDED.text if is_open else in_words(row.get(name))
 
 
 def _value(row: Mapping[str, Value], name: str) -> Value:
     return row[ENGINE]["outcome"] if name == ENGINE else row.get(name)
 
 
-def _record(said: Mapping[str, Value]) -> Value:
+def _record(values: Mapping[str, Value]) -> Value:
     fields: dict[str, object] = dict(_RECORD)
-    return SimpleNamespace(**(fields | dict(said)))
+    return SimpleNamespace(**(fields | dict(values)))
 
 
 def _card(plan: ScorecardPlan, given: Mapping[str, object]) -> Scorecard:
@@ -146,11 +146,11 @@ def _further(cards: Sequence[Scorecard]) -> list[dict[str, Value]]:
         if path[0] == "v" and len(path) == 2:
             asked.setdefault(path[1], []).extend(values)
         for each in (each for value in values if path == ("verdicts",) for each in value if isinstance(each, dict)):
-            for name, said in each.items():
-                asked.setdefault(name, []).append(said)
+            for name, value in each.items():
+                asked.setdefault(name, []).append(value)
     among = {name: choices(domain, asked[name], (name,)) for name, domain in _FREE.items() if name in asked}
     return [
-        {name: leave(said) if isinstance(said, Score) else said for name, said in more.items()}
+        {name: leave(value) if isinstance(value, Score) else value for name, value in more.items()}
         for more in islice(varied(among), MOST_FURTHER)
     ]
 
@@ -205,7 +205,7 @@ def _shown(verdicts: Sequence[Value], rows: Sequence[Mapping[str, Value]]) -> di
     return {
         "verdicts": [
             {"check_id": each.check_id, "eligible": each.eligible, "verdict": each.verdict}
-            | {name: said for name in _FREE if (said := getattr(each, name)) != _RECORD[name]}
+            | {name: value for name in _FREE if (value := getattr(each, name)) != _RECORD[name]}
             for each in verdicts
         ],
         "rows": [dict(row) for row in rows],

@@ -34,16 +34,16 @@ def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObjec
     without a judge and without other checks, else in whether they apply. `gone` counts the conversations that are
     missing or changed, whose verdicts are not compared."""
     engines = _engines(checks)
-    said = conversations(run) if engines else {}
+    transcripts = conversations(run) if engines else {}
     flips, gone = [], 0
     for name, row in run.rows.items():
         scenario = str(row.get("scenario_id") or "")
         if scenario and scenario not in run.plan.scenarios:
             continue
         words = applying([each.node for each in checks], bindings_of(run.plan, scenario))
-        if engines and name in said:
-            words = [_says(engine, said[name], word) for engine, word in zip(engines, words, strict=True)]
-        gone += bool(engines) and name not in said and _APPLIES in words
+        if engines and name in transcripts:
+            words = [_says(engine, transcripts[name], word) for engine, word in zip(engines, words, strict=True)]
+        gone += bool(engines) and name not in transcripts and _APPLIES in words
         if words[0] != words[1]:
             flips.append({"transcript_id": name, "before": words[0], "after": words[1]})
     return {"run": str(run.folder), "flips": flips, "gone": gone}

@@ -42,8 +42,8 @@ def _opaque(atom: Atom, bits: int) -> str:
     if atom.order is not None:
         one, two = map(_name, atom.order.pair)
         return " && ".join(part.format(one, two) for part in _ORDERS[bits])
-    said = unabridged(atom.program)
-    words = {TRUE: f"({said})", FALSE: f"!({said})", ERROR: f"(`{said}` can't be decided)"}
+    text = unabridged(atom.program)
+    words = {TRUE: f"({text})", FALSE: f"!({text})", ERROR: f"(`{text}` can't be decided)"}
     return _any([words[bit] for place, bit in enumerate((TRUE, FALSE, ERROR)) if bits >> place & 1])
 
 
@@ -52,16 +52,16 @@ def _sums(terms: Terms, spans: Sequence[NumberRange], bits: int) -> str:
     chosen = [number for number in range(len(spans)) if bits >> number & 1]
     starts = [number for number in chosen if number - 1 not in chosen]
     ends = [number for number in chosen if number + 1 not in chosen]
-    said = []
+    phrases = []
     for start, end in zip(starts, ends, strict=True):
         low, high = spans[start], spans[end]
         if low.low == high.high:
-            said.append(_sum_beside(terms, "==", low.low))
+            phrases.append(_sum_beside(terms, "==", low.low))
             continue
         parts = [_sum_beside(terms, ">" if low.low_open else ">=", low.low)] * (start > 0)
         parts += [_sum_beside(terms, "<" if high.high_open else "<=", high.high)] * (end + 1 < len(spans))
-        said.append(" && ".join(parts))
-    return said[0] if len(said) == 1 else f"({' || '.join(f'({each})' for each in said)})"
+        phrases.append(" && ".join(parts))
+    return phrases[0] if len(phrases) == 1 else f"({' || '.join(f'({each})' for each in phrases)})"
 
 
 def _sum_beside(terms: Terms, relation: str, number: Fraction) -> str:
@@ -107,21 +107,21 @@ def _variable(path: Path, domain: Domain, cells: Sequence[Value], cuts: set[Valu
     name = _name(path)
     plain = [at for at, cell in enumerate(cells) if not (cell is None or isinstance(cell, Absent) or _empty(cell))]
     chosen = [at for at in plain if bits >> at & 1]
-    said = [_special(path, cells[at]) for at in range(len(cells)) if bits >> at & 1 and at not in plain]
+    phrases = [_special(path, cells[at]) for at in range(len(cells)) if bits >> at & 1 and at not in plain]
     if chosen:
         value = f"{name}.value()" if domain.optional else name
         values = [_bare(cell) for cell in cells]
         if len(chosen) == len(plain):
-            said.append(_there(path, domain))
+            phrases.append(_there(path, domain))
         elif domain.kind in NUMBERS:
-            said += _numbers(value, domain, [values[at] for at in plain], [values[at] for at in chosen], cuts)
+            phrases += _numbers(value, domain, [values[at] for at in plain], [values[at] for at in chosen], cuts)
         elif domain.kind == "bool":
-            said.append(value if values[chosen[0]] else f"!{value}")
+            phrases.append(value if values[chosen[0]] else f"!{value}")
         elif domain.kind == "texts":
-            said.append(_lists(value, domain, [values[at] for at in plain], [values[at] for at in chosen]))
+            phrases.append(_lists(value, domain, [values[at] for at in plain], [values[at] for at in chosen]))
         else:
-            said.append(_words(value, domain, [values[at] for at in plain], [values[at] for at in chosen]))
-    return _any(said)
+            phrases.append(_words(value, domain, [values[at] for at in plain], [values[at] for at in chosen]))
+    return _any(phrases)
 
 
 def _name(path: Path) -> str:
@@ -162,10 +162,10 @@ def _words(name: str, domain: Domain, known: Sequence[Value], chosen: Sequence[V
     others = _UNWRITTEN if bare else {known[-1]}
     rest = [word for word in known if word not in chosen]
     if not others.isdisjoint(chosen) or (bare and len(rest) == 1 and others.isdisjoint(known)):
-        said = [in_words(word, bare=bare) for word in rest]
-        return f"{name} != {said[0]}" if len(said) == 1 else f"!({name} in [{', '.join(said)}])"
-    said = [in_words(word, bare=bare) for word in chosen]
-    return f"{name} == {said[0]}" if len(said) == 1 else f"{name} in [{', '.join(said)}]"
+        quoted = [in_words(word, bare=bare) for word in rest]
+        return f"{name} != {quoted[0]}" if len(quoted) == 1 else f"!({name} in [{', '.join(quoted)}])"
+    quoted = [in_words(word, bare=bare) for word in chosen]
+    return f"{name} == {quoted[0]}" if len(quoted) == 1 else f"{name} in [{', '.join(quoted)}]"
 
 
 def _lists(name: str, domain: Domain, known: Sequence[list[str]], chosen: Sequence[list[str]]) -> str:
@@ -177,7 +177,7 @@ def _lists(name: str, domain: Domain, known: Sequence[list[str]], chosen: Sequen
     def holds(text: str) -> str:
         return f"{in_words(text)} in {name}" if text in named else f"{name}.exists(t, !(t in {listed}))"
 
-    def said(left: Sequence[str], among: frozenset[frozenset[str]]) -> str | None:
+    def condition(left: Sequence[str], among: frozenset[frozenset[str]]) -> str | None:
         """The condition; None if it always holds."""
         if len(among) == 1 << len(left):
             return None
@@ -185,15 +185,15 @@ def _lists(name: str, domain: Domain, known: Sequence[list[str]], chosen: Sequen
         with_it = frozenset(each - {text} for each in among if text in each)
         without = frozenset(each for each in among if text not in each)
         if with_it == without:
-            return said(rest, without)
+            return condition(rest, without)
         parts = []
         for answer, below in ((holds(text), with_it), (f"!({holds(text)})", without)):
             if below:
-                deeper = said(rest, below)
+                deeper = condition(rest, below)
                 parts.append(answer if deeper is None else f"{answer} && {deeper}")
         return parts[0] if len(parts) == 1 else f"({' || '.join(parts)})"
 
-    return said(texts, frozenset(frozenset(each) for each in chosen)) or "true"
+    return condition(texts, frozenset(frozenset(each) for each in chosen)) or "true"
 
 
 def _real(value: Value) -> bool:
@@ -212,7 +212,7 @@ def _numbers(name: str, domain: Domain, known: Sequence[Value], among: Sequence[
     cut = sorted(each for each in cuts if isinstance(each, Fraction))
     chosen = {value for value in among if _real(value)}
     with_nan = len(chosen) < len(among)
-    said = [f"{name} != {name}"] * with_nan
+    phrases = [f"{name} != {name}"] * with_nan
     left_out = [value for value in line if value not in chosen]
     if len(left_out) == 1 and _exact(left_out[0]) in cut and not with_nan and len(line) > 2:
         return [f"{name} != {in_words(left_out[0])}"]
@@ -224,9 +224,9 @@ def _numbers(name: str, domain: Domain, known: Sequence[Value], among: Sequence[
         end = start
         while end + 1 < len(line) and line[end + 1] in chosen:
             end += 1
-        said.append(_run(name, domain, line, start, end, cut))
+        phrases.append(_run(name, domain, line, start, end, cut))
         start = end + 1
-    return said
+    return phrases
 
 
 def _run(name: str, domain: Domain, line: Sequence[Value], start: int, end: int, cuts: Sequence[Fraction]) -> str:

@@ -69,9 +69,9 @@ def _step(transition: MachineTransition) -> PolicyStep:
     if transition.guard is not None:
         parts.insert(0, _condition(transition.guard))
     effects = [" ".join(filter(None, (each.kind, each.subject))) for each in transition.effects]
-    said = f"goes to {transition.target}" + (f" ({', '.join(effects)})" if effects else "")
+    text = f"goes to {transition.target}" + (f" ({', '.join(effects)})" if effects else "")
     key = replace(transition, guard=None)
-    return permitting(all_of(parts), PolicyOutcome((key.target, key.counts, key.forgets, key.effects), said))
+    return permitting(all_of(parts), PolicyOutcome((key.target, key.counts, key.forgets, key.effects), text))
 
 
 def _condition(guard: Guard) -> Program:

@@ -232,7 +232,7 @@ def _with(record: VerdictResult, decision: Adjudication | None) -> VerdictResult
     if decision is None:
         return record
     before = {name: value for name in _KEPT if (value := getattr(record, name)) is not None}
-    told = {"by": decision.by, "at": decision.at, "why": decision.why, "before": before}
+    about = {"by": decision.by, "at": decision.at, "why": decision.why, "before": before}
     return replace(
         record,
         verdict=decision.verdict,
@@ -240,7 +240,7 @@ def _with(record: VerdictResult, decision: Adjudication | None) -> VerdictResult
         rationale_code=CODE,
         adjudication_required=False,
         cause=None,
-        extra={**{key: value for key, value in record.extra.items() if key != "unverified_fail"}, CODE: told},
+        extra={**{key: value for key, value in record.extra.items() if key != "unverified_fail"}, CODE: about},
     )
 
 

@@ -120,14 +120,14 @@ def changes_of(comparison: Mapping[str, object]) -> str:
 
 def judged(case: JsonMapping) -> Iterator[tuple[str, ...]]:
     """Return a judge's verdicts other than PASS: the case, the metric with its score, the verdict and the reason."""
-    for metric, said in case.get("judged", {}).items():
-        if said["verdict"] != "PASS":
-            verdict = said["verdict"] if "counted" in said else f"{said['verdict']} (a hint)"
+    for metric, judged in case.get("judged", {}).items():
+        if judged["verdict"] != "PASS":
+            verdict = judged["verdict"] if "counted" in judged else f"{judged['verdict']} (a hint)"
             yield (
                 case["test_id"],
                 f"{metric} {case['scores'][metric]:.2f}",
                 verdict,
-                said["rationale"] or "no reason given",
+                judged["rationale"] or "no reason given",
             )
 
 

@@ -111,8 +111,8 @@ def junit(report: Report, title: str, cases: Cases, metrics: list[str]) -> Itera
         label = case.get("label", "Error")
         if label != "Pass":
             kind = {"Fail": "failure", "Review": "skipped"}.get(label, "error")
-            said = case["message"] if "message" in case else _why(case, metrics)
-            element.append(_element(kind, message=said))
+            message = case["message"] if "message" in case else _why(case, metrics)
+            element.append(_element(kind, message=message))
         yield tostring(element, encoding="unicode")
     yield "</testsuite></testsuites>"
 

@@ -117,10 +117,10 @@ class ChatViews:
     def view(self, number: int, judged: JudgedTranscript, transcript: Transcript | None) -> Chat:
         """The view of the transcript with this number."""
         applied = [verdict for verdict in judged.verdicts if verdict.get("eligible")]
-        said = None if transcript is None else _Conversation(number, transcript)
+        conversation = None if transcript is None else _Conversation(number, transcript)
         asked = {str(verdict["check_id"]): _repetitions(verdict) for verdict in applied}
         words = self.words.about(judged.id, asked)
-        shown = [self._shown(number, judged, verdict, said, words) for verdict in applied]
+        shown = [self._shown(number, judged, verdict, conversation, words) for verdict in applied]
         graver = sorted((each for each in shown if is_grave(each)), key=self._order)
         return Chat(
             number,
@@ -130,7 +130,7 @@ class ChatViews:
             tuple(graver),
             tuple(each for each in shown if not is_grave(each)),
             tuple(str(verdict["check_id"]) for verdict in judged.verdicts if not verdict.get("eligible")),
-            None if said is None else tuple(said.messages()),
+            None if conversation is None else tuple(conversation.messages()),
         )
 
     def anchor(self, number: int, check_id: str) -> str:
@@ -150,13 +150,13 @@ class ChatViews:
         number: int,
         judged: JudgedTranscript,
         verdict: JsonMapping,
-        said: _Conversation | None,
+        conversation: _Conversation | None,
         words: Mapping[str, Sequence[Words]],
     ) -> Shown:
         check_id = str(verdict["check_id"])
         check, anchor, word = self.checks.get(check_id), self.anchor(number, check_id), str(verdict["verdict"])
         extra = verdict.get("extra") or {}
-        quotes = tuple(_quoted(span, said, word, check_id, anchor) for span in verdict.get("evidence") or ())
+        quotes = tuple(_quoted(span, conversation, word, check_id, anchor) for span in verdict.get("evidence") or ())
         return Shown(
             anchor,
             check_id,
@@ -230,10 +230,12 @@ def is_grave(shown: Shown) -> bool:
 
 
 def _quoted(
-    span: Mapping[str, object], said: _Conversation | None, verdict: str, label: str, anchor: str
+    span: Mapping[str, object], conversation: _Conversation | None, verdict: str, label: str, anchor: str
 ) -> ShownQuote:
     role, turn, quote = str(span.get("role")), span.get("turn"), str(span.get("quote"))
-    place = said.mark(role, turn, quote, verdict, label, anchor) if said and isinstance(turn, int) else ""
+    place = (
+        conversation.mark(role, turn, quote, verdict, label, anchor) if conversation and isinstance(turn, int) else ""
+    )
     return ShownQuote(quote, role, str(turn), str(span.get("rationale") or ""), place)
 
 

@@ -41,8 +41,8 @@ def columns_of(folder: Path) -> dict[str, str] | None:
         with (folder / LOG).open("rb") as lines:
             header = msgspec.json.decode(next(lines, b"{}"), type=JsonObject)
         settings = msgspec.json.decode(str(header.get("settings")), type=list[Json])
-        told = next((each for each in settings[3:] if isinstance(each, dict)), None)
-        return msgspec.convert(told, dict[str, str] | None)
+        columns = next((each for each in settings[3:] if isinstance(each, dict)), None)
+        return msgspec.convert(columns, dict[str, str] | None)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 

@@ -143,9 +143,9 @@ def contexts(written: Written, needs: Sequence[str], vocabulary: Vocabulary) -> 
     scenarios: Iterable[JsonObject | None] = [None]
     if any(path[0] == "scenario" for path in written.paths):
         scenarios = list(islice(_scenarios(written, vocabulary), MOST_CONTEXTS))
-    said = {name: list(islice(_records_of(name, written), MOST_RECORDS)) for name in needs}
-    usual = {name: records[0] for name, records in said.items()}
-    further = {name: records[1:] for name, records in said.items()}
+    records = {name: list(islice(_records_of(name, written), MOST_RECORDS)) for name in needs}
+    usual = {name: records[0] for name, records in records.items()}
+    further = {name: records[1:] for name, records in records.items()}
     verdicts = [usual | some for some in islice(varied(further), MOST_CONTEXTS)]
     return [ConversationContext(*pair) for pair in islice(product(scenarios, verdicts), MOST_CONTEXTS)]
 
@@ -206,7 +206,7 @@ def _values(kind: Type | None, written: Written) -> list[Any]:
 def records(written: Written) -> Iterator[JsonObject]:
     """Conversations as records that a scan reads, the short ones first."""
     further = list(_further(written)) if "metadata" in written.fields else []
-    further += [(name, said) for name in _OF_RECORDS if name in written.fields for said in _of_records(name, written)]
+    further += [(name, each) for name in _OF_RECORDS if name in written.fields for each in _of_records(name, written)]
     for messages in _conversations(written):
         yield {"messages": list(messages)}
         yield from ({"messages": list(messages), key: value} for key, value in further)
@@ -283,8 +283,8 @@ def _tools(texts: Iterable[str]) -> list[str]:
     return [name for name in texts if name.isidentifier()] or [_TOOL]
 
 
-def _pair(said: str, answered: str) -> Messages:
-    return {"role": "user", "content": said}, {"role": "assistant", "content": answered}
+def _pair(asked: str, answered: str) -> Messages:
+    return {"role": "user", "content": asked}, {"role": "assistant", "content": answered}
 
 
 def _answered(**more: object) -> Messages:

@@ -119,16 +119,16 @@ def _diagonally(rows: int, columns: int) -> Iterator[tuple[int, int]]:
 
 def _witness(record: JsonObject, context: ConversationContext, written: Written) -> JsonObject:
     read = {path[1] for path in written.paths if path[0] == "v" and path[2:] in (("confidence",), ("rationale_code",))}
-    verdicts = {name: _as_json(said) if name in read else said.verdict for name, said in context.verdicts.items()}
+    verdicts = {name: _as_json(record) if name in read else record.verdict for name, record in context.verdicts.items()}
     beside = {"scenario": context.scenario, "verdicts": verdicts}
     return {**{key: value for key, value in beside.items() if value}, **record}
 
 
-def _as_json(said: OtherVerdict) -> object:
+def _as_json(record: OtherVerdict) -> object:
     """What a record says; None for none."""
-    if said.verdict is None:
+    if record.verdict is None:
         return None
-    return {"verdict": said.verdict, "confidence": said.confidence, "rationale_code": said.code}
+    return {"verdict": record.verdict, "confidence": record.confidence, "rationale_code": record.code}
 
 
 def _engines(
@@ -144,7 +144,7 @@ def _engines(
         scenarios[str(context.scenario["scenario_id"])] = scenario
     made: list[Engine] = []
     for check in checks:
-        beside = {name: said for name, said in context.verdicts.items() if said.verdict is not None}
+        beside = {name: record for name, record in context.verdicts.items() if record.verdict is not None}
         given = [
             replace(check, id=name, verifier=ExpressionVerifier(), suppressed=None, eligible=None) for name in beside
         ]
@@ -165,22 +165,22 @@ def _scenario(scenario: JsonMapping, written: Written, vocabulary: Vocabulary) -
 class _Beside(Engine):
     """An engine in which some checks say what they are stated to say."""
 
-    def __init__(self, plan: Plan, said: Mapping[str, OtherVerdict]) -> None:
-        """`said` are records by check."""
+    def __init__(self, plan: Plan, records: Mapping[str, OtherVerdict]) -> None:
+        """`records` are records by check."""
         super().__init__(plan)
-        self.said = said
+        self.records = records
 
     def _verdict(
         self, check: Check, eligibility: Eligibility, context: EvaluationContext
     ) -> VerdictResult | CheckAsking:
-        said = self.said.get(check.id)
-        return super()._verdict(check, eligibility, context) if said is None else conclude(check, _finding(said))
+        record = self.records.get(check.id)
+        return super()._verdict(check, eligibility, context) if record is None else conclude(check, _finding(record))
 
 
-def _finding(said: OtherVerdict) -> Finding:
-    if said.verdict == "NOT_APPLICABLE":
-        return replace(not_eligible(said.code), confidence=said.confidence)
-    return Finding(cast("Verdict", said.verdict), said.confidence, said.code)
+def _finding(record: OtherVerdict) -> Finding:
+    if record.verdict == "NOT_APPLICABLE":
+        return replace(not_eligible(record.code), confidence=record.confidence)
+    return Finding(cast("Verdict", record.verdict), record.confidence, record.code)
 
 
 def _verdict(engine: Engine, check: Check, conversation: Transcript, undecided: str) -> str | None:
