@@ -23,8 +23,14 @@ from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live
 from rulewright_runtime.judging.judge import open_judge as open_recorded
 from rulewright_runtime.models.call import ModelAnswer, ModelCall
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, ask_of, model_and_endpoint, open_live_judge
-from rulewright_runtime.runs.waiting_judge import WaitingJudge
+from rulewright_runtime.runs.live import (
+    JudgeSettings,
+    LiveJudge,
+    WaitingJudge,
+    ask_of,
+    model_and_endpoint,
+    open_live_judge,
+)
 from rulewright_runtime.terminal import complain
 from rulewright_runtime.transcripts.messages import UNKNOWN_MODEL, Transcript
 

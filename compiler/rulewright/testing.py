@@ -24,8 +24,7 @@ from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import needs_judge
 from rulewright_runtime.judging.judge import PLUGIN, REPLAY, open_judge
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.runs.live import open_live_judge
-from rulewright_runtime.runs.waiting_judge import WaitingJudge
+from rulewright_runtime.runs.live import WaitingJudge, open_live_judge
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.verdicts import VerdictResult

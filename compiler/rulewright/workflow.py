@@ -13,11 +13,10 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, read_agents, registry
 from rulewright.documents.base import descend, text, value
-from rulewright.documents.contracts import ContractRegistry, read_contracts
 from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, project_file_above, resolve
 from rulewright.documents.project_file import ProjectFile, read_project_file
 from rulewright.documents.validation import validate
-from rulewright.documents.workflow import WorkflowDocument, read_workflow
+from rulewright.documents.workflow import ContractRegistry, WorkflowDocument, read_contracts, read_workflow
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
 from rulewright.lower.workflow import WorkflowResources, limits_of

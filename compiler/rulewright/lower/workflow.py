@@ -9,8 +9,14 @@ import msgspec
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import fraction, optional_text, text, texts, value
-from rulewright.documents.contracts import ContractRegistry, contract_of
-from rulewright.documents.workflow import REQUIRED, ArtifactDocument, TaskDocument, WorkflowDocument
+from rulewright.documents.workflow import (
+    REQUIRED,
+    ArtifactDocument,
+    ContractRegistry,
+    TaskDocument,
+    WorkflowDocument,
+    contract_of,
+)
 from rulewright.expression.build import Built
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.lower.workflow_environments import TaskFeatures, features_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.contracts import contract_of
+from rulewright.documents.workflow import contract_of
 from rulewright_runtime.workflow.artifacts import has_format
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from msgspec.structs import replace
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price
 from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import Ledger
+from rulewright_runtime.calls.portal import CallPortal
 from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
-from rulewright_runtime.errors import InputError
+from rulewright_runtime.errors import InputError, JudgeError
 from rulewright_runtime.execution import Execution, TranscriptResult
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
 from rulewright_runtime.judging.judge import SPEAKERS, JudgeRecord, JudgeRequest, TooLongError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.models.capabilities import Capabilities
     from rulewright_runtime.plan.question import ReplyField
     from rulewright_runtime.verify.asking import Replies, Reply
+
 
 LEDGER: Final = os.path.join(".rulewright", "ledger.sqlite3")
 OPEN_TRANSCRIPTS: Final = 64  # transcripts that wait for replies at the same time
@@ -392,3 +394,41 @@ __all__ = [
     "open_live_judge",
     "reply_schema",
 ]
+
+
+class WaitingJudge:
+    """Calls the model as a live judge does, through the same ledger and within the same limits."""
+
+    recorded = True  # in the ledger
+
+    def __init__(self, live: LiveJudge) -> None:
+        """Use the model and settings of `live`. Raises LedgerError."""
+        self._live = live
+        settings = live.settings
+        self._portal = CallPortal(
+            live.model, settings.ledger, "", settings.limits, settings.budget, settings.token_price
+        )
+
+    @property
+    def identity(self) -> str:
+        """The judge's fingerprint, which a resumed run compares."""
+        return self._live.identity
+
+    @property
+    def record(self) -> JudgeRecord:
+        """The judge's record for the run's summary."""
+        return self._live.record
+
+    def ask(self, request: JudgeRequest) -> str:
+        """The reply. Raises CallFailure, TooLongError, and JudgeError if it was truncated, refused or filtered."""
+        ask = ask_of(request, self._live.model.capabilities)
+        if ask is None:
+            raise TooLongError("the text to judge does not fit into the judge's context window")
+        answer = self._portal.ask(ask)
+        if not answer.is_whole:
+            raise JudgeError(f"the reply is not whole: it ended with `{answer.finish}`")
+        return answer.text
+
+    def close(self) -> None:
+        """Close connections."""
+        self._portal.close()

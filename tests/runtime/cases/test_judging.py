@@ -16,8 +16,7 @@ from rulewright_runtime.cases.json_report import problem_lines
 from rulewright_runtime.cases.judging import CaseJudge
 from rulewright_runtime.judging.judge import JudgeRequest, ReplayJudge
 from rulewright_runtime.models.http import HttpModel
-from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
-from rulewright_runtime.runs.waiting_judge import WaitingJudge
+from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, WaitingJudge
 
 
 def judged(tmp_path: Path, judge: Any, **changes: Any) -> tuple[dict[str, Any], Any]:

@@ -14,8 +14,7 @@ from tests.runtime.workflow.running import EVIDENCE, GATE, bench, plan_of
 
 from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.plan.envelope import seal
-from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
-from rulewright_runtime.runs.waiting_judge import WaitingJudge
+from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, WaitingJudge
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentReply, Brief
 from rulewright_runtime.workflow.artifacts import breaches
