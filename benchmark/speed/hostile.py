@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from rulewright.linting.run import lint_text
 from rulewright.load import load_text
-from rulewright.render import render
+from rulewright.render.report import render
 
 SECONDS = 1.0  # of processor time, for each
 FULL = 8 * 1024 * 1024

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from rulewright.arguments.parser import Parser
 from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
 from rulewright.manual import advice_of
-from rulewright.render.human import render, width_for
+from rulewright.render.human import render
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.terminal import complain
+from rulewright_runtime.terminal import complain, width_for
 
 
 def unknown_command(name: str, commands: Iterable[str]) -> None:

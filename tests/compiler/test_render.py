@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rulewright.arguments.write_rules import FORMATS
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Span, advice, error, warning
 from rulewright.errors import UsageError
 from rulewright.load import Source
-from rulewright.render import FORMATS, render, wants_colour
 from rulewright.render import human as human_format
 from rulewright.render.human import width_of
+from rulewright.render.report import render
+from rulewright_runtime.terminal import wants_colour
 
 SOURCE = Source("a/f.yaml", "one: 1\nzwei: 日本語 x 👩‍👩‍👧 y\n\ttab: 2\none: 3\n")
 

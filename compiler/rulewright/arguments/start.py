@@ -47,6 +47,8 @@ def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
                     or {"runs": [...]}
       braintrust    {"root_span_id", "span_attributes", "input", "output"},
                     one per line, or {"events": [...]}
+      langfuse      {"traceId", "type": "GENERATION", "input", "output"}, one per
+                    line, or {"observations": [...]}
       coding-agent  {"type": "user", "message": {...}}
                     or {"type": "response_item", "payload": {...}}
       otel          spans with `gen_ai.input.messages` or `llm.input_messages`

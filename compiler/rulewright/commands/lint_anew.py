@@ -22,7 +22,8 @@ from rulewright.linting.run import Fixed
 from rulewright.linting.watching import watch
 from rulewright.load import load_file
 from rulewright.manual import advice_of, explain
-from rulewright.render import render, summary
+from rulewright.render.human import summary
+from rulewright.render.report import render
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import complain, safe_stream, say, visible, wants_colour, width_for
 

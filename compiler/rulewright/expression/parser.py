@@ -12,8 +12,6 @@ from typing import Final
 from rulewright.expression.expression_mistakes import Mistakes
 from rulewright.expression.nodes import Dialect, Expr
 
-__all__ = ["MAX_DEPTH", "MAX_LENGTH", "Dialect", "parse", "parse_unfinished"]
-
 MAX_LENGTH: Final = 100_000  # code points, as in cel-go
 MAX_DEPTH: Final = 250  # of brackets, and of the tree, so that a walk over it may recurse
 _MAX_CACHED: Final = 2_000  # code points; longer texts rarely occur twice

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, path_at, plain, walk
+from rulewright.load.nodes import Entry, Mapping, Node, Scalar, Sequence, path_at, plain, walk
 from rulewright.load.reader import Loaded, load_file, load_text, unsaved
 from rulewright.load.scalars import place
 from rulewright.load.source import Source
@@ -12,7 +12,6 @@ __all__ = [
     "Loaded",
     "Mapping",
     "Node",
-    "Plain",
     "Scalar",
     "Sequence",
     "Source",

@@ -12,9 +12,7 @@ from rulewright.diagnostics import Diagnostic, Severity, Span
 from rulewright.load import load_file
 from rulewright.load.source import Source
 from rulewright_runtime.english import plural
-from rulewright_runtime.terminal import WIDTH, paint, wants_colour, width_for
-
-__all__ = ["WIDTH", "render", "summary", "wants_colour", "width_for"]
+from rulewright_runtime.terminal import WIDTH, paint
 
 _MIN_SOURCE_CELLS = 20  # cells of source in the narrowest terminal
 _MAX_LINE_CELLS = 160  # in the widest: a pager would wrap a longer line

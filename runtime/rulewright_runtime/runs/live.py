@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from rulewright_runtime.calls.budget import Budget, BudgetError, Price
+from rulewright_runtime.calls.budget import Budget, Price
 from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.portal import CallPortal
@@ -383,17 +383,6 @@ def model_and_endpoint(identity: Identity) -> str:
     """A judge's identity as text: `openai:gpt-5 at https://api.openai.com/v1`."""
     where = f" at {identity.endpoint}" if identity.endpoint and identity.endpoint != identity.model else ""
     return f"{identity.provider}:{identity.model}{where}"
-
-
-__all__ = [
-    "BudgetError",
-    "Exchange",
-    "JudgeSettings",
-    "LiveJudge",
-    "model_and_endpoint",
-    "open_live_judge",
-    "reply_schema",
-]
 
 
 class WaitingJudge:

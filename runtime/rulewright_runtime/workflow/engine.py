@@ -22,7 +22,6 @@ from rulewright_runtime.plan.envelope import content_hash
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentError, open_adapters
 from rulewright_runtime.workflow.carry import Carry, carry, initial_task
 from rulewright_runtime.workflow.consistency import contradictions
-from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
 from rulewright_runtime.workflow.machine import TERMINAL, activity, status
@@ -367,6 +366,3 @@ class _Engine:
             if states[name] == "PENDING" and failed & set(task.dependencies):
                 failed.add(name)
                 yield name
-
-
-__all__ = ["EngineError", "Result", "StoreError", "carried_over", "run"]

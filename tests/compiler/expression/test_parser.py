@@ -10,8 +10,20 @@ from tests.rounds import rounds
 
 from rulewright.errors import ExpressionError
 from rulewright.expression import nodes
-from rulewright.expression.nodes import Binary, Call, Has, Literal, Macro, MessageLiteral, Name, Select, TextSpan, Unary
-from rulewright.expression.parser import MAX_DEPTH, MAX_LENGTH, Dialect, parse
+from rulewright.expression.nodes import (
+    Binary,
+    Call,
+    Dialect,
+    Has,
+    Literal,
+    Macro,
+    MessageLiteral,
+    Name,
+    Select,
+    TextSpan,
+    Unary,
+)
+from rulewright.expression.parser import MAX_DEPTH, MAX_LENGTH, parse
 from rulewright.expression.unparse import unparse
 
 NOWHERE = TextSpan(0, 0, 0)

@@ -10,7 +10,8 @@ from rulewright.expression import recovery as reading
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.expression_mistakes import Mistakes
-from rulewright.expression.parser import Dialect, parse
+from rulewright.expression.nodes import Dialect
+from rulewright.expression.parser import parse
 from rulewright.expression.syntax_errors import (
     EXPLANATIONS,
     Explanation,

@@ -13,6 +13,7 @@ from rulewright.expression.nodes import (
     Binary,
     Call,
     Conditional,
+    Dialect,
     Expr,
     Has,
     Index,
@@ -26,7 +27,7 @@ from rulewright.expression.nodes import (
     TextSpan,
     Unary,
 )
-from rulewright.expression.parser import Dialect, parse
+from rulewright.expression.parser import parse
 from rulewright.expression.unparse import unparse
 from rulewright_runtime.values import UInt
 

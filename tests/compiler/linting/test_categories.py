@@ -21,7 +21,7 @@ from rulewright.linting.repeated import ACROSS, GROUPED, REPORTED_WITH
 from rulewright.linting.report import Report
 from rulewright.linting.run import lint
 from rulewright.manual import pages
-from rulewright.render import render
+from rulewright.render.report import render
 
 MOST = 221  # findings of the published corpus that somebody has to read
 WRONG = f"{check()}wrong: 1\n"

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from rulewright.arguments.write_rules import FORMATS
 from rulewright.check.project_check import compile_project
 from rulewright.check.workflow_check import compile_workflow
 from rulewright.claims.documents import prove
@@ -41,7 +42,7 @@ from rulewright.planning.profiles import compare_profiles
 from rulewright.planning.scan import scan_plan
 from rulewright.project import Project, load_project
 from rulewright.proving.label_findings import check_labels
-from rulewright.render import FORMATS, render
+from rulewright.render.report import render
 from rulewright.reporting import cases as writing
 from rulewright.scoring.batches import load_scorecard
 from rulewright.scoring.score_settings import gather

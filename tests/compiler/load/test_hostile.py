@@ -10,7 +10,7 @@ from tests.rounds import rounds
 
 from rulewright.linting.run import lint_text
 from rulewright.load import load_text, plain
-from rulewright.render import render
+from rulewright.render.report import render
 
 EXAMPLES = rounds(120, 20_000)
 LONGEST = 20_000  # characters of a report

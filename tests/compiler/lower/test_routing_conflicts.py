@@ -13,7 +13,8 @@ from rulewright.documents.check import read_check
 from rulewright.errors import DocumentError
 from rulewright.load import Mapping, load_text
 from rulewright.lower.routing_conflicts import PAGES, routing_conflicts, routing_conflicts_of
-from rulewright.project import TOLERATED_UNDER_REFERENCE, load_project
+from rulewright.project import load_project
+from rulewright.project.project import TOLERATED_UNDER_REFERENCE
 
 
 def found(text: str) -> list[tuple[str, int, list[int]]]:
