@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from rulewright.documents.base import Document, descend, items, numeric, texts
-from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.documents.workflow import TaskDocument
+from rulewright.documents.base import Document, descend, items, texts
 from rulewright.load import Mapping, Scalar, plain
 from rulewright_runtime.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,27 +56,3 @@ def read_pricing(node: Mapping) -> dict[str, ModelPrice]:
         if len(numbers) == 2:
             prices[entry.name] = ModelPrice(*numbers)
     return prices
-
-
-def weights_of(document: ScorecardDocument | TaskDocument | Project) -> list[tuple[str, Scalar]]:
-    """Return the weights that are finite numbers, each with the name of its dimension or metric; of a project those of
-    its scoring file."""
-    return [(name, scalar) for name, scalar in _weight_scalars(document) if _is_weight(scalar)]
-
-
-def _is_weight(scalar: Scalar | None) -> bool:
-    number = None if scalar is None else scalar.value
-    return isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number)
-
-
-def _weight_scalars(document: ScorecardDocument | TaskDocument | Project) -> Iterator[tuple[str, Scalar]]:
-    if isinstance(document, ScorecardDocument):
-        weights = [(rate.name, rate.weight) for rate in document.dimensions]
-    elif isinstance(document, TaskDocument):
-        metrics = document.metrics if document.on("confidence_loop") is not None else ()
-        weights = [(metric.type, numeric(metric.node, "weight")) for metric in metrics]
-    else:
-        dimensions = descend(document.scoring.node, "quality_dimensions") if document.scoring else None
-        entries = dimensions.entries if isinstance(dimensions, Mapping) else ()
-        weights = [(entry.name, numeric(entry.value, "weight")) for entry in entries]
-    yield from ((name, scalar) for name, scalar in weights if scalar is not None)

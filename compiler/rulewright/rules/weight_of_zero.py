@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scoring import weights_of
 from rulewright.documents.workflow import TaskDocument
+from rulewright.project.weights import weights_of
 
 
 def weight_of_zero(task: TaskDocument) -> Iterator[Diagnostic]:

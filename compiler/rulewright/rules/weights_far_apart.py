@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.documents.scoring import weights_of
 from rulewright.documents.workflow import TaskDocument
+from rulewright.project.weights import weights_of
 from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
