@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable
 from collections.abc import Mapping as Environment
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ from rulewright.documents.workflow import ContractRegistry, WorkflowDocument, re
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
 from rulewright.lower.workflow import WorkflowResources, limits_of
+from rulewright.spelling import Guess, is_slip_of
 
 DEFAULT_AGENTS: Final = "agents"
 DEFAULT_CONTRACTS: Final = "contracts.yaml"
@@ -188,7 +189,13 @@ class WorkflowReader:
                 self.missing(project, ("agents", "directory"), folder)
             return []
         roots = [(path, self.load(path, "agent").root) for path in documents_in(folder)]
-        return [read_agent(node, path.stem) for path, node in roots if isinstance(node, Mapping)]
+        agents = [(path.stem, read_agent(node, path.stem)) for path, node in roots if isinstance(node, Mapping)]
+        for stem, agent in agents:
+            if is_slip_of(agent.name, stem):  # any other difference is intended
+                message = f"`name` is `{agent.name}`, but the file is called `{stem}`"
+                place = agent.place("name")
+                self.findings.append(error(place, message, code="id-differs-from-file-name", help=Guess(stem)))
+        return [agent for _, agent in agents]
 
     def contracts(self, document: WorkflowDocument, project: ProjectFile | None, root: Path) -> ContractRegistry:
         """Read the contract types of the project's registry, overridden by the workflow's own."""
@@ -208,5 +215,7 @@ class WorkflowReader:
         return None if written is None or project is None else resolve(written, Path(project.path), root)
 
     def missing(self, project: ProjectFile, steps: tuple[str, ...], path: Path) -> None:
-        message = f"`workflow.{'.'.join(steps)}` names `{path}`, which does not exist"
-        self.findings.append(error(project.place("workflow", *steps), message, code="missing-path"))
+        about = ".".join(("workflow", *steps))
+        message = f"`{about}` names `{path}`, which does not exist"
+        found = error(project.place("workflow", *steps), message, code="missing-path")
+        self.findings.append(replace(found, about=about))

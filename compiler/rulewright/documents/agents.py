@@ -134,7 +134,7 @@ class _Merge:
         last = self.known[name][-1]
         role = fields.get("role")
         if not isinstance(role, dict) or not isinstance(role.get("description"), str) or not role["description"]:
-            place = last.node.entries[0].key if last.node.entries else last.node
+            place = last.node.key_span("role") if "role" in last.node else last.node.entries[0].key
             message = f"agent `{name}`: `role.description` is missing"
             self.found.append(error(place, message, code="agent-without-description"))
             return None

@@ -42,6 +42,7 @@ DEGREES: Final = (  # common words for degrees of harm, mildest first
     frozenset(("blocker", "blocking", "critical", "fatal", "gate", "highest")),
 )
 MAX_WORDS: Final = 6  # in the help for a missing key
+LEAST_PERCENTAGE: Final = 5  # a smaller number above 1 is a slip of another kind
 ASSIGNMENT: Final = re.compile(r"\s*([\w-]+) *= *(\S.*)")
 CONDITIONS: Final = frozenset(("assert", "condition", "if", "rule", "when"))
 DECIDING: Final = frozenset(("fail", "pass", "prompt", "routing", "use"))  # keys that decide a check
@@ -86,7 +87,7 @@ def _words(schema: JsonObject) -> str:
 def number_meant(keyword: str, bound: float, value: float) -> str | None:
     """The share that a percentage means, 0.8 for 80, or the number without its sign where none may be negative."""
     if keyword == "maximum":
-        return str(float(Decimal(str(value)) / 100)) if bound == 1 and 1 < value <= 100 else None
+        return str(float(Decimal(str(value)) / 100)) if bound == 1 and LEAST_PERCENTAGE <= value <= 100 else None
     is_negative = keyword == "minimum" and bound >= 0 and -value >= bound
     return str(-value) if is_negative and value < 0 else None
 

@@ -519,20 +519,21 @@ def _twice(_: _Departure, node: Node, path: str, __: Owners) -> Iterator[Diagnos
     for item in node.items:
         written = plain(item)
         if any(written == other and isinstance(written, bool) == isinstance(other, bool) for other in seen):
-            yield error(item, f"{_subject(path)} holds `{written}` twice", code="out-of-range")
+            yield error(
+                item, f"{_subject(path)} holds `{written}` twice", code="out-of-range", help="remove one of them"
+            )
         seen.append(written)
 
 
-def _bound(words: str) -> Callable[[_Departure, Node, str, Owners], Iterator[Diagnostic]]:
-    """The message of a bound: `{bound}` is the schema's, `{value}` the author's."""
+def _bound(words: str, advice: str | None = None) -> Callable[[_Departure, Node, str, Owners], Iterator[Diagnostic]]:
+    """The message of a bound, and the advice: `{bound}` is the schema's, `{value}` the author's."""
 
     def findings(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
         bound, value = departure.wanted, departure.value
         noun = "item" if bound == 1 else "items"
         message = words.format(subject=_subject(path), bound=bound, value=value, noun=noun)
         meant = number_meant(departure.keyword, bound, value)
-        help = Guess(meant) if meant else None
-        yield error(node, message, code="out-of-range", help=help)
+        yield error(node, message, code="out-of-range", help=Guess(meant) if meant else advice)
 
     return findings
 
@@ -543,8 +544,8 @@ _WORDS: Final[dict[str, Callable[[_Departure, Node, str, Owners], Iterable[Diagn
     "const": _words,
     "required": _missing,
     "additionalProperties": _unknown_keys,
-    "minItems": _bound("{subject} needs at least {bound} {noun}"),
-    "maxItems": _bound("{subject} allows at most {bound} {noun}"),
+    "minItems": _bound("{subject} needs at least {bound} {noun}", "add what is missing"),
+    "maxItems": _bound("{subject} allows at most {bound} {noun}", "remove what is too much"),
     "uniqueItems": _twice,
     "minimum": _bound("{subject} must be at least {bound}, not {value}"),
     "maximum": _bound("{subject} must be at most {bound}, not {value}"),

@@ -27,21 +27,25 @@ from rulewright.spelling import Guess
 
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # lints with these texts in place of the files
 GROUNDS: Final = frozenset(STRUCTURE)  # findings about the structure of a document
-NAMING: Final = frozenset({"duplicate-id", "id-differs-from-file-name", "misspelt-name", "unknown-lexicon"}) | {
-    "unread-parameter",
-    "words-without-vocabulary",
-}
+_NAMING: Final = """
+    agent-without-adapter duplicate-id id-differs-from-file-name misspelt-name tag-no-scenario-carries unknown-lexicon
+    unread-parameter words-without-vocabulary
+"""
+NAMING: Final = frozenset(_NAMING.split())
+OF_ROUTING: Final = GROUNDS | {"missing-phase"}
 STAGES: Final = (NAMING, GROUNDS, None)  # the order of corrections: each stage builds on the one before
 # A code, and the codes beside which it is doubtful in the same document.
 UNSURE: Final = {
     "check-never-fails": frozenset({"parameter-does-not-fit"}),
     "check-never-passes": frozenset({"parameter-does-not-fit"}),
-    "check-no-scenario-reaches": frozenset({"tag-no-scenario-carries"}),
+    "check-no-scenario-reaches": frozenset({"gate-check-never-applies", "tag-no-scenario-carries"}),
     "corpus-required-contradicts-routing": frozenset({"scorer-type-contradicts-routing"}),
     "detector-is-not-routed": frozenset({"state-machine-without-definition", "unknown-state-machine"}),
     "directive-ignored-by-route": frozenset({"missing-prompt", "unknown-lexicon"}),
     "even-repetitions": frozenset({"scorer-repetitions-contradict-routing"}),
+    "input-not-awaited": frozenset({"cyclic-dependency"}),
     "failure-counts-as-success": frozenset({"verdict-without-meaning"}),
+    "unknown-dependency": frozenset({"duplicate-key"}),
     "unknown-state": frozenset({"missing-key"}),
     "unreachable-state": frozenset({"missing-key", "unknown-state"}),
     "unused-definition": frozenset({"bad-expression"}),
@@ -105,12 +109,14 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         each.code == "document-of-another-kind" and each.about == "scoring" for each in found
     )
     is_check_refused = any(each.code in GROUNDS and _kind(each, files) == "check" for each in found)
-    is_named_wrongly = any(each.code in GROUNDS and _is_of_routing(each, files) for each in found)
+    is_named_wrongly = any(each.code in OF_ROUTING and _is_of_routing(each, files) for each in found)
+    is_registry_missing = any(each.code == "missing-path" and each.about == "workflow.contracts" for each in found)
     return [
         each
         for each in found
         if not UNSURE.get(each.code, frozenset()) & codes[each.span.path]
         and not (each.code in ("unused-lexicon", "anchor-without-event-window") and is_named_wrongly)
+        and not (each.code == "missing-contract-registry" and is_registry_missing)
         and not (each.code == "project-without-checks" and is_check_refused)
         and not (each.code in SCORING and is_scored_wrongly)
         and not (each.code == "bad-expression" and is_scored_wrongly and _kind(each, files) == "scorecard")

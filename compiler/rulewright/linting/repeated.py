@@ -18,7 +18,13 @@ EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
     "ascii-only-apostrophe": frozenset({"yaml-trap"}),
     "condition-always-holds": frozenset({"both-sides-equal"}),
     "condition-never-holds": frozenset(
-        {"both-sides-equal", "gate-cannot-stop", "gate-check-never-applies", "part-without-checks"}
+        {
+            "both-sides-equal",
+            "gate-cannot-stop",
+            "gate-check-never-applies",
+            "gate-ignores-unclear",
+            "part-without-checks",
+        }
     ),
     "branch-never-taken": frozenset({"branch-condition-incomplete"}),
     "detector-is-not-routed": frozenset({"detector-without-definition"}),
@@ -28,7 +34,7 @@ EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
     "project-without-checks": frozenset({"missing-path", "unset-variable"}),
     "unknown-key": frozenset({"key-is-not-text"}),
     "unsupported-route": frozenset({"unknown-value"}),
-    "yaml-trap": frozenset({"unknown-value", "wrong-type"}),
+    "yaml-trap": frozenset({"unknown-jurisdiction", "unknown-value", "wrong-type"}),
 }
 
 
@@ -100,7 +106,8 @@ def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
 # Codes whose findings in one document usually have one cause: a copied anchor, a scheme of tags, a habit.
 _GROUPED: Final = """
     adaptive-with-one-repetition anchor-names-ineligible-check ascii-only-apostrophe check-misses-own-example
-    comment-contradicts-files cue-text-not-in-turn event-window-without-anchor lexicon-misses-own-example missing-path
+    comment-contradicts-files cue-text-not-in-turn event-window-without-anchor lexicon-misses-own-example
+    missing-contract-registry missing-path unknown-artifact-type
     pattern-shared-by-gates probe-expects-an-untold-name reference-to-missing-file retired-rubric-dialect
     several-anchors-for-check short-word-hits-inside-others subsumed-pattern tag-no-check-looks-for
     tag-no-scenario-carries unread-expectation
@@ -179,10 +186,10 @@ def _cause(found: Diagnostic) -> object:
         return found.help
     if found.fix is None and found.code in ACROSS:
         return found.code, found.severity, found.message if found.code in SAME_MESSAGE else None
-    if found.fix is None and found.code == "missing-key":
+    if found.fix is None and found.code in ("gate-ignores-unclear", "missing-key"):
         return found.span, found.code
     if found.fix is None and found.code in SAME_MESSAGE_IN_DOCUMENT:
-        return found.span.path, found.code, found.message, found.help
+        return found.span.path, found.code, found.message
     if found.fix is None and found.code in GROUPED:
         return found.span.path, found.code, found.help if isinstance(found.help, Guess) else None
     return found

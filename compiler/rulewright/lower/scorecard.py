@@ -315,17 +315,23 @@ class _ScorecardLowering:
         for name, value in self.document.output:
             program, kind = self.expression(value, rows, BOOL if name in GUARDING_OUTPUTS else None)
             headline, label = self.named("headline", HEADLINE), self.named("label", LABEL)
-            wrong = program is not _EMPTY and (
-                (name == label and kind != STRING) or (name == headline and kind not in (SCORE, OptionalType(SCORE)))
-            )
             if name == label and (words := self.document.vocabulary.statuses):
                 self.findings += unknown_statuses(program, value, words)
             elif name == STATUS:
                 self.findings += misspelt_statuses(program, value)
-            if wrong:
-                expected = "a text" if name == label else "a score that may be absent"
-                self.findings.append(error(value, f"`{name}` must be {expected}, found `{kind}`", code="wrong-output"))
+            if program is not _EMPTY and name == label and kind != STRING:
+                self._refuse_role("label", name, value, f"a text, found `{kind}`")
+            if program is not _EMPTY and name == headline and kind not in (SCORE, OptionalType(SCORE)):
+                self._refuse_role("headline", name, value, f"a score that may be absent, found `{kind}`")
             yield NamedProgram(name, program, name in GUARDING_OUTPUTS)
+
+    def _refuse_role(self, key: Literal["headline", "label"], name: str, value: Scalar, expected: str) -> None:
+        """Report an output of the wrong type for the role that it has by its name, or that `key` gives it."""
+        written: Scalar | None = getattr(self.document, key)
+        notes = [] if written is None else [(value, "the output")]
+        message = f"`{name}` is the {key} and must be {expected}"
+        help = None if written is None else "name another output, or change this one"
+        self.findings.append(error(written or value, message, code="wrong-output", notes=notes, help=help))
 
 
 def unknown_statuses(program: Program, written: Scalar, words: tuple[str, ...]) -> Iterator[Diagnostic]:

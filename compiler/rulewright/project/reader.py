@@ -236,6 +236,8 @@ class _ProjectReader:
             if check.id:
                 self._compare_with_file_name(path, root, "id", check.id)
                 self._add(checks, check.id, check, "check", "id")
+            else:
+                self.unreadable.add("checks")
         for item in () if file is None else file.used:
             self.findings.extend(check_findings(item, self.vocabulary))
             check = read_check(item, self.vocabulary)
@@ -250,6 +252,8 @@ class _ProjectReader:
                 self._compare_with_file_name(path, root, "scenario_id", scenario.id)
             if scenario.id:
                 self._add(scenarios, scenario.id, scenario, "scenario", "scenario_id")
+            else:
+                self.unreadable.add("scenarios")
         return scenarios
 
     def _named(
@@ -345,6 +349,7 @@ class _ProjectReader:
     def _add(self, models: dict[str, Model], name: str, model: Model, kind: str, key: str) -> None:
         first = models.setdefault(name, model)
         if first is not model:
+            self.unreadable.add(f"{kind}s")  # one of the two may have another name
             notes = [(first.place(key), "it is first used here")]
             stem = Path(model.path).stem
             help = None if stem in models or key not in model.node else Guess(stem)

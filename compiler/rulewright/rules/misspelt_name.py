@@ -52,7 +52,12 @@ def misspelt_name(project: Project) -> Iterator[Diagnostic]:
         else next((each for each in project.pricing if is_spelt_like(str(model.value), each)), None)
     )
     if model is not None and near is not None and model.value not in project.pricing:
-        yield error(model, f"no price is known for the model `{model.value}`", help=Guess(near))
+        written = str(model.value)
+        if project.file is not None and project.file.node.source.text.count(written) > 1:  # so the other is misspelt
+            price = project.roots["pricing"].key_span(near)
+            yield error(price, f"no model is called `{near}`, and `{written}` has no price", help=Guess(written))
+        else:
+            yield error(model, f"no price is known for the model `{written}`", help=Guess(near))
     yield from _tags(project)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error, replace
 from rulewright.documents.lexicon import invalid_regex
+from rulewright.documents.suggestions import number_meant
 from rulewright.expression.nodes import Binary, Call, Expr, Name, Select
 from rulewright.expression.types import DOUBLE, INT, STRING, ListType
 from rulewright.load import Node, Scalar, Sequence
@@ -86,8 +87,9 @@ def _parameter(check: CheckDocument, part: Expr) -> Scalar | None:
 
 
 def _share(value: Scalar) -> Guess | None:
-    """The guess that a number above 1 is a percentage."""
-    return Guess(f"{float(value.value) / 100:g}") if isinstance(value.value, int | float) and value.value > 1 else None
+    """The guess that a number far above 1 is a percentage."""
+    meant = number_meant("maximum", 1, value.value) if isinstance(value.value, int | float) else None
+    return Guess(meant) if meant else None
 
 
 def _types(value: Node | None) -> list[Type]:

@@ -27,5 +27,6 @@ def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnost
         for at, named in enumerate(probe.from_sessions):
             is_first = named == own and starts[own] == [probe.turn]
             if named in numbers and (named > own or is_first):
-                message = f"turn {probe.turn} is in session {own}, before session {named} begins"
+                where = f"begins session {own}" if is_first else f"is in session {own}, before session {named} begins"
+                message = f"turn {probe.turn} {where}: nothing was said in session {named} before it"
                 yield warning(probe.place("from_sessions", at), message)

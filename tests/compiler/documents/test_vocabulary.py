@@ -133,7 +133,10 @@ SLIPS = {
     "gate": ({"rulewright": PROJECT.replace("buckets: [advice],", "buckets: [advise],")}, "unknown `advise` in"),
     "profile": ({"profiles": "publish: {include_buckets: [F]}\n"}, "`F`"),
     "unit": ({"scoring": "unit_of_analysis_by_bucket: {A: turn_level}\n"}, "`A`"),
-    "label": ({"desk": SCORECARD.replace("label: grade", "label: quality")}, "`quality` must be a text"),
+    "label": (
+        {"desk": SCORECARD.replace("label: grade", "label: quality")},
+        "`quality` is the label and must",
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -37,6 +38,13 @@ SLIPS = [
         "id: tool-error-hidden",
         "id-differs-from-file-name",
         1,
+    ),
+    (
+        "scorecards/release.yaml",
+        "v.verdict == UNCLEAR",
+        "v.verdict == UNCLEAR && v.verdict == FAIL",
+        "gate-ignores-unclear",
+        9,
     ),
     ("checks/tool-call-repeated.yaml", "tool_calls.exists(call", "tool_calls.exsts(call", "bad-expression", 7),
     ("checks/transfer-without-consent.yaml", "fail: >-", "fial: >-", "unknown-key", 5),
@@ -149,3 +157,70 @@ def test_an_unknown_lexicon_is_told_alone_where_the_route_reads_none(tmp_path: P
     text = check.read_text(encoding="utf-8")
     check.write_text(text.replace("_window\n", "_window\n  deterministic_precheck: cue\n", 1), encoding="utf-8")
     assert [each.code for each in lint([entry]).diagnostics] == ["unknown-lexicon"]
+
+
+FLOW = {
+    "rulewright.yaml": "project: flow\nworkflow: {contracts: contracts.yaml, agents: {directory: agents}}\n",
+    "contracts.yaml": "contracts:\n  design@1: {required_sections: [Goal], file_format: markdown}\n",
+    "agents/coder.yaml": "name: coder\nextends: dev\nrole: {description: Writes the code.}\n",
+    "workflow.yaml": """\
+version: "1"
+name: flow
+tasks:
+  design:
+    agent: architect
+    description: A design.
+    inputs: [request.md]
+    outputs: [{path: design.md, contract: design@1}]
+  implement:
+    agent: coder
+    description: The code.
+    dependencies: [design]
+    inputs: [{path: design.md, contract: design@1}]
+    outputs: [{path: src/code.py}]
+  check:
+    agent: coder
+    description: The tests.
+    dependencies: [implement]
+    inputs: [src/code.py]
+    outputs: [{path: tests/test_code.py}]
+""",
+}
+FLOW_SLIPS = [
+    ("rulewright.yaml", "contracts: contracts.yaml", "contracts: contract.yaml", "missing-path", 2),
+    ("contracts.yaml", "design@1", "design@2", "unknown-artifact-type", 8),
+    ("agents/coder.yaml", "name: coder", "name: code", "id-differs-from-file-name", 1),
+    ("workflow.yaml", "  implement:\n", "  design:\n", "duplicate-key", 9),
+    ("workflow.yaml", "dependencies: [design]", "dependencies: [check]", "cyclic-dependency", 12),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "code", "line"), FLOW_SLIPS)
+def test_a_slip_in_a_workflow_is_one_finding(
+    file: str, old: str, new: str, code: str, line: int, tmp_path: Path
+) -> None:
+    for name, text in FLOW.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text.replace(old, new, 1) if name == file else text, encoding="utf-8")
+    found = [(each.code, each.span.line) for each in lint([tmp_path]).grouped().diagnostics]
+    assert found == [(code, line)]
+
+
+SCENARIO = {"title": "T", "category": "loans", "open": True, "tags": ["vulnerable"]}
+
+
+@pytest.mark.parametrize("scenario_id", ["one", None])
+def test_a_scenario_without_an_id_of_its_own_hides_no_tag(scenario_id: str | None, tmp_path: Path) -> None:
+    names = {"scenario_id": scenario_id} if scenario_id else {}
+    for name, written in (("one", {**SCENARIO, "scenario_id": "one", "tags": []}), ("two", {**SCENARIO, **names})):
+        path = tmp_path / "scenarios" / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(written), encoding="utf-8")
+    vocabulary = "project: p\nvocabulary: {categories: [loans], tags: [vulnerable]}\n"
+    (tmp_path / "rulewright.yaml").write_text(vocabulary, encoding="utf-8")
+    (tmp_path / "checks").mkdir()
+    check = "id: c\nscope: trigger\neligibility: {scenario_tags_any: [vulnerable]}\nfail: size(answer) > 9\n"
+    (tmp_path / "checks" / "c.yaml").write_text(check, encoding="utf-8")
+    (found,) = lint([tmp_path]).diagnostics
+    assert found.code == ("duplicate-id" if scenario_id else "missing-key")
