@@ -107,6 +107,7 @@ class Quote(msgspec.Struct, frozen=True):
 
 
 ENOUGH: Final = 3  # words
+MOST: Final = 1000  # occurrences that are looked at: a short quote of a long turn may have half a million
 
 
 def occurs(quote: Quote, turn: str) -> bool:
@@ -147,7 +148,9 @@ def _matches(part: str, turn: str, start: int = 0) -> Iterator[tuple[int, bool]]
     """
     position = turn.find(part, start)
     words = _words(part) if position >= 0 else 0
-    while position >= 0:
+    for _ in range(MOST):
+        if position < 0:
+            return
         end = position + len(part)
         cut = _inside_word(turn, position) + _inside_word(turn, end)
         if words - cut >= ENOUGH:

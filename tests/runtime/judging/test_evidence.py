@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rounds import rounds
 
-from rulewright_runtime.judging.evidence import Quote, QuotedTurns, fold, occurs, tolerant
+from rulewright_runtime.judging.evidence import MOST, Quote, QuotedTurns, _matches, fold, occurs, tolerant
 from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.verdicts import EvidenceSpan
 
@@ -176,3 +176,10 @@ def test_three_words_in_a_row_are_a_quote_and_others_are_not(words: list[str]) -
     for place in range(len(words) - 2):
         assert found(" ".join(words[place : place + 3]), said)
     assert not found(" ".join([*words, "never"]), said)
+
+
+def test_a_short_quote_of_a_long_turn_is_looked_for_in_a_thousand_places() -> None:
+    said = fold("so it is " * 50_000)
+    assert sum(1 for _ in _matches("is", said)) == MOST
+    assert not occurs(Quote.of("it is"), said)
+    assert occurs(Quote.of("so it is"), said)
