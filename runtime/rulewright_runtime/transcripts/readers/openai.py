@@ -15,6 +15,7 @@ from rulewright_runtime.transcripts.messages import Conversation, Message, repea
 from rulewright_runtime.transcripts.readers.payloads import run_messages
 from rulewright_runtime.transcripts.readers.shapes import (
     EXPECTED,
+    TIMES,
     Format,
     Record,
     ShapeError,
@@ -27,6 +28,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     messages,
     parsed,
     record_at,
+    refuse_disorder,
     rest,
     said,
     word,
@@ -130,7 +132,7 @@ def conversations(record: Record) -> Iterator[Conversation]:
         yield from _exchange(record)
     elif key is not None:
         asked = chat(record[key], key)
-        yield _conversation(record, (*_instructions(record), *asked, *_answer_beside(record, asked, key)), key)
+        yield _conversation(record, (*_instructions(record), *asked, *answer_beside(record, asked, key)), key)
     elif _is_message(record):
         yield _conversation(record, tuple(messages(record, "message")), *_MESSAGE_KEYS)
     elif _is_prompted(record):
@@ -164,7 +166,7 @@ def _instructions(record: Record) -> list[Message]:
     return messages({**beside, "role": "system"}, next(key for key in _SYSTEMS if record.get(key) is not None))
 
 
-def _answer_beside(record: Record, asked: Sequence[Message], key: str) -> list[Message]:
+def answer_beside(record: Record, asked: Sequence[Message], key: str) -> list[Message]:
     """The answer that stands beside the messages. Raises ShapeError if they end with another answer."""
     for name in _ANSWERS:
         value = record.get(name)
@@ -283,6 +285,11 @@ def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError
         by_name.setdefault(word(first_of(record, CONVERSATION_KEYS)), []).append(record)
     for name, lines in by_name.items():
         shared = {key: line[key] for line in reversed(lines) for key in SHARED_KEYS if line.get(key) not in (None, "")}
+        try:
+            refuse_disorder(first_of(line, TIMES) for line in lines)
+        except ShapeError as wrong:
+            yield wrong
+            continue
         yield from _read([{**shared, "id": name, "messages": lines}])
 
 

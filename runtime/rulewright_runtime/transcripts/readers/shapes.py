@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeGuard
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import msgspec
 
@@ -184,6 +186,30 @@ def said(found: Sequence[Message]) -> list[object]:
     ]
 
 
+TIMES: Final = ("timestamp", "created_at", "createdAt", "time", "date")
+
+
+def refuse_disorder(times: Iterable[object]) -> None:
+    """Raise ShapeError if messages that were stored one by one are not in the order of their times. Times that can't be
+    compared say nothing about the order."""
+    known = [each for each in times if each is not None and each != ""]
+    try:
+        pairs = [(_instant(each), _instant(later), later) for each, later in itertools.pairwise(known)]
+        late = next((later for before, after, later in pairs if after < before), None)
+    except (TypeError, ValueError):
+        return
+    if late is not None:
+        raise ShapeError(f"the messages are not in the order of their times: {shown(late)} comes too late; sort them")
+
+
+def _instant(time: object) -> Any:
+    """A number, or a date and time."""
+    if isinstance(time, datetime):  # of Parquet
+        return time
+    text = word(time)
+    return float(text) if text.replace(".", "", 1).isdigit() else datetime.fromisoformat(text)
+
+
 KNOWN: Final = frozenset((
     "role", "content", "parts", "name", "tool_calls", "function_call", "tool_call_id", "reasoning", "reasoning_content",
     "thinking", "refusal", "usage", "timestamp", "type", "audio", "toolInvocations", "experimental_attachments",
@@ -282,7 +308,7 @@ def tool_call(value: object, where: str) -> ToolCall:
     """A tool call in any common form: `{id, function: {name, arguments}}`, `{id, function, arguments}`,
     `{id, name, arguments}` or `{id, name, input}`. Raises ShapeError."""
     record = record_at(value, where)
-    function = record.get("function")
+    function = first_of(record, ("function", "custom"))
     inner = function if is_record(function) else record
     name = function if isinstance(function, str) else first_of(inner, _CALL_NAMES)
     if not isinstance(name, str) or not name:

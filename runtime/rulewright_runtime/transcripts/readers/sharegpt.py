@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
-from rulewright_runtime.transcripts.readers.openai import LISTS, NAMES, listed
+from rulewright_runtime.transcripts.readers.openai import LISTS, NAMES, answer_beside, listed
 from rulewright_runtime.transcripts.readers.shapes import (
     EXPECTED,
     Format,
@@ -51,6 +51,7 @@ def _conversation(record: Record) -> Conversation:
     other = listed(record)
     if other is not None and said(chat(record[other], other)) != said(found):
         raise ShapeError(f"`{key}` and `{other}` hold different messages")
+    found += answer_beside(record, found, key) if found else []
     system = record.get("system")
     if isinstance(system, str) and system:
         found.insert(0, Message("system", (Part(text=system),)))
@@ -71,8 +72,9 @@ def _messages(value: object, where: str) -> list[Message]:
     if "value" not in item:
         raise ShapeError(f"{where} has no `value`")
     speaker, value = item.get("from"), item.get("value")
-    if item.get("content") not in (None, value):
-        raise ShapeError(f"{where} has a `value` and another `content`")
+    for key in ("content", "text"):
+        if item.get(key) not in (None, value):
+            raise ShapeError(f"{where} has a `value` and another `{key}`")
     if speaker == "function_call":
         call = parsed(value) if isinstance(value, str) else value
         calls = call if is_list(call) else [call]

@@ -16,6 +16,7 @@ import msgspec
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message
+from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, OUTPUT_KEYS, run_messages
 from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     Record,
@@ -162,7 +163,11 @@ def _conversation(span: Record, where: str) -> Conversation | None:
         raise ShapeError(
             f"{where}: an event `{event}` outside of a span is not read; export the spans with their events"
         )
-    found = [*_instructions(attributes, where), *_listed(attributes, _IN, where), *_listed(attributes, _OUT, where)]
+    asked, replies = [*_listed(attributes, _IN, where)], [*_listed(attributes, _OUT, where)]
+    if attributes.get("openinference.span.kind") == "LLM":
+        asked = asked or _values(attributes, "input", INPUT_KEYS, where)
+        replies = replies or _values(attributes, "output", OUTPUT_KEYS, where)
+    found = [*_instructions(attributes, where), *asked, *replies]
     found += [*_answer_of_sdk(attributes, where), *_events(span, where)]
     if not found:
         return None
@@ -259,6 +264,17 @@ def _listed(attributes: Record, names: Sequence[str], where: str) -> Iterator[Me
                 if names == _OUT and message.role not in ("assistant", "tool"):
                     raise ShapeError(f"{where}: {name}[{index}].role is `{message.role}`; expected `assistant`")
                 yield message
+
+
+def _values(attributes: Record, key: str, names: Sequence[str], where: str) -> list[Message]:
+    """The messages in the value that OpenInference records for every span: a text, or the request or response."""
+    text = attributes.get(f"{key}.value")
+    if not isinstance(text, str) or not text.strip():
+        return []
+    value = parsed(text)
+    role = "user" if key == "input" else "assistant"
+    found = run_messages(value, names, role, f"{where}: {key}.value") if is_record(value) else []
+    return found or messages({"role": role, "content": text}, where)
 
 
 def _answer_of_sdk(attributes: Record, where: str) -> list[Message]:

@@ -20,6 +20,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     is_text,
     messages,
     passages,
+    refuse_disorder,
     shown,
     word,
 )
@@ -37,7 +38,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "model": ("model", "model_name"),
     "scenario_id": ("scenario_id",),
     "name": ("name",),
-    "timestamp": ("timestamp", "created_at", "time", "date"),
+    "timestamp": ("timestamp", "created_at", "createdat", "time", "date"),
 }
 _TASK: Final = ("instruction", "input")  # of a data set of instructions
 SPOKEN: Final = ("system", "user", "passages", "assistant")
@@ -115,17 +116,24 @@ def joined(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conver
     """Yield the conversations of rows with a message each, in the order of their first rows. Other fields are taken
     from the first row of a conversation that has them."""
     by_name: dict[str, list[Message]] = {}
+    times: dict[str, list[object]] = {}
     merged: dict[str, Record] = {}
     for number, row in enumerate(rows, 1):
         name = word(row.get(fields.get("conversation", fields.get("id", ""))))
         merged[name] = {**row, **{key: value for key, value in merged.get(name, {}).items() if value not in (None, "")}}
         try:
+            times.setdefault(name, []).append(row.get(fields.get("timestamp", "")))
             by_name.setdefault(name, []).extend(_message(row, fields, f"row {number}"))
         except ShapeError as wrong:
             yield wrong
             return
     for name, found in by_name.items():
-        yield _conversation(merged[name], fields, found, name)
+        try:
+            refuse_disorder(times[name])
+        except ShapeError as wrong:
+            yield wrong
+        else:
+            yield _conversation(merged[name], fields, found, name)
 
 
 def _message(row: Record, fields: Mapping[str, str], where: str) -> list[Message]:

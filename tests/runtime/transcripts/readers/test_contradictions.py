@@ -79,6 +79,14 @@ def test_an_answer_that_failed_is_no_answer(record: dict[str, Any], error: str, 
             {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b", "content": "bad"}]},
             "conversations[1] has a `value` and another `content`",
         ),
+        (
+            {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b", "text": "bad"}]},
+            "conversations[1] has a `value` and another `text`",
+        ),
+        (
+            {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}], "response": "bad"},
+            "`response` is not among the messages in `conversations`",
+        ),
     ],
 )
 def test_a_record_that_says_two_things_is_refused(record: dict[str, Any], reason: str, tmp_path: Path) -> None:

@@ -154,3 +154,12 @@ def test_a_thought_that_was_recorded_alone_is_no_empty_reply(tmp_path: Path) -> 
     assert [(message.text, message.reasoning) for message in found.messages] == [("Weather?", None), ("3.", "Hm.")]
     (found,) = conversations(written(tmp_path, [{"input": "Weather?", "output": items[:1]}]))
     assert [message.text for message in found.messages] == ["Weather?", ""]
+
+
+def test_a_call_of_a_custom_tool_is_read(tmp_path: Path) -> None:
+    call = {"id": "c", "type": "custom", "custom": {"name": "run", "input": "print(1)"}}
+    (found,) = conversations(
+        written(tmp_path, [{"messages": [ASKED, {"role": "assistant", "content": None, "tool_calls": [call]}]}])
+    )
+    (read,) = found.messages[-1].tool_calls
+    assert (read.name, read.arguments, read.raw) == ("run", None, "print(1)")

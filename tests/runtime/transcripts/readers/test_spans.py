@@ -204,3 +204,12 @@ def test_a_row_of_phoenix_that_is_nested_too_deeply_is_refused(tmp_path: Path) -
     found = refusals(tmp_path, row, "chat.jsonl")
     assert len(found) == 1
     assert found[0].startswith("1: ")
+
+
+def test_a_call_without_listed_messages_is_read_from_its_values(tmp_path: Path) -> None:
+    request = json.dumps({"messages": [{"role": "user", "content": "hi"}]})
+    response = json.dumps({"choices": [{"message": {"role": "assistant", "content": "yo"}}]})
+    for asked, answered in (("hi", "yo"), (request, response)):
+        attributes = {"openinference.span.kind": "LLM", "input.value": asked, "output.value": answered}
+        (found,) = conversations(written(tmp_path, [{"traceId": "t", "spanId": "s", "attributes": attributes}]))
+        assert lines(found) == ["user: hi", "assistant: yo"]

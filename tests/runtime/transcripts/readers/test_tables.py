@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
@@ -123,3 +124,26 @@ def test_a_message_that_was_refused_is_missing_in_its_conversation(tmp_path: Pat
     found = refusals(tmp_path, rows)
     assert found[0].startswith("2: unknown shape")
     assert found[1].startswith("1: a conversation of this file may lack its line 2")
+
+
+def test_messages_that_are_not_in_the_order_of_their_times_are_refused(tmp_path: Path) -> None:
+    newest_first = (
+        "chat_id,role,content,created_at\n1,assistant,b,2025-03-01T10:00:02Z\n1,user,a,2025-03-01T10:00:01Z\n"
+    )
+    reason = "the messages are not in the order of their times: `2025-03-01T10:00:01Z` comes too late; sort them"
+    assert refusals(tmp_path, newest_first, "a.csv") == [f"2: {reason} (read as messages)"]
+    said = newest_first.replace("role", "speaker").replace("content", "message")
+    assert refusals(tmp_path, said, "a.csv") == [f"2: {reason} (read as table)"]
+    table = pyarrow.csv.read_csv(tmp_path / "a.csv")
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    (found,) = Reader().read([tmp_path / "a.parquet"])
+    assert isinstance(found, InputError)
+    assert "not in the order of their times" in found.reason
+
+
+@pytest.mark.parametrize("times", ["1,2", "9,10", "2025-01-01,2025-01-01", "2,", "noon,dawn", "1,2025-01-01"])
+def test_times_that_agree_or_can_not_be_compared_change_nothing(times: str, tmp_path: Path) -> None:
+    first, second = times.split(",")
+    rows = f"chat_id,role,content,timestamp\n1,user,a,{first}\n1,assistant,b,{second}\n"
+    (found,) = conversations(written(tmp_path, rows, "a.csv"))
+    assert lines(found) == ["user: a", "assistant: b"]
