@@ -17,7 +17,7 @@ from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords
 from rulewright.reporting.judged import IndexedRun, JudgedTranscript, open_run
 from rulewright.reporting.overview import Overview, overview
-from rulewright_runtime.runs.folder import SUMMARY
+from rulewright_runtime.runs.folder import NAMES, SUMMARY
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class OpenRun:
     transcripts: Sequence[str] = ()
     replies: Sequence[Path] = ()
     _loaded: LoadedRun | None = None
-    _version: tuple[str, int] = ("", 0)
+    _version: tuple[object, ...] = ()
     _lock: Lock = field(default_factory=Lock)
 
     def load(self) -> LoadedRun:
@@ -55,7 +55,7 @@ class OpenRun:
         with self._lock:
             adjudicated = self.folder / FOLDER
             folder = adjudicated if (adjudicated / SUMMARY).is_file() else self.folder
-            version = (str(folder), _changed(folder))
+            version = (str(folder), _states(folder), _states(self.folder))
             if self._loaded is None or self._version != version:
                 self._loaded, self._version = self._read(folder), version
             return self._loaded
@@ -75,11 +75,21 @@ class OpenRun:
         return Conversations(self.transcripts).of(judged)
 
 
-def _changed(folder: Path) -> int:
+def _states(folder: Path) -> tuple[tuple[int, ...] | None, ...]:
+    """Return what changes with each file of a run: pages read rows when they are shown, and a file that was edited
+    since must be compared with the manifest again. Raises UsageError where the run is gone."""
+    states = tuple(_state(folder / name) for name in NAMES)
+    if states[NAMES.index(SUMMARY)] is None:
+        raise UsageError(f"`{folder}` holds no finished run any more")
+    return states
+
+
+def _state(path: Path) -> tuple[int, ...] | None:
     try:
-        return (folder / SUMMARY).stat().st_mtime_ns
+        stat = path.stat()
     except OSError:
-        raise UsageError(f"`{folder}` holds no finished run any more") from None
+        return None
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino
 
 
 def open_runs(paths: Sequence[str], transcripts: Sequence[str], replies: Sequence[Path]) -> list[OpenRun]:

@@ -261,3 +261,17 @@ def test_a_person_decides_in_a_browser_with_the_keyboard(runs: Path, tmp_path: P
         browser.press(space, tab, *"she is safe", tab, tab, enter)
         browser.wait_until("return document.body.textContent.includes('was UNCLEAR: she is safe')")
         assert browser.run("return location.pathname") == WAITING
+
+
+@pytest.mark.parametrize("name", ["verdicts.jsonl", "scores.jsonl"])
+def test_a_run_that_is_edited_while_it_is_served_is_not_shown(name: str, runs: Path) -> None:
+    with served(runs) as server:
+        assert [ask(server, path)[0] for path in ("/", "/run/1", WAITING)] == [200, 200, 200]
+        file = runs / "before" / name
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace('"FAIL"', '"PASS"').replace("0.", "1.", 1), encoding="utf-8")
+        for path in ("/", "/run/1", WAITING):
+            status, page, _ = ask(server, path)
+            assert (status, f"{name}` is not the file that `manifest.json` names" in page) == (500, True)
+        file.write_text(text, encoding="utf-8")
+        assert ask(server, WAITING)[0] == 200
