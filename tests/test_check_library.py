@@ -31,7 +31,7 @@ def write(folder: Path, text: str, **checks: str) -> Path:
     return folder
 
 
-def told(folder: Path) -> list[str]:
+def findings(folder: Path) -> list[str]:
     found = lint([folder]).diagnostics
     return [f"{each.code} {each.span.line}:{each.span.column} {each.message}" for each in found]
 
@@ -43,7 +43,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Plan]:
     shutil.copytree(LIBRARY, folder / "checks")
     (folder / "rulewright.yaml").write_text("project: library\n", encoding="utf-8")
     project = load_project(folder)
-    assert told(folder) == []
+    assert findings(folder) == []
     return project, compile_project(project)
 
 
@@ -63,7 +63,7 @@ def test_every_ready_check_can_be_used(tmp_path: Path, own: tuple[Project, Plan]
     used = "".join(f"  - {{use: {name}, params: {values[name.removeprefix('library/')]!r}}}\n" for name in library())
     folder = write(tmp_path / "shop", f"project: shop\nuse:\n{used.replace('True', 'true')}")
     plan = compile_project(folder)
-    assert told(folder) == []
+    assert findings(folder) == []
     assert {check.id: check.hash for check in plan.checks} == {check.id: check.hash for check in own[1].checks}
 
 
@@ -118,7 +118,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("check", MISTAKES)
 def test_what_is_wrong_with_a_use_is_told_where_it_stands(tmp_path: Path, check: str) -> None:
-    assert MISTAKES[check] in told(write(tmp_path / "shop", "project: shop\n", mine=f"id: mine\n{check}\n"))
+    assert MISTAKES[check] in findings(write(tmp_path / "shop", "project: shop\n", mine=f"id: mine\n{check}\n"))
 
 
 def test_a_file_of_the_library_is_found_by_its_pages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -310,6 +310,18 @@ def test_no_class_name_stands_for_two_concepts() -> None:
     assert [(name, path, first[name]) for name, path in names if first.setdefault(name, path) != path] == []
 
 
+def test_no_helper_of_the_tests_is_named_for_how_a_sentence_sounds() -> None:
+    unclear = {"heard", "leash", "looks", "said", "scene", "sheet", "spot", "spots", "told"}
+    helpers = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    found = [
+        f"{path.relative_to(ROOT)}:{each.lineno}: {each.name}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for each in walked(parsed(path))
+        if isinstance(each, helpers) and each.name.strip("_").lower() in unclear
+    ]
+    assert found == []
+
+
 def test_the_files_that_the_architecture_page_names_exist() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", page))

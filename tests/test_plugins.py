@@ -114,12 +114,12 @@ def verdicts(plan: Plan, *replies: str) -> list[tuple[str, str]]:
     ]
 
 
-def told(folder: Path) -> list[str]:
+def lint_messages(folder: Path) -> list[str]:
     return [each.message for each in lint([folder]).diagnostics]
 
 
 def test_a_function_is_typed_named_in_the_plan_and_called(site: Path, project: Path) -> None:
-    assert told(project) == []
+    assert lint_messages(project) == []
     plan = decode(encode(compile_project(project)))
     (named,) = plan.plugins.items()
     assert (named[0], named[1].distribution, named[1].version) == ("acme.politeness", "acme-checks", "1.2")
@@ -137,7 +137,7 @@ def test_what_a_function_raises_or_gives_of_another_type_decides_nothing(site: P
 
 def test_a_wrong_call_is_told_as_of_any_function(site: Path, project: Path) -> None:
     (project / "checks" / "polite.yaml").write_text(CHECK.replace(", 2)", ")"), encoding="utf-8")
-    assert told(project)[0].startswith("`acme.politeness` does not take (string)")
+    assert lint_messages(project)[0].startswith("`acme.politeness` does not take (string)")
 
 
 @pytest.mark.parametrize("version", ["1.3", ""])
@@ -162,17 +162,17 @@ def test_another_version_gives_the_check_another_hash(site: Path, project: Path)
 def test_what_a_project_can_not_use_is_a_finding(site: Path, project: Path) -> None:
     untyped = "[rulewright.functions]\nacme.politeness = acme_checks:untyped\n"
     install(site, entry_points=untyped)
-    assert "it has no signature; expected one such as `(string) -> double`" in "\n".join(told(project))
+    assert "it has no signature; expected one such as `(string) -> double`" in "\n".join(lint_messages(project))
     install(site, entry_points="[rulewright.functions]\nsize = acme_checks:politeness\n")
-    assert "its name needs a dot" in "\n".join(told(project))
+    assert "its name needs a dot" in "\n".join(lint_messages(project))
     install(site, entry_points="[rulewright.functions]\nacme.politeness = acme_gone:politeness\n")
-    assert "can't be loaded: ModuleNotFoundError" in "\n".join(told(project))
+    assert "can't be loaded: ModuleNotFoundError" in "\n".join(lint_messages(project))
     install(site, name="other-checks")
     install(site)
     (project / "rulewright.yaml").write_text("project: shop\nplugins: [acme-checks, other-checks]\n", encoding="utf-8")
-    assert "`acme.politeness` is provided by both `other-checks` and `acme-checks`" in told(project)
+    assert "`acme.politeness` is provided by both `other-checks` and `acme-checks`" in lint_messages(project)
     (project / "rulewright.yaml").write_text("project: shop\n", encoding="utf-8")
-    assert "unknown function `acme.politeness`" in "\n".join(told(project))
+    assert "unknown function `acme.politeness`" in "\n".join(lint_messages(project))
 
 
 def test_a_judge_answers_what_checks_ask(site: Path, project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,7 @@ def rulewright(*words: str) -> int:
     return main(list(words))
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> str:
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
@@ -40,11 +40,11 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_real_tools_feed_the_loop_and_the_gate_decides(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rulewright("workflow", "check") == 0
     assert rulewright("workflow", "run", "--events", "events.jsonl") == 2
-    assert "waiting for a person: run-1-release-1 (t2_gate)" in said(capsys)
+    assert "waiting for a person: run-1-release-1 (t2_gate)" in printed(capsys)
     assert rulewright("hil", "list") == 0
-    assert "run-1-release-1  PENDING   t2_gate" in said(capsys)
+    assert "run-1-release-1  PENDING   t2_gate" in printed(capsys)
     assert rulewright("hil", "show", "run-1-release-1") == 0
-    assert "gate T2: PASS" in said(capsys)
+    assert "gate T2: PASS" in printed(capsys)
     assert rulewright("hil", "ack", "run-1-release-1") == 0
     assert rulewright("hil", "resolve", "run-1-release-1", "--notes", "looks right", "--by", "ana") == 0
     assert rulewright("hil", "reject", "run-1-release-1", "--reason", "too late") == 1
@@ -52,7 +52,7 @@ def test_real_tools_feed_the_loop_and_the_gate_decides(example: Path, capsys: py
     capsys.readouterr()
 
     assert rulewright("workflow", "trace", "--format", "json") == 0
-    run = json.loads(said(capsys))
+    run = json.loads(printed(capsys))
     build = run["tasks"]["implement"]
     reports = build["gate_reports"]
     scores = [step["confidence_score"] for step in build["record"]["history"] if step["step"] == "score"]
@@ -69,13 +69,13 @@ def test_real_tools_feed_the_loop_and_the_gate_decides(example: Path, capsys: py
     assert [task["status"] for task in run["tasks"].values()] == ["COMPLETED", "COMPLETED"]
 
     assert rulewright("workflow", "trace", "--format", "jsonl") == 0
-    lines = said(capsys).splitlines()
+    lines = printed(capsys).splitlines()
     assert (example / "events.jsonl").read_text(encoding="utf-8").splitlines() == lines
     envelope = ["version", "run_id", "task_run_id", "timestamp", "level", "event_type", "workflow", "task_id", "agent"]
     assert all(list(json.loads(line)) == [*envelope, "details"] for line in lines)
 
     assert rulewright("workflow", "trace", "run-1") == 0
-    story = said(capsys)
+    story = printed(capsys)
     assert "the policy gate says FAIL: requirement_coverage: requirement coverage below threshold 1" in story
     assert "resolved by ana: looks right" in story
     assert "the run is COMPLETED: 2 tasks completed" in story
@@ -83,7 +83,7 @@ def test_real_tools_feed_the_loop_and_the_gate_decides(example: Path, capsys: py
 
 def test_a_rehearsal_calls_nobody(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rulewright("workflow", "run", "--dry-run") == 0
-    told = said(capsys)
+    told = printed(capsys)
     assert "implement: agent dev, adapter command" in told
     assert "implement: overlays: hil > policy_gate > confidence_loop" in told
     assert not (example / ".rulewright").exists()
@@ -92,7 +92,7 @@ def test_a_rehearsal_calls_nobody(example: Path, capsys: pytest.CaptureFixture[s
 
 def test_a_step_is_one_activity(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rulewright("workflow", "run", "--step") == 2
-    assert "run-1 is PAUSED" in said(capsys)
+    assert "run-1 is PAUSED" in printed(capsys)
     assert not (example / "work" / "src").exists()
     assert rulewright("workflow", "run", "--resume", "--step") == 2
     assert (example / "work" / "src" / "prices.py").is_file()
@@ -102,12 +102,12 @@ def test_a_rehearsal_says_which_run_it_would_resume(example: Path, capsys: pytes
     with pytest.raises(SystemExit, match="3"):
         rulewright("workflow", "run", "--dry-run", "--resume")
     rulewright("workflow", "run", "--step")
-    said(capsys)
+    printed(capsys)
     assert rulewright("workflow", "run", "--dry-run", "--resume") == 0
-    assert "would continue run-1: PAUSED since " in (told := said(capsys))
+    assert "would continue run-1: PAUSED since " in (told := printed(capsys))
     assert ", 0 of 2 tasks COMPLETED\n" in told
     assert rulewright("workflow", "run", "--dry-run") == 0
-    assert "would start a new run; run-1 is unfinished, and `--resume` continues it: PAUSED" in said(capsys)
+    assert "would start a new run; run-1 is unfinished, and `--resume` continues it: PAUSED" in printed(capsys)
     assert rulewright("workflow", "run", "--dry-run", "--resume", "--run", "run-9") == 3
     assert "unknown run `run-9`" in capsys.readouterr().err
 
@@ -126,9 +126,9 @@ def test_one_task_alone_decides_the_exit_code(tmp_path: Path, monkeypatch: pytes
 
 def test_drawings(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rulewright("workflow", "graph") == 0
-    assert "flowchart TD" in said(capsys)
+    assert "flowchart TD" in printed(capsys)
     assert rulewright("workflow", "graph", "--format", "dot", "--task", "release") == 0
-    assert said(capsys).startswith("digraph")
+    assert printed(capsys).startswith("digraph")
 
 
 @pytest.mark.parametrize(
@@ -206,5 +206,5 @@ def test_a_python_callable_of_the_project_answers(
     Path("my_agents.py").write_text("def work(brief):\n    return {'summary': brief['task_id']}\n", encoding="utf-8")
     importlib.invalidate_caches()
     assert rulewright("workflow", "run") == 0
-    assert "run-1 is COMPLETED" in said(capsys)
+    assert "run-1 is COMPLETED" in printed(capsys)
     sys.modules.pop("my_agents")

@@ -112,7 +112,12 @@ def test_a_record_that_is_nested_deeply_is_refused(tmp_path: Path, key: str, dep
 def test_many_spans_that_repeat_nothing_are_conversations_of_their_own(tmp_path: Path) -> None:
     """Each has the digests of its beginnings: none is compared with each other."""
     spans = [
-        {"traceId": "t", "spanId": str(at), "startTimeUnixNano": at, "attributes": {"gen_ai.prompt": [said(str(at))]}}
+        {
+            "traceId": "t",
+            "spanId": str(at),
+            "startTimeUnixNano": at,
+            "attributes": {"gen_ai.prompt": [from_user(str(at))]},
+        }
         for at in range(3_000)
     ]
     path = tmp_path / "spans.jsonl"
@@ -120,5 +125,5 @@ def test_many_spans_that_repeat_nothing_are_conversations_of_their_own(tmp_path:
     assert sum(isinstance(item, Transcript) for item in Reader().read([path])) == len(spans)
 
 
-def said(text: str) -> dict[str, str]:
+def from_user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}

@@ -69,12 +69,12 @@ def at_random() -> list[EvidenceSpan]:
             start = chance.randrange(len(turn.content))
             text = turn.content[start : start + chance.randint(1, 30)]
         claimed = chance.choice(TURNS)
-        if not said(text, claimed):
+        if not is_quoted(text, claimed):
             spans.append(span(text, claimed.role, claimed.turn))
     return spans
 
 
-def said(text: str, turn: Turn) -> bool:
+def is_quoted(text: str, turn: Turn) -> bool:
     """Whether the text stands in the turn, however short it is."""
     return fold(text).strip(" .,;:?!。？") in fold(turn.content)
 

@@ -36,7 +36,7 @@ def cache(folder: Path, *words: str) -> int:
         return int(refused.code or 0)
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> str:
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
     told = capsys.readouterr()
     return " ".join((told.out + told.err).split())
 
@@ -70,14 +70,14 @@ def test_also_a_call_that_failed_is_pruned(tmp_path: Path) -> None:
 def test_old_calls_are_pruned_and_young_ones_stay(scanned: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert cache(scanned, "prune", "--older-than", "1") == 0
-    assert "removed 0 calls" in said(capsys)
+    assert "removed 0 calls" in printed(capsys)
     assert cache(scanned, "prune", "--older-than", "0") == 0
-    assert "removed 4 calls" in said(capsys)
+    assert "removed 4 calls" in printed(capsys)
 
 
 def test_without_a_ledger_there_is_nothing_to_look_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cache(tmp_path, "stats") == 3
-    assert "ledger not found" in said(capsys)
+    assert "ledger not found" in printed(capsys)
     assert not (tmp_path / ".rulewright").exists()
 
 
@@ -87,15 +87,15 @@ def test_an_edited_scorecard_asks_nothing_and_an_edited_check_only_that_check(
     (scanned / "checks" / "B-1.yaml").write_text(CHECK.replace("A-1", "B-1").replace("ask?", "answer?"), "utf-8")
     before = len(server.requests)
     assert scan(scanned, "--explain-cache") == 0
-    assert "note: B-1: 4 asked, never answered before" in said(capsys)
+    assert "note: B-1: 4 asked, never answered before" in printed(capsys)
     assert scan(scanned, "--explain-cache", "--scorecard", "reference-compatible") == 0
-    assert "note: 8 of 8 questions were answered by the ledger" in said(capsys)
+    assert "note: 8 of 8 questions were answered by the ledger" in printed(capsys)
     (scanned / "checks" / "B-1.yaml").write_text(CHECK.replace("A-1", "B-1").replace("ask?", "stay?"), "utf-8")
     assert scan(scanned, "--explain-cache") == 0
-    assert "note: B-1: 4 asked, another prompt" in said(capsys)
+    assert "note: B-1: 4 asked, another prompt" in printed(capsys)
     assert len(server.requests) == before + 8
     assert scan(scanned, "--explain-cache", "--judge", f"openai:new@{server.base}") == 0
-    assert "note: A-1: 4 asked, another model, endpoint or client" in said(capsys)
+    assert "note: A-1: 4 asked, another model, endpoint or client" in printed(capsys)
 
 
 def test_why_shows_the_words_of_the_judge_and_what_it_was_asked(
@@ -103,7 +103,7 @@ def test_why_shows_the_words_of_the_judge_and_what_it_was_asked(
 ) -> None:
     capsys.readouterr()
     assert main(["why", str(scanned / "run"), "other__chat", "A-1", "--prompt"]) == 0
-    told = said(capsys)
+    told = printed(capsys)
     assert "vote 1: “{" in told
     assert "the words of the judge" in told
     assert "Does the assistant ask?" in told

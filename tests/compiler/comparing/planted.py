@@ -98,7 +98,7 @@ def _rule(name: str, text: str) -> str:
     )
 
 
-def said(folder: Path, answers: Mapping[str, str]) -> Path:
+def write_transcripts(folder: Path, answers: Mapping[str, str]) -> Path:
     """A folder of transcripts: one answer each."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, answer in answers.items():
@@ -126,4 +126,4 @@ class Plants:
 
     def transcripts(self, *, changed: bool) -> Path:
         """The folder of the conversations."""
-        return said(self.folder / f"said-{changed}", dict.fromkeys(TRANSCRIPTS, ANSWERS[changed]))
+        return write_transcripts(self.folder / f"said-{changed}", dict.fromkeys(TRANSCRIPTS, ANSWERS[changed]))

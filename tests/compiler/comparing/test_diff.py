@@ -12,7 +12,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.compiler.comparing.planted import ANSWERS, FACTORS, TRANSCRIPTS, WORDS, Judge, Plants, project, said
+from tests.compiler.comparing.planted import (
+    ANSWERS,
+    FACTORS,
+    TRANSCRIPTS,
+    WORDS,
+    Judge,
+    Plants,
+    project,
+    write_transcripts,
+)
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -139,7 +148,7 @@ def test_a_transcript_that_newly_fails_is_worse_and_the_exit_code_says_so(
 
 def test_what_is_missing_in_the_second_run_is_never_not_worse(plants: Plants, tmp_path: Path) -> None:
     plan = compile_project(project(tmp_path / "p", rule=False))
-    one = said(tmp_path / "said", {TRANSCRIPTS[0]: ANSWERS[0]})
+    one = write_transcripts(tmp_path / "said", {TRANSCRIPTS[0]: ANSWERS[0]})
     run(plan, [one], tmp_path / "run", judge=Judge("PASS"), parameters={"least": "0.5"})
     found = diff(plants.run(), tmp_path / "run")
     assert (found["verdict"], found["only_before"]) == ("inconclusive", [TRANSCRIPTS[1]])
@@ -209,7 +218,7 @@ def test_runs_of_other_judges_are_told_and_not_compared_silently(plants: Plants,
 
 def test_models_in_runs_of_their_own_are_compared_by_scenario(plants: Plants, tmp_path: Path) -> None:
     plan = compile_project(project(tmp_path / "p", rule=False))
-    others = said(tmp_path / "said", {f"other__{name}": ANSWERS[1] for name in ("night", "day")})
+    others = write_transcripts(tmp_path / "said", {f"other__{name}": ANSWERS[1] for name in ("night", "day")})
     run(plan, [others], tmp_path / "run", judge=Judge("PASS"), parameters={"least": "0.5"})
     with pytest.raises(UsageError, match="no transcript in common; `--pair scenario`"):
         diff(plants.run(), tmp_path / "run")
@@ -221,7 +230,7 @@ def test_models_in_runs_of_their_own_are_compared_by_scenario(plants: Plants, tm
 def test_a_changed_conversation_is_not_taken_for_the_one_that_was_read(tmp_path: Path) -> None:
     forged = Plants(tmp_path)
     before, after = forged.run(), forged.run("transcript", "rule")
-    said(forged.transcripts(changed=False), dict.fromkeys(TRANSCRIPTS, "Something else."))
+    write_transcripts(forged.transcripts(changed=False), dict.fromkeys(TRANSCRIPTS, "Something else."))
     assert not all(flip["causes"]["told_apart"] for flip in diff(before, after)["flips"])
 
 

@@ -73,7 +73,7 @@ class Edit(NamedTuple):
     around: Node | None = None
 
 
-class Spot(NamedTuple):
+class DocumentValue(NamedTuple):
     """A value of a document, the entry and the mapping or list that hold it, and its schemas."""
 
     node: Node
@@ -99,7 +99,7 @@ class Document:
 
     path: str
     text: str
-    spots: tuple[Spot, ...]
+    document_values: tuple[DocumentValue, ...]
     names: frozenset[str]
 
     @property
@@ -108,24 +108,24 @@ class Document:
         return self.path.endswith((".json", ".jsonl"))
 
     @property
-    def words(self) -> Iterator[tuple[Spot, Scalar, str]]:
+    def words(self) -> Iterator[tuple[DocumentValue, Scalar, str]]:
         """The texts."""
-        for spot in self.spots:
+        for spot in self.document_values:
             if isinstance(spot.node, Scalar) and isinstance(spot.node.value, str):
                 yield spot, spot.node, spot.node.value
 
     @property
-    def entries(self) -> Iterator[tuple[Spot, Entry]]:
+    def entries(self) -> Iterator[tuple[DocumentValue, Entry]]:
         """The values that stand under a key which the schema names, and is long enough to be misspelt."""
-        for spot in self.spots:
+        for spot in self.document_values:
             if spot.entry is not None and spot.is_known and len(spot.key) > 3:
                 yield spot, spot.entry
 
     @property
-    def parameters(self) -> Iterator[tuple[Spot, Entry]]:
+    def parameters(self) -> Iterator[tuple[DocumentValue, Entry]]:
         """The parameters of a check that its expression reads."""
         used = set(re.findall(r"params\.(\w+)", self.text))
-        for spot in self.spots:
+        for spot in self.document_values:
             if spot.entry is not None and spot.key in used:
                 yield spot, spot.entry
 
@@ -199,7 +199,7 @@ def over(node: Scalar, text: str) -> Edit:
     return Edit(node.start, node.end, f"{quote}{text}{quote}")
 
 
-def without(spot: Spot) -> Iterator[Edit]:
+def without(spot: DocumentValue) -> Iterator[Edit]:
     """Remove the entry, unless it is the only one of its mapping."""
     if isinstance(spot.holder, Mapping) and spot.entry is not None and len(spot.holder.entries) > 1:
         entries = spot.holder.entries
@@ -251,7 +251,7 @@ def word_case(document: Document, _: random.Random) -> Iterator[Edit]:
 
 
 def wrong_type(document: Document, chance: random.Random) -> Iterator[Edit]:
-    for spot in document.spots:
+    for spot in document.document_values:
         node, quote = spot.node, '"' if document.is_json else chance.choice(["'", '"'])
         if spot.of("type") not in ("integer", "number", "boolean", "array") or not spot.is_known:
             continue
@@ -269,13 +269,13 @@ def _joined(node: Sequence) -> str:
 
 
 def out_of_range(document: Document, _: random.Random) -> Iterator[Edit]:
-    for spot in document.spots:
+    for spot in document.document_values:
         if spot.of("minimum") is not None and isinstance(spot.node, Scalar) and spot.node.value:
             yield Edit(spot.node.start, spot.node.end, f"-{spot.node.value}")
 
 
 def percent(document: Document, _: random.Random) -> Iterator[Edit]:
-    for spot in document.spots:
+    for spot in document.document_values:
         share = spot.node.value if isinstance(spot.node, Scalar) and spot.of("maximum") == 1 else 0
         if share and isinstance(share, int | float):
             yield Edit(spot.node.start, spot.node.end, f"{share * 100:g}")
@@ -288,13 +288,13 @@ def value_left_out(document: Document, _: random.Random) -> Iterator[Edit]:
 
 
 def list_emptied(document: Document, _: random.Random) -> Iterator[Edit]:
-    for spot in document.spots:
+    for spot in document.document_values:
         if isinstance(spot.node, Sequence) and spot.of("minItems") and document.text[spot.node.start] == "[":
             yield Edit(spot.node.start, spot.node.end, "[]")
 
 
 def item_twice(document: Document, chance: random.Random) -> Iterator[Edit]:
-    for spot in document.spots:
+    for spot in document.document_values:
         items = spot.node.items if isinstance(spot.node, Sequence) and spot.is_known else ()
         if items and all(isinstance(item, Scalar) for item in items) and document.text[spot.node.start] == "[":
             item = chance.choice(items)
@@ -528,7 +528,7 @@ def documents(name: str) -> tuple[Document, ...]:
     vocabulary = next((read_vocabulary(each, name) for each in own if each is not None), invisiblebench())
     names = frozenset({path.stem for path in files} | {each for one in loaded.values() for each in _named(one.root)})
     return tuple(
-        Document(str(path.relative_to(root)), each.source.text, tuple(_spots(each.root, vocabulary)), names)
+        Document(str(path.relative_to(root)), each.source.text, tuple(_document_values(each.root, vocabulary)), names)
         for path, each in loaded.items()
         if each.root is not None
     )
@@ -544,7 +544,7 @@ def _named(root: Node | None) -> Iterator[str]:
             yield from [str(name.value)] if isinstance(name, Scalar) else []
 
 
-def _spots(root: Node | None, vocabulary: Vocabulary) -> Iterator[Spot]:
+def _document_values(root: Node | None, vocabulary: Vocabulary) -> Iterator[DocumentValue]:
     kind = kind_of(root)
     places = {each.path: each for each in walk(plain(root), schema_in(kind, vocabulary) if kind in KINDS else {})}
     for path, place in places.items():
@@ -554,7 +554,7 @@ def _spots(root: Node | None, vocabulary: Vocabulary) -> Iterator[Spot]:
         known = above is not None and (path[-1] in properties(above) or not above.schema)
         needed = above is not None and path[-1] in required(above)
         if node is not None:
-            yield Spot(node, entry, holder, tuple(choices(place)), known, needed)
+            yield DocumentValue(node, entry, holder, tuple(choices(place)), known, needed)
 
 
 def copied(name: str, folder: Path) -> tuple[Path, Path]:

@@ -26,7 +26,7 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def said(report: Report) -> list[str]:
+def codes(report: Report) -> list[str]:
     return sorted(each.code for each in report.diagnostics)
 
 
@@ -49,7 +49,7 @@ def test_suppressing_a_finding_keeps_the_content_and_hides_the_finding(
     left = capsys.readouterr().err.count("can't be allowed")
     assert status == (1 if left else 0)
     assert len(rest.diagnostics) == left
-    assert set(said(rest)) <= set(said(found))
+    assert set(codes(rest)) <= set(codes(found))
     for name, old in before.items():
         new = after[name]
         if old == new or Path(name).name == "rulewright.yaml":
@@ -67,10 +67,10 @@ def test_suppressing_a_finding_keeps_the_content_and_hides_the_finding(
 def test_consequences_of_a_finding_are_suppressed_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     entry = unpacked(next(path for path in WORLDS_OF_SEVERAL if path.parent.name == "misspelt_name"), tmp_path)
-    assert said(lint(entry)) == ["misspelt-name", "misspelt-name"]
+    assert codes(lint(entry)) == ["misspelt-name", "misspelt-name"]
     assert main(["lint", "--add-allow", REASON, *entry]) == 0
     report = lint(entry)
-    assert said(report) == []
+    assert codes(report) == []
     assert sorted(each.code for each in report.allowed) == [*["misspelt-name"] * 2, *["unknown-value"] * 2]
 
 

@@ -47,7 +47,7 @@ def fixable(report: Report) -> Iterator[Diagnostic]:
     yield from (found for found in report.diagnostics if found.fix is not None)
 
 
-def said(diagnostics: Iterable[Diagnostic]) -> Counter[tuple[str, str]]:
+def counted(diagnostics: Iterable[Diagnostic]) -> Counter[tuple[str, str]]:
     """Count each finding, regardless of its place."""
     return Counter((found.code, found.message) for found in diagnostics)
 
@@ -170,9 +170,9 @@ def test_fixing_mutants_changes_only_the_mistakes_and_is_idempotent(
         check_fixes(before)
         unsafe = chance.random() < 0.5
         after = fix_files([path.name], unsafe=unsafe)
-        mended = said(found for found in fixable(before) if unsafe or (found.fix and found.fix.safe))
+        mended = counted(found for found in fixable(before) if unsafe or (found.fix and found.fix.safe))
         # What was mended may have hidden other mistakes: the wrong value of a key that was misspelt.
-        assert not mended & (said(after.diagnostics) - (said(before.diagnostics) - mended))
+        assert not mended & (counted(after.diagnostics) - (counted(before.diagnostics) - mended))
         once = Path(path.name).read_bytes()
         if once == text.encode():
             continue  # nothing was fixed, and nothing would be again

@@ -22,7 +22,7 @@ severity: S3
 """
 
 
-def told(root: Path) -> list[tuple[str, str, int]]:
+def reported_places(root: Path) -> list[tuple[str, str, int]]:
     found = lint([root]).grouped().diagnostics
     return [(each.code, Path(each.span.path).name, each.span.line) for each in found]
 
@@ -66,7 +66,7 @@ FILES = {
 
 
 def test_the_unchanged_project_has_no_findings(tmp_path: Path) -> None:
-    assert told(write(tmp_path, FILES)) == []
+    assert reported_places(write(tmp_path, FILES)) == []
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_slip_in_a_project_gives_one_finding(
 ) -> None:
     assert old in FILES[file]
     write(tmp_path, FILES | {file: FILES[file].replace(old, new, 1)})
-    assert told(tmp_path) == [(code, Path(file).name, line)]
+    assert reported_places(tmp_path) == [(code, Path(file).name, line)]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.compiler.lsp.client import Editor
 CHECK = "checks/promises-presence.yaml"
 
 
-def said(editor: Editor, path: Path, text: str, word: str) -> str:
+def hover_text(editor: Editor, path: Path, text: str, word: str) -> str:
     """What hovering over a word of a text gives."""
     editor.show(path, text)
     at = text.index(word) + 1
@@ -36,17 +36,17 @@ def said(editor: Editor, path: Path, text: str, word: str) -> str:
     ],
 )
 def test_a_word_is_explained(editor: Editor, project: Path, word: str, expected: str) -> None:
-    assert expected in said(editor, project / CHECK, a_project.CHECK, word)
+    assert expected in hover_text(editor, project / CHECK, a_project.CHECK, word)
 
 
 @pytest.mark.parametrize("word", ["\n  type", "The assistant"])
 def test_between_words_there_may_be_nothing(editor: Editor, project: Path, word: str) -> None:
-    assert "list(" not in said(editor, project / CHECK, a_project.CHECK, word)
+    assert "list(" not in hover_text(editor, project / CHECK, a_project.CHECK, word)
 
 
 def test_a_code_in_a_comment_shows_its_page(editor: Editor, project: Path) -> None:
     text = f"{a_project.CHECK}# rulewright: allow dead-key, unknown-key because it is old\n"
-    found = said(editor, project / CHECK, text, "unknown-key")
+    found = hover_text(editor, project / CHECK, text, "unknown-key")
     assert found.startswith("**unknown-key**\n\nA key is unknown, so nothing reads it.")
     assert "Instead:" in found
 
@@ -56,25 +56,25 @@ def test_an_expression_in_a_block_is_explained_at_its_place(editor: Editor, proj
     folded = ">-\n    '😀' in scenario.tags &&\n    scenario.category == empathy"
     assert when in a_project.CHECK
     text = a_project.CHECK.replace(when, folded)
-    assert "category: category" in said(editor, project / CHECK, text, "category ==")
+    assert "category: category" in hover_text(editor, project / CHECK, text, "category ==")
 
 
 def test_a_value_of_a_prompt_is_explained(editor: Editor, project: Path) -> None:
     text = f"{a_project.CHECK}prompt: |\n  Question {{{{ check.severity | upper }}}}?\n"
-    assert "severity: severity: S1" in said(editor, project / CHECK, text, "severity | upper")
-    assert "severity" not in said(editor, project / CHECK, text, "Question")
+    assert "severity: severity: S1" in hover_text(editor, project / CHECK, text, "severity | upper")
+    assert "severity" not in hover_text(editor, project / CHECK, text, "Question")
 
 
 def test_a_condition_of_a_workflow_is_explained(editor: Editor, project: Path) -> None:
     text = a_project.WORKFLOW
-    assert "decision: decision: GO | NO_GO" in said(editor, project / "workflow.yaml", text, "decision")
-    assert "agent `critic`" in said(editor, project / "workflow.yaml", text, "critic")
+    assert "decision: decision: GO | NO_GO" in hover_text(editor, project / "workflow.yaml", text, "decision")
+    assert "agent `critic`" in hover_text(editor, project / "workflow.yaml", text, "critic")
 
 
 def test_a_name_of_the_authors_own_is_explained_by_what_it_is_one_of(editor: Editor, project: Path) -> None:
-    assert said(editor, project / "workflow.yaml", a_project.WORKFLOW, "code:").startswith("**tasks**: ")
-    assert said(editor, project / "workflow.yaml", a_project.WORKFLOW, "path: code.md").startswith("**path**: ")
+    assert hover_text(editor, project / "workflow.yaml", a_project.WORKFLOW, "code:").startswith("**tasks**: ")
+    assert hover_text(editor, project / "workflow.yaml", a_project.WORKFLOW, "path: code.md").startswith("**path**: ")
 
 
 def test_a_broken_document_is_not_explained(editor: Editor, project: Path) -> None:
-    assert said(editor, project / CHECK, f"{a_project.CHECK}broken: [\n", "severity") == ""
+    assert hover_text(editor, project / CHECK, f"{a_project.CHECK}broken: [\n", "severity") == ""

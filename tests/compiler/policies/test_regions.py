@@ -127,7 +127,7 @@ def test_a_table_of_200_rows_is_compared_with_its_successor() -> None:
     assert all(region.witness for region in found.regions)
 
 
-def said(one: str, two: str) -> list[tuple[str, str, tuple[str, ...], str]]:
+def regions(one: str, two: str) -> list[tuple[str, str, tuple[str, ...], str]]:
     comparison = compare(truth("c", program(one), "yes", "no"), truth("c", program(two), "yes", "no"), DOMAINS)
     return [(each.before, each.after, each.where, str(each.witness)) for each in comparison.regions]
 
@@ -147,7 +147,7 @@ def said(one: str, two: str) -> list[tuple[str, str, tuple[str, ...], str]]:
     ],
 )  # fmt: skip
 def test_a_region_is_told_in_the_words_of_the_source(one: str, two: str, expected: list[object]) -> None:
-    assert said(one, two) == expected
+    assert regions(one, two) == expected
 
 
 def test_computed_outputs_are_compared_by_what_they_give() -> None:

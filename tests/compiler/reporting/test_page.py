@@ -65,7 +65,7 @@ class Document(HTMLParser):
             self.scripts.append(data)
 
 
-def said(folder: Path, name: str, *lines: str) -> None:
+def write_transcript(folder: Path, name: str, *lines: str) -> None:
     turns = [
         {"turn": 1 + at // 2, "role": "assistant" if at % 2 else "user", "content": line}
         for at, line in enumerate(lines)
@@ -85,9 +85,9 @@ def finished(tmp_path: Path) -> Path:
     plan = compile_project(write(tmp_path / "project", {"checks/W-1.yaml": check()}))
     folder = tmp_path / "said"
     folder.mkdir()
-    said(folder, "model__night", "Hello", "I fear you MUST\n go now.", "Why?", "Because.")
-    said(folder, "other__night", "Hello", "As you like.")
-    said(folder, "evil<b>__night", EVIL, f"{EVIL} {LONG}")
+    write_transcript(folder, "model__night", "Hello", "I fear you MUST\n go now.", "Why?", "Because.")
+    write_transcript(folder, "other__night", "Hello", "As you like.")
+    write_transcript(folder, "evil<b>__night", EVIL, f"{EVIL} {LONG}")
     two = json.loads(reply("FAIL", "you must go now"))
     two["evidence"].append({"role": "assistant", "turn": 2, "quote": "never said <b>this</b> at all"})
     replies: dict[str, Any] = {
@@ -130,7 +130,7 @@ def test_the_gravest_verdict_that_waits_comes_first_and_says_what_makes_it_unpro
     }
     plan = compile_project(write(tmp_path / "project", checks))
     (tmp_path / "said").mkdir()
-    said(tmp_path / "said", "model__night", "Hello", "As you like.")
+    write_transcript(tmp_path / "said", "model__night", "Hello", "As you like.")
     replies = {"model__night": {"W-1": [["?"]] * 3, "W-2": [[reply("FAIL", "never said this")]] * 3}}
     (tmp_path / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
     run(plan, [tmp_path / "said"], tmp_path / "run", judge=f"replay:{tmp_path / 'replies.json'}")
@@ -236,7 +236,7 @@ def test_many_transcripts_make_a_folder_of_pages_whose_links_all_lead_somewhere(
 def test_a_conversation_that_was_changed_since_is_not_shown(finished: Path) -> None:
     place = finished.parent / "said" / "model__night.jsonl"
     place.rename(finished.parent / "moved.jsonl")
-    said(finished.parent / "said", "model__night", "Hello", "Something else.")
+    write_transcript(finished.parent / "said", "model__night", "Hello", "Something else.")
     text = report(finished)
     assert "Something else." not in text
     assert "its file was moved or changed since the run" in text

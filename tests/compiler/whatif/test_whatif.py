@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 from tests.attack.test_random_scorecards import SCORING
-from tests.compiler.comparing.planted import TRANSCRIPTS, Judge, Plants, project, said
+from tests.compiler.comparing.planted import TRANSCRIPTS, Judge, Plants, project, write_transcripts
 from tests.rounds import rounds
 from tests.runtime.aggregate.test_bounds import record
 
@@ -204,7 +204,7 @@ def test_verdicts_of_rules_that_have_changed_are_no_answer(
 
 def test_a_run_that_looked_at_gates_only_has_no_scores_after_it_is_rescored_or_decided(tmp_path: Path) -> None:
     folder = project(tmp_path / "p", rule=False)
-    talks = said(tmp_path / "said", dict.fromkeys(TRANSCRIPTS, "As you like."))
+    talks = write_transcripts(tmp_path / "said", dict.fromkeys(TRANSCRIPTS, "As you like."))
     run(compile_project(folder), [talks], tmp_path / "run", judge=Judge("UNCLEAR"), gates_only=True)
     before = (tmp_path / "run/scores.jsonl").read_bytes()
     assert main(["rescore", str(tmp_path / "run"), "--out", str(tmp_path / "again")]) in (0, 2)
@@ -247,7 +247,7 @@ def test_another_profile_counts_recorded_votes_again_and_names_what_was_never_as
         "five: {include_all: true, llm_repetitions: 5}\nlists: {include_routes: [lexicon_only]}\n",
         encoding="utf-8",
     )
-    talks = said(tmp_path / "said", {"model__day": "As you like."})
+    talks = write_transcripts(tmp_path / "said", {"model__day": "As you like."})
     out = tmp_path / "run"
     run(compile_project(folder, profile="three"), [talks], out, judge=Wavering())
     found = {}
@@ -284,7 +284,7 @@ def test_other_votes_count_recorded_replies_again_as_a_run_with_them_would(
         "".join(f"{name}: {{include_all: true, llm_repetitions: {votes}}}\n" for name, votes in names.items()),
         encoding="utf-8",
     )
-    talks = said(tmp_path / "said", {"model__day": "As you like."})
+    talks = write_transcripts(tmp_path / "said", {"model__day": "As you like."})
     out = tmp_path / "run"
     run(compile_project(folder, profile="three"), [talks], out, judge=Wavering())
     for name, votes in names.items():
@@ -322,7 +322,7 @@ def test_a_majority_of_the_usable_votes_is_another_than_one_of_the_planned(
     folder = project(tmp_path / "p", rule=False)
     (folder / "configs/profiles.yaml").write_text("three: {include_all: true, llm_repetitions: 3}\n", encoding="utf-8")
     out = tmp_path / "run"
-    talks = said(tmp_path / "said", {"model__day": "As you like."})
+    talks = write_transcripts(tmp_path / "said", {"model__day": "As you like."})
     run(compile_project(folder, profile="three"), [talks], out, judge=Silent())
     assert main(["whatif", str(out), "--majority-of", "planned"]) == 0
     capsys.readouterr()
@@ -337,7 +337,7 @@ def test_votes_are_refused_where_nobody_is_asked(tmp_path: Path, capsys: pytest.
     folder = project(tmp_path / "p", rule=False)
     (folder / "configs/profiles.yaml").write_text("lists: {include_routes: [lexicon_only]}\n", encoding="utf-8")
     out = tmp_path / "run"
-    talks = said(tmp_path / "said", {"model__day": "As you like."})
+    talks = write_transcripts(tmp_path / "said", {"model__day": "As you like."})
     run(compile_project(folder, profile="lists"), [talks], out)
     for words in (["--votes", "3"], ["--majority-of", "usable"], ["--sweep", "votes"]):
         with pytest.raises(SystemExit) as ended:

@@ -22,7 +22,7 @@ def read(path: Path, concern: str | None = "I25", outputs: Path | None = None) -
     return list(CaseReader(safe().plan, concern, joined).cases(Batch(path.stem, str(path))))
 
 
-def said(items: list[Case | InputError]) -> list[str]:
+def outcomes(items: list[Case | InputError]) -> list[str]:
     return [item.reason if isinstance(item, InputError) else item.problem or item.test_id for item in items]
 
 
@@ -48,7 +48,7 @@ def test_an_array_an_object_lines_and_a_wrapper_are_read_alike(tmp_path: Path) -
         path.with_name(f"bom-{path.name}").write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     for path in sorted(tmp_path.iterdir()):
         items = read(path)
-        assert said(items) == ["T1", "T2"], path.name
+        assert outcomes(items) == ["T1", "T2"], path.name
         assert all(isinstance(item, Case) and item.inputs["summary"] == "Seen late." for item in items)
 
 
@@ -80,7 +80,7 @@ def test_two_different_outputs_for_a_case_are_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "b.json", [without_output("T1")])
     for name in ("x", "y"):
         write(tmp_path / "outputs" / f"{name}.json", [{"test_id": "T1", "summary": name}])
-    (message,) = said(read(path, outputs=tmp_path / "outputs"))
+    (message,) = outcomes(read(path, outputs=tmp_path / "outputs"))
     assert message.startswith("there are 2 different outputs for the test id, in ")
 
 
@@ -119,12 +119,12 @@ BAD: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize(("record", "message"), BAD.values(), ids=BAD)
 def test_a_bad_record_gives_one_message_and_the_rest_is_read(record: Any, message: str, tmp_path: Path) -> None:
-    assert said(read(write(tmp_path / "b.json", [record, case("T9")]))) == [message, "T9"]
+    assert outcomes(read(write(tmp_path / "b.json", [record, case("T9")]))) == [message, "T9"]
 
 
 def test_a_test_id_with_two_contents_is_refused_and_an_exact_repetition_is_not(tmp_path: Path) -> None:
     path = write(tmp_path / "b.json", [case("T1"), case("T1", summary="other"), case("T1")])
-    assert said(read(path)) == ["T1", "$[1]: the test id `T1` exists already, with another content", "T1"]
+    assert outcomes(read(path)) == ["T1", "$[1]: the test id `T1` exists already, with another content", "T1"]
 
 
 def test_a_bad_record_has_a_test_id_like_any_other(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_bad_record_has_a_test_id_like_any_other(tmp_path: Path) -> None:
     assert isinstance(first, Case)
     assert isinstance(third, Case)
     assert (first.test_id, third.test_id) == ("T1", "T1")
-    assert said([second]) == ["$[1]: the test id `T1` exists already, with another content"]
+    assert outcomes([second]) == ["$[1]: the test id `T1` exists already, with another content"]
     assert isinstance(fourth, Case)
     assert (fourth.test_id, fourth.archetype) == ("T2", "B")
     assert fourth.problem == "`test_case.expectations` must be an object, not a number"
@@ -144,8 +144,8 @@ def test_a_bad_record_has_a_test_id_like_any_other(tmp_path: Path) -> None:
 def test_a_bad_record_of_another_concern_is_left_out_as_well(tmp_path: Path) -> None:
     bad = case("T1", signals="fever") | {"concern_id": "X9"}
     path = write(tmp_path / "b.json", [bad, {"id": "T2", "test_case": bad}, case("T3")])
-    assert said(read(path)) == ["T3"]
-    assert said(read(path, concern=None))[0] == "`engine_output.signals` must be a list, not a text"
+    assert outcomes(read(path)) == ["T3"]
+    assert outcomes(read(path, concern=None))[0] == "`engine_output.signals` must be a list, not a text"
 
 
 def test_an_output_that_is_null_is_none_at_all(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_an_output_that_is_null_is_none_at_all(tmp_path: Path) -> None:
     outputs = [{"test_id": "T1", "engine_output": None}, {"test_id": "T2"}, {"test_id": "T3", "output": output()}]
     items = read(path, outputs=write(tmp_path / "o.json", outputs))
     none = "there is no output of the engine for the case"
-    assert said(items) == [none, none, "T3"]
+    assert outcomes(items) == [none, none, "T3"]
 
 
 def test_outputs_are_found_alike_in_whatever_order_a_folder_lists_them(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_many_test_ids_are_remembered_in_little_memory(recent: int, tmp_path: Pa
 def test_cases_of_other_concerns_are_left_out_and_counted(tmp_path: Path) -> None:
     path = write(tmp_path / "b.json", [case("T1"), case("T2") | {"concern_id": "X"}])
     reader = CaseReader(safe().plan, "I25")
-    assert said(list(reader.cases(Batch("b", str(path))))) == ["T1"]
+    assert outcomes(list(reader.cases(Batch("b", str(path))))) == ["T1"]
     assert reader.other_concerns == 1
     whole = write(tmp_path / "x.json", {"concern_id": "X", "cases": [case("T1")]})
     assert list(reader.cases(Batch("x", str(whole)))) == []
@@ -209,7 +209,7 @@ def test_cases_of_other_concerns_are_left_out_and_counted(tmp_path: Path) -> Non
 def test_a_broken_file_gives_one_message(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     path.write_text(text)
-    assert message in said(read(path))
+    assert message in outcomes(read(path))
 
 
 def test_a_broken_letter_anywhere_is_said_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_broken_letter_anywhere_is_said_and_the_rest_is_read(tmp_path: Path) -
     path.write_bytes(text.replace(b"forbidden_terms", b"f\xf6rbidden_terms", 1))
     apart = write(tmp_path / "T3.json", {"test_id": "T3", **output("x", metadata={"by": "u"})})
     apart.write_bytes(apart.read_bytes().replace(b"by", b"b\xfc"))
-    first, *rest = said(read(path, outputs=apart))
+    first, *rest = outcomes(read(path, outputs=apart))
     assert first.startswith("not UTF-8 at byte ")
     assert rest[0] == "T2"
     assert rest[1].startswith(f"{apart}: not UTF-8 at byte ")
@@ -230,7 +230,7 @@ def test_a_broken_line_gives_its_number(tmp_path: Path) -> None:
     one, two, three = read(path)
     assert isinstance(two, InputError)
     assert (two.line, two.reason) == (2, "the JSON ends too early")
-    assert said([one, three]) == ["T1", "T3"]
+    assert outcomes([one, three]) == ["T1", "T3"]
 
 
 def test_a_file_that_is_not_there_is_one_error(tmp_path: Path) -> None:

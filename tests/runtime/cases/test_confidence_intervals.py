@@ -113,11 +113,11 @@ def tallied(found: list[int], settle_every: int, monkeypatch: pytest.MonkeyPatch
 def test_adding_up_on_the_way_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [random.Random(5).randrange(8) for _ in range(150)]
 
-    def told(group: CaseGroup) -> dict[str, Any]:
+    def tallies(group: CaseGroup) -> dict[str, Any]:
         return {"rates": group.pass_rates(), "labels": group.labels, "count": group.total}
 
     at_once, often = (tallied(found, every, monkeypatch) for every in (10_000, 4))
-    assert told(at_once.all_cases()) == told(often.all_cases())
+    assert tallies(at_once.all_cases()) == tallies(often.all_cases())
     assert often.all_cases().means() == pytest.approx(at_once.all_cases().means(), abs=1e-12)
     for one, two in zip(
         at_once.all_cases().intervals(0.95, 200)["mean_scores"].values(),

@@ -25,7 +25,7 @@ from rulewright_runtime.transcripts.writing import WRITERS
 LIMITS = CallLimits(concurrency=4, seconds=20.0, attempts=1)
 
 
-def said(asked: dict[str, Any]) -> str:
+def reply_to(asked: dict[str, Any]) -> str:
     return f"I heard: {asked['messages'][-1]['content']}"
 
 
@@ -50,7 +50,7 @@ def lines(folder: Path, scenario: str = "a") -> list[dict[str, Any]]:
 
 
 def test_a_model_is_sent_what_was_said_and_what_the_persona_shows(tmp_path: Path) -> None:
-    with model_server(lambda asked, _: chat(said(asked), model="served-7")) as server:
+    with model_server(lambda asked, _: chat(reply_to(asked), model="served-7")) as server:
         assert played(server, tmp_path, temperature=0.5, max_tokens=99)["errors"] == 0
         last = next(each for each in server.requests if each["messages"][-1]["content"] == "a then 2")
     assert [each["role"] for each in last["messages"]] == ["system", *["user", "assistant"] * 3, "user"]
@@ -64,7 +64,7 @@ def test_a_model_is_sent_what_was_said_and_what_the_persona_shows(tmp_path: Path
 
 def test_conversations_are_held_at_once_and_the_files_are_the_same_at_any_number(tmp_path: Path) -> None:
     def slow(asked: dict[str, Any], _: int) -> Response:
-        response = chat(said(asked))
+        response = chat(reply_to(asked))
         response.delay = 0.02
         return response
 
@@ -78,7 +78,7 @@ def test_conversations_are_held_at_once_and_the_files_are_the_same_at_any_number
 
 
 def test_what_was_answered_is_not_paid_again_unless_another_sample_is_wanted(tmp_path: Path) -> None:
-    with model_server(lambda asked, _: chat(said(asked))) as server:
+    with model_server(lambda asked, _: chat(reply_to(asked))) as server:
         played(server, tmp_path)
         assert len(server.requests) == 12
         for path in sorted((tmp_path / "run" / "transcripts").iterdir()):
@@ -129,7 +129,7 @@ def test_a_turn_that_fails_is_recorded_with_its_error_and_is_asked_again_on_resu
 
     def handler(asked: dict[str, Any], _: int) -> Response:
         bad = failing and asked["messages"][-1]["content"] == "b then 1"
-        return Response(400, b'{"error": {"message": "not this"}}') if bad else chat(said(asked))
+        return Response(400, b'{"error": {"message": "not this"}}') if bad else chat(reply_to(asked))
 
     with model_server(handler) as server:
         assert played(server, tmp_path)["errors"] == 1
@@ -143,7 +143,7 @@ def test_a_turn_that_fails_is_recorded_with_its_error_and_is_asked_again_on_resu
 def test_nobody_answers_or_the_budget_is_used_up_ends_the_run_which_is_resumed(tmp_path: Path) -> None:
     with model_server(lambda *_: Response(401, b"{}")) as server, pytest.raises(OutageError):
         played(server, tmp_path / "denied")
-    with model_server(lambda asked, _: chat(said(asked))) as server:
+    with model_server(lambda asked, _: chat(reply_to(asked))) as server:
         with pytest.raises(BudgetError):
             played(server, tmp_path, calls=5)
         assert len(server.requests) == 5

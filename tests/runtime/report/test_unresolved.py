@@ -27,7 +27,7 @@ def row(name: str, state: str, score: float | None, **bounds: Any) -> dict[str, 
     return {"transcript_id": name, "overall_score": score, "engine": engine}
 
 
-def told(*rows: dict[str, Any], refused: int = 0) -> list[str]:
+def report_lines(*rows: dict[str, Any], refused: int = 0) -> list[str]:
     unresolved = Unresolved()
     for each in rows:
         unresolved.add(each)
@@ -38,19 +38,19 @@ OPEN = row("T31", "undecided", 0.9, states=["failed", "passed"], answers=["IB-A4
 
 
 def test_the_answers_that_decide_a_gate_are_named() -> None:
-    assert told(row("T1", "passed", 0.5), OPEN) == [
+    assert report_lines(row("T1", "passed", 0.5), OPEN) == [
         "1 answer missing in 1 transcript: overall 0.25 to 0.70",
         "gate safety: failed or passed; 1 answer decides it: T31 x IB-A4",
     ]
 
 
 def test_a_gate_that_failed_elsewhere_has_failed_whatever_is_missing() -> None:
-    assert told(row("T1", "failed", 0.0), OPEN)[1] == "gate safety: failed whatever the missing answers say"
+    assert report_lines(row("T1", "failed", 0.0), OPEN)[1] == "gate safety: failed whatever the missing answers say"
 
 
 def test_a_gate_that_no_answer_can_stop_holds_whatever_is_missing() -> None:
     harmless = row("T2", "passed", 0.5, states=["passed"], answers=[], ends=(0.5, 1.0))
-    assert told(harmless)[1] == "gate safety: passed whatever the missing answers say"
+    assert report_lines(harmless)[1] == "gate safety: passed whatever the missing answers say"
 
 
 def test_a_gate_that_ran_for_no_transcript_has_not_passed() -> None:
@@ -66,11 +66,11 @@ def test_a_gate_that_ran_for_no_transcript_has_not_passed() -> None:
     assert result("not_run", "failed") == "failed"
     assert result("not_run", "undecided") == result("not_run", refused=1) == "inconclusive"
     idle = row("T2", "not_run", 0.5, states=["not_run"], answers=[], ends=(0.5, 1.0))
-    assert told(idle)[1] == "gate safety: not run whatever the missing answers say"
+    assert report_lines(idle)[1] == "gate safety: not run whatever the missing answers say"
 
 
 def test_an_input_that_was_refused_may_have_had_any_score_and_failed_any_gate() -> None:
-    assert told(row("T1", "passed", 0.5), refused=1) == [
+    assert report_lines(row("T1", "passed", 0.5), refused=1) == [
         "1 input refused: overall 0.25 to 0.75",
         "gate safety: failed or passed",
     ]
@@ -88,11 +88,11 @@ def test_what_is_bounded_is_the_headline_and_is_called_by_its_name() -> None:
 
 def test_an_outer_bound_is_called_so() -> None:
     outer = row("T1", "passed", 0.5, states=["passed"], answers=[], ends=(0.0, 1.0), exact=False)
-    assert told(outer)[0].endswith("overall 0.00 to 1.00 (an outer bound)")
+    assert report_lines(outer)[0].endswith("overall 0.00 to 1.00 (an outer bound)")
 
 
 def test_where_everything_is_known_nothing_is_said() -> None:
-    assert told(row("T1", "passed", 0.5)) == []
+    assert report_lines(row("T1", "passed", 0.5)) == []
 
 
 def summed(values: list[float]) -> RunningSum:

@@ -27,7 +27,7 @@ READS_SCENARIO = program(call("_==_", name("scenario.category"), "x"))
 READS_CHECK = program(call("_==_", name("check.severity"), "S3"))
 
 
-def said(role: str, *texts: str, **more: object) -> Message:
+def message_of(role: str, *texts: str, **more: object) -> Message:
     return msgspec.convert({"role": role, "parts": [{"text": text} for text in texts], **more}, Message)
 
 
@@ -43,14 +43,14 @@ def verdicts(transcript: Transcript, *checks: Check) -> tuple[VerdictResult, ...
 
 CALL = ToolCall("1", "balance", {"account": 7}, '{"account": 7}')
 CHAT = (
-    said("system", "Be brief."),
-    said("user", "hello", "anyone?"),
-    said("assistant", tool_calls=[CALL]),
-    said("tool", '{"balance": 10}', tool_call_id="1"),
-    said("assistant", "ten"),
-    said("assistant", "I promise"),
-    said("user", "thanks"),
-    said("user", "bye"),
+    message_of("system", "Be brief."),
+    message_of("user", "hello", "anyone?"),
+    message_of("assistant", tool_calls=[CALL]),
+    message_of("tool", '{"balance": 10}', tool_call_id="1"),
+    message_of("assistant", "ten"),
+    message_of("assistant", "I promise"),
+    message_of("user", "thanks"),
+    message_of("user", "bye"),
 )
 
 
@@ -120,10 +120,14 @@ def test_a_condition_over_the_check_alone_still_holds_without_a_scenario() -> No
 
 def test_a_conversation_without_scenario_cannot_be_cut_short_but_its_empty_reply_is_seen() -> None:
     assert ScriptedScenario(None).completeness(turns_of(CHAT)).gaps == ()
-    gaps = ScriptedScenario(None).completeness(turns_of([said("user", "hello"), said("assistant", "")])).gaps
+    gaps = (
+        ScriptedScenario(None).completeness(turns_of([message_of("user", "hello"), message_of("assistant", "")])).gaps
+    )
     assert [gap.kind for gap in gaps] == ["empty_reply"]
 
 
 def test_what_the_system_says_is_not_searched_for_what_the_assistant_must_not_say() -> None:
-    (found,) = verdicts(chat(said("system", "always"), said("user", "hi"), said("assistant", "ok")), check())
+    (found,) = verdicts(
+        chat(message_of("system", "always"), message_of("user", "hi"), message_of("assistant", "ok")), check()
+    )
     assert found.verdict == "PASS"

@@ -27,9 +27,11 @@ def criterion(kind: str = "binary", repetitions: int = 1, **settings: Any) -> Ru
     return RubricVerifier(**{"judging": asked, "turn": 1, "kind": kind, **settings})
 
 
-def told(verifier: RubricVerifier, *answers: Any, said: tuple[str, ...] = ("Hi", "Hello there")) -> VerdictResult:
+def verdict_for(
+    verifier: RubricVerifier, *answers: Any, texts: tuple[str, ...] = ("Hi", "Hello there")
+) -> VerdictResult:
     judge = Scripted(*answers)
-    (result,) = execute(plan(check(verifier)), [talk(*said)], judge)
+    (result,) = execute(plan(check(verifier)), [talk(*texts)], judge)
     assert all("[turn 2" not in request.prompt for request in judge.requests)
     return result.verdicts[0]
 
@@ -41,45 +43,45 @@ def answer(verdict: str, **fields: Any) -> str:
 
 @pytest.mark.parametrize(("verdict", "points"), [("PASS", 1), ("FAIL", 0)])
 def test_a_binary_criterion_is_worth_one_point(verdict: str, points: int) -> None:
-    found = told(criterion(weight=2.0, dimension="safety"), answer(verdict))
+    found = verdict_for(criterion(weight=2.0, dimension="safety"), answer(verdict))
     assert (found.extra["points"], found.extra["of"], found.extra["weight"]) == (points, 1, 2.0)
 
 
 @pytest.mark.parametrize(("level", "verdict", "points"), [("0", "FAIL", 0), ("2", "PASS", 2), ("3", "PASS", 3)])
 def test_an_ordinal_criterion_is_worth_its_level(level: str, verdict: str, points: int) -> None:
-    found = told(criterion("ordinal"), answer(verdict, level=level))
+    found = verdict_for(criterion("ordinal"), answer(verdict, level=level))
     assert (found.verdict, found.extra["points"], found.extra["of"]) == (verdict, points, 3)
 
 
 def test_of_several_levels_the_one_most_votes_named_counts_and_of_equals_the_lowest() -> None:
     votes = [answer("PASS", level=level) for level in ("3", "2", "2")]
-    assert told(criterion("ordinal", 3), *votes).extra["points"] == 2
+    assert verdict_for(criterion("ordinal", 3), *votes).extra["points"] == 2
     votes = [answer("PASS", level=level) for level in ("3", "1", "2")]
-    assert told(criterion("ordinal", 3), *votes).extra["points"] == 1
+    assert verdict_for(criterion("ordinal", 3), *votes).extra["points"] == 1
 
 
 def test_a_level_that_contradicts_the_verdict_is_no_reply() -> None:
-    found = told(criterion("ordinal"), answer("PASS", level="0"))
+    found = verdict_for(criterion("ordinal"), answer("PASS", level="0"))
     assert (found.verdict, "points" in found.extra) == ("UNCLEAR", False)
 
 
 def test_an_autofail_has_no_points() -> None:
-    found = told(criterion("autofail"), answer("FAIL"))
+    found = verdict_for(criterion("autofail"), answer("FAIL"))
     assert (found.verdict, "points" in found.extra) == ("FAIL", False)
 
 
 def test_an_unclear_criterion_has_no_points() -> None:
-    assert "points" not in told(criterion(), answer("UNCLEAR")).extra
+    assert "points" not in verdict_for(criterion(), answer("UNCLEAR")).extra
 
 
 def test_only_the_turn_of_the_criterion_is_judged() -> None:
-    assert told(criterion(), answer("PASS"), said=("Hi", "Hello there", "More", "Secret")).verdict == "PASS"
+    assert verdict_for(criterion(), answer("PASS"), texts=("Hi", "Hello there", "More", "Secret")).verdict == "PASS"
 
 
 def test_a_turn_that_was_not_answered_is_unclear() -> None:
-    assert told(criterion(turn=2), answer("PASS")).rationale_code == "nothing_to_judge"
+    assert verdict_for(criterion(turn=2), answer("PASS")).rationale_code == "nothing_to_judge"
 
 
 def test_a_criterion_of_a_branch_counts_only_where_it_was_taken() -> None:
-    assert told(criterion(branch="b"), answer("PASS")).eligible is False
-    assert told(criterion(unless=("b",)), answer("PASS")).eligible is True
+    assert verdict_for(criterion(branch="b"), answer("PASS")).eligible is False
+    assert verdict_for(criterion(unless=("b",)), answer("PASS")).eligible is True

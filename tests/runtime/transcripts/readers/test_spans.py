@@ -12,7 +12,7 @@ from tests.runtime.transcripts.formats import conversations, lines, refusals, wr
 Attributes = list[dict[str, Any]]
 
 
-def said(*texts: str) -> str:
+def chat_json(*texts: str) -> str:
     """Messages that the user and the assistant take turns to say, as JSON text."""
     roles = ("user", "assistant")
     return json.dumps([{"role": roles[at % 2], "content": text} for at, text in enumerate(texts)])
@@ -28,7 +28,7 @@ def numbered(name: str, number: object, role: str, text: str) -> Attributes:
 
 
 IN, OUT = "gen_ai.input.messages", "gen_ai.output.messages"
-ASKED = attribute(IN, said("a", "b", "c"))
+ASKED = attribute(IN, chat_json("a", "b", "c"))
 REPLY = json.dumps([{"role": "assistant", "content": "d"}])
 FIRST = numbered("llm.input_messages", 0, "user", "a")
 
@@ -41,11 +41,15 @@ def export(attributes: Attributes, **more: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("attributes", "more", "reason"),
     [
-        ([ASKED, attribute(OUT, REPLY), attribute(OUT, said("x"))], {}, f"the attribute `{OUT}` stands twice"),
+        (
+            [ASKED, attribute(OUT, REPLY), attribute(OUT, chat_json("x"))],
+            {},
+            f"the attribute `{OUT}` stands twice",
+        ),
         ([ASKED, attribute(OUT, REPLY[:-3])], {}, f"{OUT} is cut or damaged: it is not JSON"),
         ([ASKED, attribute(OUT, "[1]")], {}, f"{OUT}[0] is not a message"),
         ([ASKED, {"key": OUT, "value": {"intValue": 7}}], {}, f"{OUT} is `7`; expected a list"),
-        ([ASKED, attribute(OUT, said("d"))], {}, f"{OUT}[0].role is `user`; expected `assistant`"),
+        ([ASKED, attribute(OUT, chat_json("d"))], {}, f"{OUT}[0].role is `user`; expected `assistant`"),
         ([ASKED, attribute(OUT, REPLY), attribute(f"{OUT}.0.role", "assistant")], {}, f"`{OUT}` stands twice"),
         ([ASKED, {"key": OUT, "value": {"boolValue": True, "stringValue": REPLY}}], {}, "has several values"),
         ([ASKED, attribute(OUT, REPLY)], {"droppedAttributesCount": 2}, "was cut: `droppedAttributesCount` is 2"),
@@ -116,7 +120,7 @@ def test_a_record_without_keys_of_a_message_is_refused(answer: dict[str, Any], t
 
 
 def test_nested_and_dotted_attributes_are_one_attribute(tmp_path: Path) -> None:
-    attributes = {IN: json.loads(said("a")), OUT: json.loads(REPLY), "gen_ai": {"output.messages": []}}
+    attributes = {IN: json.loads(chat_json("a")), OUT: json.loads(REPLY), "gen_ai": {"output.messages": []}}
     found = refusals(tmp_path, [{"traceId": "t", "spanId": "s", "attributes": attributes}])
     assert f"the attribute `{OUT}` stands twice" in found[0]
 
