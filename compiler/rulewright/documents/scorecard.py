@@ -150,7 +150,8 @@ def _partition(document: ScorecardDocument, steps: tuple[str, ...], lists: tuple
     places = {
         verdict: [item for item in named if isinstance(item, Scalar) and item.value == verdict] for verdict in VERDICTS
     }
-    lacking, doubled = ([name for name, at in places.items() if is_so(at)] for is_so in (_is_none, _is_several))
+    lacking = [name for name, at in places.items() if not at]
+    doubled = [name for name, at in places.items() if len(at) > 1]
     instead = Guess(lacking[0]) if len(lacking) == len(doubled) == 1 else None
     for verdict in doubled:
         first, second, *_ = places[verdict]
@@ -161,14 +162,6 @@ def _partition(document: ScorecardDocument, steps: tuple[str, ...], lists: tuple
     for verdict in lacking if instead is None else ():
         message = f"`{what}` does not list `{verdict}`"
         yield error(document.place(*steps), message, code="verdict-without-meaning")
-
-
-def _is_none(found: list[Scalar]) -> bool:
-    return not found
-
-
-def _is_several(found: list[Scalar]) -> bool:
-    return len(found) > 1
 
 
 def _names(document: ScorecardDocument) -> Iterator[Diagnostic]:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from xml.etree.ElementTree import Element, tostring
 
 from rulewright.reporting.cases_console import REFERENCE, Notes, changes_of, is_under_reference, judged, verdict_of
 from rulewright_runtime.report.text import escape, percent, table
 from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.terminal import one_line
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 Report = JsonMapping
 Cases = Iterable[JsonMapping]
@@ -50,7 +46,11 @@ def html_page(
     report: Report, title: str, cases: Cases, metrics: list[str], notes: Iterable[Notes] = ()
 ) -> Iterator[str]:
     """Return the lines of a page without scripts and other files; `notes` follow the cases."""
-    written = _template().generate(
+    from rulewright.web.rendering import rendered  # imports Jinja, which no other report needs
+
+    written = rendered(
+        "cases.html",
+        None,
         report=report,
         title=title,
         semantics=_semantics(report),
@@ -60,22 +60,6 @@ def html_page(
         notes=((heading, names, _first(found)) for heading, names, found in notes),
     )
     yield from _lines(written)
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("rulewright.reporting", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: one_line(value) if type(value) is str else value,
-    )
-    environment.tests["numeric"] = lambda value: str(value).replace(".", "", 1).rstrip("%").isdigit()
-    return environment.get_template("cases.html")
 
 
 def _lines(pieces: Iterable[str]) -> Iterator[str]:

@@ -95,6 +95,7 @@ def environment() -> Environment:
         finalize=_shown,
     )
     templates.filters |= FILTERS
+    templates.tests["numeric"] = lambda value: str(value).replace(".", "", 1).rstrip("%").isdigit()
     return templates
 
 

@@ -153,10 +153,6 @@ def _is_json_lines(data: bytes) -> bool:
     return bool(rest.strip() and _keys(first))
 
 
-def _items(data: bytes) -> list[msgspec.Raw]:
-    return msgspec.json.decode(data, type=list[msgspec.Raw])
-
-
 def _keys(data: bytes | msgspec.Raw) -> Collection[str]:
     """Return the keys of an object; empty for any other data."""
     try:
@@ -243,7 +239,7 @@ def _scan_entry(scanner: JsonScanner, outline: Outline, lists: Container[str], v
     refuse_doubled_keys(value)
     if key in values:
         outline.values[key] = value
-    elif value[:1] == b"[" and any(map(_is_case, _items(value))):
+    elif value[:1] == b"[" and any(map(_is_case, msgspec.json.decode(value, type=list[msgspec.Raw]))):
         outline.unread.append(key)
 
 
