@@ -37,6 +37,7 @@ class Breaker:
         self._has_answered = False
         self._unreadable = 0
         self._forbidden: set[str] = set()  # transcripts since the last answer
+        self._failed: set[str] = set()  # the same for the endpoint's failures
 
     async def wait(self) -> None:
         """Wait until a call may be sent. Raises OutageError when the run has to stop."""
@@ -52,10 +53,11 @@ class Breaker:
     def record_success(self) -> None:
         """Close the breaker: the endpoint answered."""
         self._forbidden.clear()
+        self._failed.clear()
         self._failures, self._since, self._cooling, self._has_answered = 0, None, FIRST_COOLING, True
 
-    def record_failure(self, failure: CallFailure) -> None:
-        """Count a failed attempt. Raises OutageError when the run has to stop."""
+    def record_failure(self, failure: CallFailure, transcript: str = "") -> None:
+        """Count a failed attempt of a call about a transcript. Raises OutageError when the run has to stop."""
         if failure.is_fatal:
             self._fatal = str(failure)
         elif (failure.retry_after or 0.0) > MAX_HOLD:
@@ -64,13 +66,15 @@ class Breaker:
             now = anyio.current_time()
             self._since = now if self._since is None else self._since
             self._failures += 1
+            self._failed.add(transcript)
             patience = self._patience(failure)
             self._give_up_at = self._since + patience
             if self._failures >= THRESHOLD:
                 self._cool(now)
                 self._cooling = min(self._cooling * 2, MAX_COOLING)
                 if now - self._since >= patience:
-                    self._fatal = f"no answer for {patience:g} s; the last failure: {failure}"
+                    only = f"; all failures are about `{transcript}`" if len(self._failed) == 1 and transcript else ""
+                    self._fatal = f"no answer for {patience:g} s; the last failure: {failure}{only}"
         elif failure.kind == "malformed" and not self._has_answered:
             self._unreadable += 1
             if self._unreadable >= UNREADABLE:
