@@ -277,7 +277,7 @@ def _sum(program: Program, at: int, whole: bool) -> Sum | None:
     if path is not None:
         return Sum({path: Fraction(1)}, Fraction(0))
     if paths_of(extract(program, at)) == []:
-        return _constant_sum(_value(program, at), whole)
+        return _constant_sum(value_of(program, at), whole)
     parts = [_sum(program, arg, whole) for arg in node.args] if node.op == "call" else []
     match node.value, parts:
         case "-_", [Sum() as one]:
@@ -542,10 +542,10 @@ class _Cuts:
 
     def value(self, at: int) -> Value:
         """The value of a part that reads nothing; None when it has none."""
-        return _value(self.program, at)
+        return value_of(self.program, at)
 
 
-def _value(program: Program, at: int) -> Value:
+def value_of(program: Program, at: int) -> Value:
     """The value of a part that reads nothing; None when it has none."""
     node = program.nodes[at]
     if node.op == "const":

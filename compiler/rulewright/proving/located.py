@@ -14,12 +14,19 @@ if TYPE_CHECKING:
     from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.documents.state_machine import StateMachineDocument
     from rulewright.documents.workflow import TaskDocument
 
     DocumentWithConditions: TypeAlias = (
-        CheckDocument | Profile | StateMachineDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument
+        CheckDocument
+        | Profile
+        | ScenarioDocument
+        | StateMachineDocument
+        | ScorecardDocument
+        | CaseScorecardDocument
+        | TaskDocument
     )
 
 # Documents with more information than their conditions: a function of `proving.scorecard_conditions`, which is imported
@@ -41,7 +48,17 @@ def placed_conditions(document: DocumentWithConditions) -> tuple[LocatedConditio
 def _conditions(document: DocumentWithConditions) -> Iterator[LocatedCondition]:
     rows = {id(scalar) for scalar in getattr(document, "verdict_conditions", ())}
     loops = {id(each): loop for loop in getattr(document, "loops", ()) for each in loop.conditions}
+    params = getattr(document, "params", {})
+    usual = tuple([(("params", name), value) for name, value in params.items() if type(value) in (int, float)])
+    replies = dict(_replies_before(document))
     for scalar, environment in scoped_expressions(document):
         loop = loops.get(id(scalar))
         iterations = None if loop is None else loop.max_iterations
-        yield from placed([scalar], environment, iterations, in_table=id(scalar) in rows)
+        given = (" in this turn", replies.get(id(scalar), ()))
+        yield from placed([scalar], environment, iterations, in_table=id(scalar) in rows, usual=usual, given=given)
+
+
+def _replies_before(document: DocumentWithConditions) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The condition of each branch of a scenario, by id, with what holds of the replies before its turn."""
+    for number, turn in enumerate(getattr(document, "turns", ())):
+        yield from ((id(each.when), ("size(replies) > 0", f"size(replies) <= {number}")) for each in turn.branches)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final, Literal, cast
 
@@ -18,16 +19,17 @@ from rulewright.lower.case_scorecard import (
     requirements_of_defaults,
     values_of_defaults,
 )  # fmt: skip
-from rulewright.lower.parameters import PARAMETER_TYPES
+from rulewright.lower.parameters import PARAMETER_TYPES, lower_parameter
 from rulewright.lower.scorecard import scorecard_expressions, verdict_type
 from rulewright.proving.atoms import TRUE
 from rulewright.proving.domains import Domains, Path, domain_of_parameter
 from rulewright.proving.results import Counterexample
 from rulewright.proving.search import Search
-from rulewright.proving.studies import AFTER, Known, LocatedCondition, placed
+from rulewright.proving.studies import AFTER, Constants, Known, LocatedCondition, placed
 from rulewright.proving.substitution import with_values
+from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.parameters import Parameter
+from rulewright_runtime.plan.parameters import Parameter, parameter_value
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 _REQUIRED: Final = " where `requires` is met"
@@ -35,24 +37,26 @@ _REQUIRED: Final = " where `requires` is met"
 
 def of_verdicts(document: ScorecardDocument) -> Iterator[LocatedCondition]:
     """Yield the conditions of a scorecard over verdicts."""
-    known = _bounds(document.parameters)
+    known, usual = _bounds(document.parameters), _usual(document.parameters)
     scalars = [scalar for _, scalar in conditions_of_scorecard(document)]
-    yield from placed(scalars, scorecard_environment(document), known=known)
+    yield from placed(scalars, scorecard_environment(document), known=known, usual=usual)
     values = {id(scalar) for _, scalar in (*document.variables, *document.output)}
     for scalar, environment in scorecard_expressions(document):
         if id(scalar) in values:
-            yield from placed([scalar], environment, known=known)
+            yield from placed([scalar], environment, known=known, usual=usual)
 
 
 def of_cases(document: CaseScorecardDocument) -> Iterator[LocatedCondition]:
     """Yield the conditions of a scorecard over cases: a requirement assumes the earlier ones, the others assume all."""
     known, rows = _bounds(document.settings), {id(row.when) for row in document.labels}
-    required = [that for that, _ in document.requires]
+    usual = _usual(document.settings)
+    required = [str(that.value) for that, _ in document.requires]
     met = required if all(holds for _, holds in requirements_of_defaults(document)) else []
     for scalar, environment in case_scorecard_expressions(document):
-        before = next((required[:at] for at, that in enumerate(required) if that is scalar), None)
+        before = next((required[:at] for at, (that, _) in enumerate(document.requires) if that is scalar), None)
         given = (AFTER, before) if before is not None else (_REQUIRED, met)
-        yield from placed([scalar], environment, in_table=id(scalar) in rows, known=known, given=given)
+        in_table = id(scalar) in rows
+        yield from placed([scalar], environment, in_table=in_table, known=known, usual=usual, given=given)
 
 
 def _bounds(parameters: Iterable[ParameterDocument | SettingDocument]) -> Known:
@@ -68,6 +72,16 @@ def _bounds(parameters: Iterable[ParameterDocument | SettingDocument]) -> Known:
         if low is None or high is None or low <= high:
             kind = cast('Literal["score", "number", "integer", "bool", "string"]', each.type)
             found.append(((each.name,), domain_of_parameter(Parameter(each.name, kind, "", low, high))))
+    return tuple(found)
+
+
+def _usual(parameters: Iterable[ParameterDocument | SettingDocument]) -> Constants:
+    """The defaults of a scorecard's numbers."""
+    lowered = [lower_parameter(each, []) for each in parameters if each.type in ("score", "number", "integer")]
+    found = []
+    for each in lowered:
+        with suppress(PlanError):
+            found.append(((each.name,), parameter_value(each)))
     return tuple(found)
 
 

@@ -1,34 +1,42 @@
 """Results of exact splitting for every condition of a document.
 
-A condition is a boolean expression, or the test of a conditional inside another expression. The test of an inner
-conditional is checked under the tests of the conditionals around it.
+A condition is a boolean expression, the test of a conditional inside another expression, or the body of a macro. The
+test of an inner conditional is checked under the tests of the conditionals around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from rulewright.diagnostics import Span
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, RecordType
+from rulewright.expression.types import BOOL, ListType, RecordType
 from rulewright.load import Scalar, place
-from rulewright.proving.atoms import ERROR, FALSE, TRUE
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, value_of
 from rulewright.proving.conditions import choices, comparisons, never, without_effect
 from rulewright.proving.domains import Domain, Domains, Path, whole
 from rulewright.proving.gates import as_seen
 from rulewright.proving.program_parts import extract, paths_of
 from rulewright.proving.results import Proved
 from rulewright.proving.search import Search
-from rulewright.proving.verdicts import without_calls
-from rulewright_runtime.ir import CONNECTIVES, Program, free_locals
+from rulewright.proving.static_types import LOOPS, typed
+from rulewright.proving.substitution import with_values
+from rulewright.proving.verdicts import CallVariable, abstracted, domains_of, without_calls
+from rulewright_runtime.ir import CONNECTIVES, Node, Program, free_locals
+from rulewright_runtime.score import Score
 
 Known: TypeAlias = "tuple[tuple[Path, Domain], ...]"  # more exact domains of variables
+Constants: TypeAlias = "tuple[tuple[Path, object], ...]"  # the usual values of variables
+Values: TypeAlias = Mapping[Path, object]
+_NO_VALUES: Final[Values] = MappingProxyType({})
 AFTER: Final = " after those before it"
+_BY_DEFAULT: Final = " with the default parameters"
 _LOOP: Final[Path] = ("loop", "iteration")
 _COUNTERS: Final[tuple[Path, ...]] = (_LOOP, ("pair", "iteration"), ("review", "iteration"))
 _FACTS: Final[dict[Path, Domain]] = {
@@ -42,7 +50,7 @@ _FACTS: Final[dict[Path, Domain]] = {
 class Study:
     """The results for a condition: whether it never or always holds; its `dead` operands, which never or always hold;
     its `idle` operands, which have no effect, with their operator; its `decided` comparisons, with their results. Parts
-    are programs of their own. `is_test` marks the test of a conditional; `given` is a phrase for assumed conditions.
+    are programs of their own. `is_part` marks a test and a macro's body; `given` is a phrase for assumed conditions.
     """
 
     program: Program
@@ -51,7 +59,7 @@ class Study:
     dead: tuple[tuple[Program, bool], ...]
     idle: tuple[tuple[Program, str], ...]
     decided: tuple[tuple[Program, bool], ...]
-    is_test: bool = False
+    is_part: bool = False
     given: str = ""
 
 
@@ -65,7 +73,7 @@ class LocatedCondition(NamedTuple):
     @property
     def place(self) -> Span | Scalar:
         """The span of the condition in its file, or its scalar."""
-        return span_of(self, self.study.program) if self.study.is_test else self.scalar
+        return span_of(self, self.study.program) if self.study.is_part else self.scalar
 
 
 def span_of(placed: LocatedCondition, part: Program) -> Span:
@@ -81,14 +89,16 @@ def placed(
     *,
     in_table: bool = False,
     known: Known = (),
-    given: tuple[str, Sequence[Scalar]] = ("", ()),
+    usual: Constants = (),
+    given: tuple[str, Sequence[str]] = ("", ()),
 ) -> Iterator[LocatedCondition]:
-    """Yield the conditions of expressions; `given` is a phrase for messages and the conditions assumed to hold."""
-    phrase, others = given
-    assumed = (phrase, tuple([str(each.value) for each in others]))
+    """Yield the conditions of expressions; `usual` are the values of parameters, `given` is a phrase for messages and
+    the conditions assumed to hold."""
+    key = _EnvironmentKey(environment)
+    facts = _WhatIsKnown(iterations, known, usual, (given[0], tuple(given[1])))
     for scalar in scalars:
-        for study in _studies_of(str(scalar.value), _EnvironmentKey(environment), iterations, known, assumed):
-            yield LocatedCondition(scalar, study, in_table)
+        for study in _studies_of(str(scalar.value), key, facts):
+            yield LocatedCondition(scalar, study, in_table and not study.is_part)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,17 +115,21 @@ class _EnvironmentKey:
         return one is two or one == two
 
 
-@lru_cache(maxsize=2048)
-def _studies_of(
-    text: str, key: _EnvironmentKey, iterations: int | None, bounds: Known, given: tuple[str, tuple[str, ...]]
-) -> tuple[Study, ...]:
-    """The studies of an expression's conditions, cached for all rules and all documents that contain it.
+class _WhatIsKnown(NamedTuple):
+    """What is known of the variables of an expression: the maximum of the loop that it belongs to, more exact domains,
+    the usual values of parameters, and the conditions assumed to hold."""
 
-    `iterations` is the maximum of the loop that the expression belongs to; `bounds` are more exact domains of its
-    variables and `given` the conditions assumed to hold.
-    """
+    iterations: int | None
+    bounds: Known
+    usual: Constants
+    given: tuple[str, tuple[str, ...]]
+
+
+@lru_cache(maxsize=2048)
+def _studies_of(text: str, key: _EnvironmentKey, facts: _WhatIsKnown) -> tuple[Study, ...]:
+    """The studies of an expression's conditions, cached for all rules and all documents that contain it."""
     variables = key.environment.variables
-    known = _FACTS | dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, iterations)} | dict(bounds)
+    known = _FACTS | dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, facts.iterations)} | dict(facts.bounds)
     if isinstance(counts := variables.get("counts"), RecordType):
         known |= {("counts", name): whole(0) for name in counts.fields}
     domains = Domains(as_seen(variables), known)
@@ -123,13 +137,51 @@ def _studies_of(
         built = build(text, key.environment)
     except ExpressionError:
         return ()
-    if built.type == BOOL:
-        study = _study(built.program, domains) if paths_of(built.program) else None
-        return () if study is None else (_study_given(study, given, key.environment, domains),)
-    return tuple(_tests(built.program, domains))
+    usual = dict(facts.usual)
+    inner = [each for body, below in _bodies(built.program, domains) for each in _within(body, below)]
+    if built.type != BOOL:
+        return (*_tests(built.program, domains, usual), *inner)
+    if not paths_of(built.program):
+        return tuple(inner)
+    study = _study(built.program, domains, usual)
+    return (_study_given(study, facts.given, key.environment, domains), *inner)
 
 
-def _tests(program: Program, domains: Domains) -> Iterator[Study]:
+def _within(body: Program, domains: Domains) -> Iterator[Study]:
+    """Yield the study of a macro's body, or of the tests in it."""
+    if typed(body, domains)[-1].type == BOOL and body.nodes[-1].op != "cond":
+        yield replace(_study(body, domains), is_part=True)
+    else:
+        yield from _tests(body, domains)
+
+
+def _bodies(program: Program, domains: Domains) -> Iterator[tuple[Program, Domains]]:
+    """Yield the bodies of macros over lists, outer ones first, each with its variable as a name with the type of the
+    list's elements."""
+    types, free = typed(program, domains), free_locals(program)
+    seen: set[tuple[int, ...]] = set()
+    for node in reversed(program.nodes):
+        if node.op not in LOOPS or len(node.value) != 1 or free[node.args[1]] != frozenset(node.value):
+            continue  # those inside another body are found there
+        body, range_ = extract(program, node.args[1]), types[node.args[0]].type
+        if body.nodes[-1].at in seen or not isinstance(range_, ListType):
+            continue
+        spans = [each.at for each in body.nodes if each.op == "local" and each.value == node.value[0]]
+        name = program.source[slice(*spans[0])]
+        renamed = [
+            Node("name", (), [[name, []]], n.at) if n.op == "local" and n.value == node.value[0] else n
+            for n in body.nodes
+        ]
+        known = {path: domain for path, domain in domains.known.items() if path[0] != name}
+        below = Domains({**domains.types, name: range_.element}, {**known, (name, "number"): whole(0)})
+        body = Program(tuple(renamed), program.source, program.strict)
+        for inner, names in ((body, below), *_bodies(body, below)):
+            if inner.nodes[-1].at not in seen:
+                seen.add(inner.nodes[-1].at)
+                yield inner, names
+
+
+def _tests(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> Iterator[Study]:
     """Yield the studies of the tests of a value's conditionals."""
     settled: set[int] = set()
     for test, around in choices(program):
@@ -137,14 +189,35 @@ def _tests(program: Program, domains: Domains) -> Iterator[Study]:
         is_written = part.nodes[-1].at and paths_of(part) and not free_locals(part)[-1]
         if not is_written or not settled.isdisjoint(at for at, _ in around):
             continue
-        study = replace(_study(part, domains), is_test=True)
+        study = replace(_study(part, domains, usual), is_part=True)
         if around and not (study.never or study.always):
-            search = Search([*(extract(program, at) for at, _ in around), part], domains, solver=False)
-            goal = [*((number, bits) for number, (_, bits) in enumerate(around)), (len(around), TRUE)]
-            study = replace(study, never=search.find(goal) is None, given=AFTER)
+            before = [(extract(program, at), bits) for at, bits in around]
+            study = _study_after(study, before, domains, usual)
         if study.never or study.always:
             settled.add(test)
         yield study
+
+
+def _study_after(study: Study, before: Sequence[tuple[Program, int]], domains: Domains, usual: Values) -> Study:
+    """The study, with the result that the tests around it never let it hold, always or for the usual parameters."""
+    goal = [*((number, bits) for number, (_, bits) in enumerate(before)), (len(before), TRUE)]
+    programs = [*(program for program, _ in before), study.program]
+    if _found_none(programs, domains, goal):
+        return replace(study, never=True, given=AFTER)
+    filled = [with_values(program, usual) for program in programs]
+    is_reached = not usual or filled == programs or _found_none(filled[:-1], domains, goal[:-1])
+    if is_reached or _found_none(filled[-1:], domains, [(0, TRUE)]) or not _found_none(filled, domains, goal):
+        return study
+    return replace(study, never=True, given=f"{AFTER}{_BY_DEFAULT}")
+
+
+def _found_none(programs: Sequence[Program], domains: Domains, goal: Sequence[tuple[int, int]]) -> bool:
+    """Whether no input meets a goal, equal calls having equal results."""
+    if Search(programs, domains, solver=False).find(goal) is None:
+        return True
+    calls: dict[str, CallVariable] = {}
+    abstract = [abstracted(each, calls, domains) for each in programs]
+    return bool(calls) and Search(abstract, domains_of(calls, domains), solver=False).find(goal) is None
 
 
 def _study_given(study: Study, given: tuple[str, tuple[str, ...]], environment: Environment, domains: Domains) -> Study:
@@ -156,18 +229,17 @@ def _study_given(study: Study, given: tuple[str, tuple[str, ...]], environment: 
         programs = [study.program, *(build(each, environment, expect=BOOL).program for each in texts)]
     except ExpressionError:
         return study
-    search = Search(programs, domains, solver=False)
     assumed = [(at, TRUE) for at in range(1, len(programs))]
-    if search.find(assumed) is None:  # they contradict each other, which is reported for them
+    if _found_none(programs, domains, assumed):  # they contradict each other, which is reported for them
         return study
-    never, always = (search.find([(0, bits), *assumed]) is None for bits in (TRUE, FALSE | ERROR))
+    never, always = (_found_none(programs, domains, [(0, bits), *assumed]) for bits in (TRUE, FALSE | ERROR))
     return replace(study, never=never, always=always, given=phrase) if never or always else study
 
 
-def _study(program: Program, domains: Domains) -> Study:
-    has_never = _is_never(program, domains, TRUE) or _is_never(*without_calls(program, domains), TRUE)
+def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> Study:
+    has_never = _is_never(program, domains, TRUE)
     has_always = not has_never and _is_never(program, domains, FALSE | ERROR)
-    decided = tuple(_decided(program, domains))
+    decided = (*_decided(program, domains), *_beyond_unit(program, domains, usual))
     dead = () if has_never or has_always or decided else tuple(_dead(program, domains))
     idle: tuple[tuple[Program, str], ...] = ()
     if not (has_never or has_always or dead):
@@ -177,7 +249,10 @@ def _study(program: Program, domains: Domains) -> Study:
 
 def _is_never(program: Program, domains: Domains, bits: int) -> bool:
     """Whether the condition has no result in `bits` for any input, by exact splitting alone."""
-    return isinstance(never(program, domains, bits, solver=False), Proved)
+    if isinstance(never(program, domains, bits, solver=False), Proved):
+        return True
+    abstract, known = without_calls(program, domains)
+    return abstract != program and isinstance(never(abstract, known, bits, solver=False), Proved)
 
 
 def _dead(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
@@ -204,8 +279,21 @@ def _constant(part: Program, domains: Domains) -> bool | None:
 
 def _decided(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
     for part in comparisons(program):
-        search = Search([part], domains, solver=False)
         for bits, holds in ((TRUE, False), (FALSE, True)):
-            if part is not program and search.find([(0, bits)]) is None:
+            if part is not program and _is_never(part, domains, bits):
+                yield part, holds
+                break
+
+
+def _beyond_unit(program: Program, domains: Domains, usual: Values) -> Iterator[tuple[Program, bool]]:
+    """Yield the comparisons that parameters decide because their usual values give a figure outside 0..1."""
+    for part in comparisons(program) if usual else ():
+        filled = with_values(part, usual)
+        figures = [value_of(filled, arg) for arg in filled.nodes[-1].args]
+        outside = [each for each in figures if isinstance(each, int | float | Score) and not 0 <= each <= 1]
+        if filled == part or not paths_of(filled) or not outside:
+            continue
+        for bits, holds in ((TRUE, False), (FALSE, True)):
+            if _is_never(filled, domains, bits):
                 yield part, holds
                 break

@@ -15,7 +15,7 @@ from rulewright.expression.types import BOOL
 from rulewright.expression.unparse import unparse
 from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE, lacked_by
-from rulewright.proving.domains import Domain, Domains, Path, boolean, number, text, whole
+from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole
 from rulewright.proving.program_parts import extract, paths_of
 from rulewright.proving.results import Proved, Result
 from rulewright.proving.search import Search, refuting
@@ -34,6 +34,7 @@ _RESULTS: Final = {
     **{name: boolean(absent=True) for name, each in REPLIES.items() if all(o.result == BOOL for o in each)},
     **{name: number(0, 1, absent=True) for name in SHARES},
     **{name: whole(0, absent=True) for name in COUNTS},
+    **{name: replace(score(absent=True), optional=True) for name in ("rate", "share")},
     **{name: boolean(absent=True) for name in ("contains_ci", "substring_ci", "contains", "matches", "startsWith")},
 }
 _VARIABLE: Final = re.compile(r"\b__call_\d+\b")  # the names that `abstracted` creates

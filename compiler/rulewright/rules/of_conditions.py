@@ -57,7 +57,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     *EXPRESSIONS,
 )
 PROFILE: Final[tuple[Rule[Profile], ...]] = (*CONDITIONS, *EXPRESSIONS)
-SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = EXPRESSIONS
+SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (*CONDITIONS, *EXPRESSIONS)
 BY_KIND: Final[dict[str, tuple[Rule[Any], ...]]] = {
     "check": CHECK,
     "profile": PROFILE,
