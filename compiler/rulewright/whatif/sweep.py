@@ -1,8 +1,9 @@
 """A sweep: the exact values of one parameter at which the rows of a finished run change.
 
 A row can change where the parameter equals a number of the row or a literal of the scorecard: a rate, a dimension, the
-coverage, a confidence, a score. Each of these values and the points beside it are tried. A change elsewhere between two
-neighbours is located by bisection and reported as inexact.
+coverage, a confidence, a score, or what an expression compares with the parameter. Each of these values and the points
+beside it are tried. A change elsewhere between two neighbours, where the parameter is computed with, is located by
+bisection and reported as inexact; several of them are one.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeGuard
 
+from msgspec.structs import replace
+
 from rulewright.errors import UsageError
+from rulewright.proving.program_parts import extract
 from rulewright.reporting.stored_run import StoredRun, decision_of
 from rulewright.whatif.columns import folded, reads_verdicts
 from rulewright.whatif.rescoring import ScoringPolicy
 from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
 from rulewright_runtime.aggregate.outcome import ENGINE
-from rulewright_runtime.ir import literal_value
+from rulewright_runtime.ir import free_locals, literal_value
 from rulewright_runtime.plan.part import programs_of
+from rulewright_runtime.plan.scorecard import mentioned
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.strict_json import JsonMapping
 
@@ -33,6 +38,8 @@ _HALVINGS: Final = 40
 _CLOSE: Final = 1 << 30
 _SHARES: Final = 10_000
 _SWEPT: Final = ("score", "number")
+_COMPARISONS: Final = ("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_")
+_WRAPPED: Final = 2  # nodes of a name, in a call of `score`
 
 
 def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, object]]:
@@ -53,12 +60,17 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
         return cards[value]
 
     written = literals_of(programs_of(policy.card))
+    compared = _compared(policy, name)
     for names in folded(run, at(low), name):
         row, verdicts = run.rows[names[0]], tuple(run.verdicts[names[0]].values())
-        numbers = {*_numbers(at(low), row, verdicts), *written}
+        incomplete = bool(row.get("missing"))
+        summed = at(low).summed(verdicts, incomplete=incomplete)
+        numbers = {*_numbers(at(low), row, verdicts, summed), *written}
+        if compared is not None:
+            operands = compared.aggregate(verdicts, incomplete=incomplete, summed=summed)
+            numbers.update(_exact(operands.values()))
         points = sorted({low, high, *(value for value in numbers if low < value < high)})
-        summed = at(low).summed(verdicts, incomplete=bool(row.get("missing"))) if same_effects else None
-        for change in changes(points, partial(_told, at, row, verdicts, summed)):
+        for change in changes(points, partial(_told, at, row, verdicts, summed if same_effects else None)):
             found.setdefault(change, []).extend(names)
     place = {transcript: at_row for at_row, transcript in enumerate(run.rows)}
     ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "after"))
@@ -129,14 +141,43 @@ def _quoted(name: str) -> str:
     return f"`{name}`"
 
 
-def _numbers(card: Scorecard, row: JsonMapping, verdicts: Sequence[VerdictResult]) -> Iterator[Fraction]:
+def _numbers(
+    card: Scorecard, row: JsonMapping, verdicts: Sequence[VerdictResult], summed: Summed
+) -> Iterator[Fraction]:
     """Yield the numbers of a row that a parameter may be compared with: rates, confidences, the score and the
     coverage."""
-    yield from (Fraction(rate.numerator, rate.denominator) for rate in card.rates(verdicts) if rate is not None)
-    for value in (row.get(card.plan.headline), row[ENGINE]["coverage"], *(verdict.confidence for verdict in verdicts)):
-        if isinstance(value, int | float):
+    yield from (Fraction(rate.numerator, rate.denominator) for rate in card.rates(summed[1]) if rate is not None)
+    yield from _exact((row.get(card.plan.headline), row[ENGINE]["coverage"], *(each.confidence for each in verdicts)))
+
+
+def _exact(values: Iterable[object]) -> Iterator[Fraction]:
+    """Yield the numbers among the values, and the shares that they may have been before they were rounded."""
+    for value in values:
+        if is_number(value):
             yield Fraction(repr(value))
-            yield Fraction(repr(value)).limit_denominator(_SHARES)  # the share before it was rounded in the output
+            yield Fraction(repr(value)).limit_denominator(_SHARES)
+
+
+def _compared(policy: ScoringPolicy, name: str) -> Scorecard | None:
+    """Return a scorecard whose outputs are what expressions compare with the parameter; None without any."""
+    card = policy.card
+    programs = [part.value for part in (*card.variables, *card.output)]
+    found = [each for program in programs for each in _beside(program, name)]
+    outputs = [replace(card.output[0], name=str(at), value=each, guards=False) for at, each in enumerate(found)]
+    return ScoringPolicy(replace(card, output=tuple(outputs)), policy.parameters).prepared() if outputs else None
+
+
+def _beside(program: Program, name: str) -> Iterator[Program]:
+    """Yield the operands of comparisons with a name."""
+    free = free_locals(program)
+    for node in program.nodes:
+        if node.op != "call" or node.value not in _COMPARISONS:
+            continue
+        for one, other in (node.args, node.args[::-1]):
+            operand = extract(program, other)
+            is_name = len(extract(program, one).nodes) <= _WRAPPED and name in mentioned([extract(program, one)])
+            if is_name and not free[other] and name not in mentioned([operand]):
+                yield operand
 
 
 def literals_of(programs: Iterable[Program]) -> set[Fraction]:

@@ -34,8 +34,6 @@ from rulewright_runtime.aggregate.effects import (
     Totals,
     Undecided,
     chances,
-    counts_in,
-    earned_in,
     matters,
     part_credit,
     passed,
@@ -331,17 +329,9 @@ class Scorecard:
         bounds = exact_bounds(names, row_of, marks, self.plan.headline) if is_exact else outer_bounds(names, gates)
         return {"unknown": names, **bounds, "gates": gates, "dimensions": dimensions}
 
-    def rates(self, verdicts: Sequence[VerdictRecord]) -> list[Score | None]:
-        """The exact value of every dimension and rate over the verdicts; None for one without a counted verdict."""
-        effects = [self.effect(verdict) for verdict in verdicts]
-        return [
-            rate_value(
-                rate,
-                sum(earned_in(effect, index) for effect in effects),
-                sum(counts_in(effect, index) for effect in effects),
-            )
-            for index, rate in enumerate(self._rates)
-        ]
+    def rates(self, totals: Totals) -> list[Score | None]:
+        """The exact value of every dimension and rate; None for one without a counted verdict."""
+        return [rate_value(rate, totals.gained[at], totals.of[at]) for at, rate in enumerate(self._rates)]
 
     def _totals(self, effects: Iterable[Effect]) -> Totals:
         return Totals(len(self.plan.gates), len(self._rates), len(self.plan.counts)).add(effects)

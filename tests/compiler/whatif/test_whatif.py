@@ -30,7 +30,7 @@ from rulewright_runtime.judging.judge import JudgeRecord
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 
-CARDS: Final = rounds(15, 500)
+CARDS: Final = rounds(24, 500)
 USES: Final = (
     "rates.answers < least ? 'low' : 'high'",
     "dimensions.one.orValue(score(0)) >= least ? 'good' : 'bad'",
@@ -38,6 +38,8 @@ USES: Final = (
     "wmean_present(dimensions, weights).orValue(score(0)) >= least ? 'good' : 'bad'",
     "least > 0.75 ? 'strict' : 'lax'",
     "counts.sure > 1 ? 'sure' : 'open'",
+    "1 - rates.answers < least ? 'low' : 'high'",
+    "rates.answers / 2 < least && (1 + rates.answers) / 2 >= least ? 'between' : 'beside'",
 )
 CHECKS: Final = {
     f"K{number}": {"primary_bucket": "AB"[number % 2], "severity": "S5", "secondary_tags": []} for number in range(6)
