@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from rulewright_runtime.aggregate.outcome import without_scores
+from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.matching.match import Matcher
@@ -117,7 +118,7 @@ def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Itera
 def refuse_without_judge(plan: Plan) -> None:
     """Raise PlanError if the plan needs a judge."""
     if asking := needs_judge(plan):
-        others = f" and {len(asking) - 1} others" if len(asking) > 1 else ""
+        others = f" and {plural(len(asking) - 1, 'other')}" if len(asking) > 1 else ""
         needing = f"the check `{asking[0]}`{others}"
         raise PlanError(f"the plan needs a judge for {needing}, and none was given; name one with `--judge`")
 

@@ -85,7 +85,8 @@ def read_gold(path: Path) -> list[GoldLabel]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"can't read `{path}`: {error}") from None
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise UsageError(f"can't read `{path}`: {reason}") from None
     try:
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         rows = [(reader.line_num, row) for row in reader]

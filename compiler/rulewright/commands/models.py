@@ -52,12 +52,12 @@ def _line(found: dict[str, object]) -> str:
     if not found["answers"]:
         return f"{found['model']} does not answer: {found['reason']}"
     served = f" as {found['served_model']}" if found["served_model"] else ""
-    schema = "keeps" if found["keeps_to_schema"] else "does not follow"
+    schema = "follows" if found["keeps_to_schema"] else "does not follow"
     counts = "" if found["output_tokens"] is None else ", counts tokens"
     answers = f"{found['model']} answers{served} in {found['seconds']:.2f} s"
     if found["finish"] != WHOLE:
         return f"{answers}, but the reply is not whole: it ended with `{found['finish']}`"
-    return f"{answers}, {schema} to a schema{counts}"
+    return f"{answers}, {schema} a schema{counts}"
 
 
 async def _asked(model: Model, timeout: float) -> tuple[ModelAnswer, float, bool]:

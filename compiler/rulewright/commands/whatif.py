@@ -130,7 +130,8 @@ def _shown(found: JsonMapping) -> Iterator[str]:
     for flip in found["flips"]:
         before, after = flip["before"], flip["after"]
         words = [f"{before['outcome']} -> {after['outcome']}"] if before["outcome"] != after["outcome"] else []
-        words += [f"{before['label']} -> {after['label']}"] if before["label"] != after["label"] else []
+        if before["label"] != after["label"]:
+            words.append(f"{before['label'] or '–'} -> {after['label'] or '–'}")
         if before["score"] != after["score"]:
             words.append(f"score {apart(before['score'], after['score'])}")
         yield f"  {flip['transcript_id']}: {', '.join(words) or 'other states of gates'}"

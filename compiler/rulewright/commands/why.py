@@ -21,6 +21,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.judging.replies import why_unusable
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
+from rulewright_runtime.report.text import percent
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import one_line, say
@@ -34,8 +35,9 @@ def run(args: argparse.Namespace) -> int:
     finished = open_run(Path(args.run))
     folder, plan = finished.folder, finished.plan
     if args.check is None:
+        outcome = [] if args.transcript is None else [*_outcome(_scores(folder, args.transcript))]
         listed = _listed(finished, args.transcript)
-        answer(args.format, {"verdicts": listed}, _list_lines(listed, args.run, args.transcript))
+        answer(args.format, {"verdicts": listed}, [*outcome, *_list_lines(listed, args.run, args.transcript)])
         return 0
     check = next((check for check in plan.checks if check.id == args.check), None)
     left_out = next((part for part in plan.left_out if part.id == args.check), None)
@@ -70,8 +72,6 @@ def _scores(folder: Path, transcript: str) -> JsonObject:
 
 def _listed(run: FinishedRun, transcript: str | None) -> list[JsonObject]:
     """Return the verdicts on a transcript, or each FAIL and UNCLEAR of the run, by severity."""
-    if transcript is not None:
-        _scores(run.folder, transcript)
     order = {severity: place for place, severity in enumerate(run.plan.severities, 1)}
     found = [
         row
@@ -87,13 +87,26 @@ def _list_lines(listed: list[JsonObject], run: str, transcript: str | None) -> I
         yield "no verdict is FAIL or UNCLEAR" if transcript is None else "no check applies to this transcript"
         return
     names = ("verdict", "severity", "check_id", "transcript_id", "rationale_code")
-    table = [[one_line(str(row.get(name) or "")) for name in names] for row in listed[:MOST]]
+    told = [{**row, "rationale_code": row.get("rationale_code") or _reason(row)} for row in listed[:MOST]]
+    table = [[one_line(str(row.get(name) or "")) for name in names] for row in told]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
         yield "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
     if len(listed) > MOST:
         yield f"and {len(listed) - MOST} more; `--format json` lists all"
     yield f"help: `rulewright why {run} TRANSCRIPT CHECK` explains a verdict"
+
+
+def _reason(verdict: JsonMapping) -> str:
+    """The reason for a verdict without a code."""
+    return "unverified_fail" if verdict["extra"].get("unverified_fail") else ""
+
+
+def _outcome(scores: JsonMapping) -> Iterator[str]:
+    """The outcome of a transcript, and the share of checks on which it depends too."""
+    engine = scores.get(ENGINE) or {}
+    if engine and engine["coverage"] is not None:
+        yield f"outcome: {engine['outcome']}; {percent(engine['coverage'])} of the checks that apply were decided"
 
 
 def _near(word: str, known: list[str]) -> str:

@@ -15,6 +15,7 @@ from rulewright_runtime.terminal import fit, left, paint, right, wrapped
 
 _BAR: Final = 20
 _RULE: Final = "─"
+_NO_GATE_OPEN: Final = "no gate is open, but too few checks were decided, or a condition could not be"
 
 
 def scorecard(summary: JsonMapping, *, columns: int = 80, colour: bool = False, most: int = 8) -> str:
@@ -98,6 +99,8 @@ def _failed(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Ite
     yield from _more(len(failed["by_check"]), most, "check")
     if outcomes["undecided"]:
         yield left("Undecided", 20) + paint("open", f"{outcomes['undecided']} of {summary['transcripts']}")
+        if summary["decided_by"] == "gates" and not any(gate["undecided"] for gate in summary["gates"].values()):
+            yield from wrapped(_NO_GATE_OPEN, columns, left("", 20))
     if outcomes["nothing_applied"]:
         yield left("Nothing applied", 20) + f"{outcomes['nothing_applied']} of {summary['transcripts']}"
     yield ""
@@ -112,8 +115,9 @@ def _unresolved(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[s
 
 
 def _scores(summary: JsonMapping, columns: int) -> Iterator[str]:
-    yield left("Scores", 32) + right("mean", 6) + "  " + left("", _BAR) + right("counted", 10) + right("absent", 10)
     rows = scores(summary)
+    if rows:
+        yield left("Scores", 32) + right("mean", 6) + "  " + left("", _BAR) + right("counted", 10) + right("absent", 10)
     for name, means in rows:
         mean = means["mean"]
         bar = "" if mean is None else "█" * round(mean * _BAR)
@@ -121,7 +125,7 @@ def _scores(summary: JsonMapping, columns: int) -> Iterator[str]:
         yield fit("  " + left(name, 30) + right(number(mean), 6) + "  " + left(bar, _BAR) + counts, columns)
     verdicts = summary["verdicts"]
     words = [f"{verdicts[name]} {name}" for name in VERDICTS]
-    yield ""
+    yield from [""] if rows else []
     yield from wrapped(", ".join(words), columns, left("Verdicts", 20))
     if summary["status"]:
         status = [f"{count} {name.replace('_', ' ')}" for name, count in summary["status"].items()]
@@ -167,9 +171,10 @@ def _open(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Itera
     waiting = summary["adjudication"]
     if waiting["count"]:
         yield paint("open", f"{plural(waiting['count'], 'verdict')} for a person to look at")
+        width = min(40, max(len(item["transcript_id"]) for item in waiting["items"][:most]))
         for item in waiting["items"][:most]:
             what = f"{item['check_id'] or ''} {item['verdict'] or ''} {item['reason'] or ''}"
-            yield fit("  " + left(item["transcript_id"], 40) + " " + " ".join(what.split()), columns)
+            yield fit("  " + left(item["transcript_id"], width) + "  " + " ".join(what.split()), columns)
         yield from _more(waiting["count"], most, "verdict")
     if summary["refused"]["count"]:
         yield paint("bad", f"{plural(summary['refused']['count'], 'input')} refused")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.terminal import one_line
 from rulewright_runtime.workflow.events import Event
 
@@ -43,8 +44,8 @@ def _seconds(milliseconds: Any) -> str:
 def _usage(details: Details) -> str:
     cost = details["estimated_cost_usd"]
     parts = [
-        f"{details['loop_count']} iterations",
-        f"{details['retry_count']} retries",
+        plural(details["loop_count"], "iteration"),
+        plural(details["retry_count"], "retry", "retries"),
         _seconds(details["duration_ms"]),
     ]
     parts += [f"{details['tokens_used']} tokens", f"{cost:.4f} USD"] if cost or details["tokens_used"] else []
@@ -52,7 +53,7 @@ def _usage(details: Details) -> str:
 
 
 def _engine_completed(details: Details, _: str) -> str:
-    parts = [f"the run is {details['status']}: {len(details['completed'])} tasks completed"]
+    parts = [f"the run is {details['status']}: {plural(len(details['completed']), 'task')} completed"]
     parts += [f"failed: {', '.join(details['failed'])}"] if details["failed"] else []
     parts += [f"never run: {', '.join(details['blocked'])}"] if details["blocked"] else []
     return "; ".join(parts)

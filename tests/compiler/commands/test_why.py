@@ -94,6 +94,11 @@ def test_with_a_transcript_alone_every_verdict_on_it_is_listed(runs: Path, capsy
     listed = json.loads(capsys.readouterr().out)["verdicts"]
     assert {row["transcript_id"] for row in listed} == {"model-b__night_shift_alone"}
     assert {row["verdict"] for row in listed} == {"UNCLEAR", "FAIL", "PASS"}
+    assert main(["why", str(runs / "publish"), "model-b__night_shift_alone"]) == 0
+    decided = sum(row["verdict"] in ("PASS", "FAIL") for row in listed) / len(listed)
+    assert capsys.readouterr().out.startswith(
+        f"outcome: undecided; {decided:.0%} of the checks that apply were decided\n"
+    )
     with pytest.raises(SystemExit, match="3"):
         main(["why", str(runs / "publish"), "model-b__nights"])
     assert "the run has no transcript `model-b__nights`" in capsys.readouterr().err

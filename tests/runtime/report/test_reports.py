@@ -199,6 +199,28 @@ def test_the_console_shows_gates_failures_and_refusals_without_colour() -> None:
     assert "\x1b[31m" in scorecard(summary(FAILED), colour=True)
 
 
+def test_the_console_says_why_a_transcript_is_undecided_although_no_gate_is_open() -> None:
+    few = scorecard(summary(row(engine=engine("undecided"))))
+    assert "no gate is open, but too few checks were decided" in few
+    assert "no gate is open" not in scorecard(summary(row(engine=engine("undecided", "undecided", ("A1",)))))
+
+
+def test_the_console_cuts_no_reason_behind_a_short_name() -> None:
+    gathered = Summary()
+    record = Record(
+        "is-empathetic", "UNCLEAR", adjudication_required=True, rationale_code="a_reason_of_thirty_characters"
+    )
+    gathered.add(row("chat-06"), [record])
+    assert "  chat-06  is-empathetic UNCLEAR a_reason_of_thirty_characters\n" in scorecard(gathered.result())
+
+
+def test_the_console_shows_no_table_of_scores_without_a_score() -> None:
+    assert "Scores" in scorecard(summary(row()))
+    gathered = Summary(headline=None)
+    gathered.add({name: each for name, each in row().items() if "score" not in name}, [Record("A1")])
+    assert "Scores" not in scorecard(gathered.result())
+
+
 def test_an_empty_scan_can_be_shown() -> None:
     assert "0 transcripts" in scorecard(summary())
     assert "0 transcripts" in markdown(summary())
