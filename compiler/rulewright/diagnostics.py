@@ -82,6 +82,7 @@ class Diagnostic:
         return (self.span, self.severity.rank, self.code, self.message)
 
 
+RULE_SETS: Final = "rule sets"  # what findings in a project without any are about
 JOINERS: Final = "\u200c\u200d"  # invisible, and needed inside emoji sequences and Indic scripts
 QUOTES: Final = ("'", '"', "j")  # the styles of quoted scalars; the last is a JSON string
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, Note, Span, is_within
+from rulewright.diagnostics import RULE_SETS, Diagnostic, Note, Span, is_within
 from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
@@ -128,7 +128,6 @@ SAME_MESSAGE: Final = frozenset(
 )
 # Codes whose findings are copied with the text: a tag in a family of checks, a probe in variants of a scenario.
 COPIED: Final = frozenset({"probe-expects-an-untold-name", "tag-no-scenario-carries"})
-LACKING: Final = "the project has no "  # findings whose help starts so are grouped by it
 SAME_MESSAGE_IN_DOCUMENT: Final = frozenset({"bad-expression", "unknown-state"})  # as `SAME_MESSAGE`, in one document
 # Codes whose findings have one cause whatever their message: a setting that no profile has, a habit of all prompts.
 ACROSS: Final = SAME_MESSAGE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
@@ -182,8 +181,8 @@ def _leader(found: Diagnostic, leaders: Mapping[tuple[str, Span], Diagnostic]) -
 
 def _cause(found: Diagnostic) -> object:
     """The key that all findings with one cause share."""
-    if found.fix is None and (found.help or "").startswith(LACKING):
-        return found.help
+    if found.about == RULE_SETS:
+        return RULE_SETS
     if found.fix is None and found.code in ACROSS:
         return found.code, found.severity, found.message if found.code in SAME_MESSAGE else None
     if found.fix is None and found.code in ("gate-ignores-unclear", "missing-key"):

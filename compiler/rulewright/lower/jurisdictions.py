@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Literal, cast
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import RULE_SETS, Diagnostic, error
 from rulewright.lower.lexicons import TEXT
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import PlanError
@@ -53,8 +53,8 @@ def lower_rules(
     if not any(lowering.has_rules.values()):
         place = check.place("routing", "rule_path" if check.routing.rule_path else "rule")
         message = f"no rule set has `{'.'.join(path)}`"
-        near = did_you_mean(".".join(path), _rule_paths(project)) or _without_sets(project)
-        findings.append(error(place, message, code="rule-nobody-has", help=near))
+        near = did_you_mean(".".join(path), _rule_paths(project))
+        findings.append(_without_sets(error(place, message, code="rule-nobody-has", help=near), project))
         return None
     return JurisdictionRule(kind=kind, rules=rules), lowering.lexicons
 
@@ -65,8 +65,10 @@ def _rule_paths(project: Project) -> set[str]:
     return {".".join(path[:depth]) for path in origins for depth in range(1, len(path) + 1)}
 
 
-def _without_sets(project: Project) -> str | None:
-    return None if project.rule_sets else "the project has no rule sets; they lie in `configs/rules`"
+def _without_sets(found: Diagnostic, project: Project) -> Diagnostic:
+    """The finding; one that is due to a project without rule sets says so, and is about them."""
+    help = "the project has no rule sets; they lie in `configs/rules`"
+    return found if project.rule_sets else replace(found, help=help, about=RULE_SETS)
 
 
 def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
@@ -76,9 +78,11 @@ def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
     for scenario in project.scenarios.values():
         name = scenario.jurisdiction
         if name is not None and name not in project.rule_sets and name not in broken:
-            hint = did_you_mean(name, project.rule_sets) or _without_sets(project)
-            place = scenario.place("jurisdiction")
-            yield error(place, f"unknown rule set `{name}`", code="unknown-jurisdiction", help=hint)
+            hint = did_you_mean(name, project.rule_sets)
+            found = error(
+                scenario.place("jurisdiction"), f"unknown rule set `{name}`", code="unknown-jurisdiction", help=hint
+            )
+            yield _without_sets(found, project)
 
 
 @dataclass(slots=True)
