@@ -174,7 +174,7 @@ class Reader:
             if isinstance(row, InputError):
                 continue
             if (turns := has_turns(row)) is not None:
-                return turns
+                return turns or ("__" in stem(path) and {"turn", "role"} <= row.keys())
             decoded = True
         return not decoded
 

@@ -36,6 +36,8 @@ from tests.runtime.transcripts.formats import (
 )
 
 from rulewright_runtime.execution import execute
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 
 @pytest.mark.parametrize(
@@ -240,3 +242,18 @@ def test_a_sample_that_ended_with_an_error_passes_nothing(tmp_path: Path) -> Non
     (found,) = execute(plan(check()), [written(tmp_path, [sample])])
     assert [verdict.verdict for verdict in found.verdicts] == ["UNCLEAR"]
     assert [gap.kind for gap in found.missing] == ["failed_turn"]
+
+
+def test_a_number_of_turns_beside_messages_is_a_note(tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, [{**GOOD, "turns": 1}]))
+    assert (found.source, lines(found)) == ("openai", [ASKED, ANSWER])
+
+
+def test_numbered_messages_of_named_conversations_are_no_native_turns(tmp_path: Path) -> None:
+    rows = [{"conversation_id": name, "turn": 1, **said} for name in "ab" for said in SAID]
+    found = conversations(written(tmp_path, rows))
+    assert [(chat.id, lines(chat)) for chat in found] == [(f"chat:{name}", [ASKED, ANSWER]) for name in "ab"]
+    native = [{**row, "conversation_id": "a", "note": "x" * 2**19} for row in rows[:2]]
+    (read,) = Reader().read([written(tmp_path, native, "m__s.jsonl")])
+    assert isinstance(read, Transcript)
+    assert (read.id, read.recorded) == ("m__s", None)

@@ -65,12 +65,14 @@ def _recognises(format: Format, record: Record) -> bool:
 
 def is_turns(record: Record) -> bool:
     """Whether it is a line of the native format: a turn, or a conversation with `turns`."""
-    return has_turns(record) or ("turn" in record and ("role" in record or "content" in record))
+    is_numbered = "turn" in record and ("role" in record or "content" in record)
+    return has_turns(record) or (is_numbered and not any(key in record for key in openai.CONVERSATION_KEYS))
 
 
 def has_turns(record: Record) -> bool:
     """Whether it is a conversation of the native format; those of DeepEval also have `turns`."""
-    return "turns" in record and not deepeval.is_talk(record)
+    is_count = isinstance(record.get("turns"), int | float)
+    return "turns" in record and not is_count and not deepeval.is_talk(record)
 
 
 def unknown(record: Record) -> str:
