@@ -10,7 +10,6 @@ from rulewright_runtime.functions.texts import scripts
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import Message, Transcript
 
-COUNTED = ("formats", "models", "scenarios", "roles", "tools", "scripts", "media", "holds")
 MOST = 8  # of a kind, as people see them
 
 

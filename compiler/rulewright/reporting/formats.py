@@ -15,12 +15,10 @@ from rulewright_runtime import __version__
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMATS = ("junit", "sarif", "github", "markdown")
-
 
 def run_as(form: str, folder: Path, status: int) -> str:
-    """Return the run in `folder` in one of `FORMATS`; `status` is its exit code. Raises UsageError without a finished
-    run, PlanError if its plan has changed."""
+    """Return the run in `folder` as `junit`, `sarif`, `github` or `markdown`; `status` is its exit code. Raises
+    UsageError without a finished run, PlanError if its plan has changed."""
     run = open_run(folder)
     if form == "junit":
         return junit(run)

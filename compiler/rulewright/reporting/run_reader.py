@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
 
 PARTS: Final = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")
-CHECK: Final = "check_id"
 _BLOCK: Final = 1 << 16  # bytes of lines that are decoded together
 _ROWS: Final = strict_json.Decoder(JsonObject, defaulted=lambda _: 0)
 SUMMARISED: Final = (

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rulewright.workflow import Workflow
 
 NAMES: Final = frozenset({"display_name", "name", "version"})  # they don't make an agent a different one
-SEED: Final = "llm_judge evaluator_agent must differ from task agent"
 ONE_AGENT: Final = "are one agent under two names"
 
 

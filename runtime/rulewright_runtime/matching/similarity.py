@@ -53,12 +53,6 @@ def find(phrase: str, text: str, at_least: float = 1.0) -> SimilarSpan | None:
     return _most_similar(joined, size, text_words, at_least)
 
 
-def likeness(one: str, other: str) -> float:
-    """The likeness of two texts, from 0 to 1."""
-    total = len(one) + len(other)
-    return 1.0 if not total else 2 * common(one, other) / total
-
-
 def _most_similar(
     joined: str, size: int, text_words: list[tuple[str, int, int]], at_least: float
 ) -> SimilarSpan | None:

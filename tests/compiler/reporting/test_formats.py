@@ -14,7 +14,7 @@ from tests.compiler.small_project import check, write
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
-from rulewright.reporting.formats import FORMATS, run_as
+from rulewright.reporting.formats import run_as
 from rulewright.reporting.judged import open_run
 from rulewright.reporting.run_reader import plan_of
 from rulewright_runtime.report.markdown import markdown
@@ -170,13 +170,13 @@ def test_a_comment_holds_hostile_quotes_as_text(finished: Path) -> None:
     assert text.count("</details>") == text.count("<details>")
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", ["junit", "sarif", "github", "markdown"])
 def test_a_folder_without_a_finished_run_is_refused(form: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no finished run"):
         run_as(form, tmp_path, 0)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", ["junit", "sarif", "github", "markdown"])
 def test_scan_and_report_print_the_same(form: str, finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--project", "project", "--out", "second", "--format", form]
     status = main(["scan", "said", *words])
