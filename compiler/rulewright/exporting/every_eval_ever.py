@@ -38,7 +38,13 @@ def reports(run: FinishedRun, source: RunSource) -> Iterator[tuple[str, bytes]]:
     """Iterate over path and content of each model's file. Raises UsageError and PlanError for a damaged run."""
     gathered, about = gather(run.folder), run_fields(run)
     created = str(int((run.folder / SUMMARY).stat().st_mtime))
+    folders: set[str] = set()
     for model in gathered["models"]:
+        folder, number = _file_name(model), 1
+        while folder.lower() in folders:  # of a model with a similar name
+            number += 1
+            folder = f"{_file_name(model)}_{number}"
+        folders.add(folder.lower())
         report = {
             "schema_version": SCHEMA,
             "evaluation_id": f"{source.dataset}/{model}/{created}",
@@ -53,13 +59,14 @@ def reports(run: FinishedRun, source: RunSource) -> Iterator[tuple[str, bytes]]:
             "model_info": {"name": model, "id": model, **_developer(model)},
             "evaluation_results": list(_results(gathered, model, source)),
         }
-        path = Path(_file_name(source.dataset), _file_name(model), f"{about['run_id'] or about['plan'][:16]}.json")
+        path = Path(_file_name(source.dataset), folder, f"{about['run_id'] or about['plan'][:16]}.json")
         yield path.as_posix(), msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
 
 
 def _settings(run: FinishedRun, about: JsonMapping) -> dict[str, str]:
     details = {name: run.summary.get(name) for name in ("profile", "scorecard", "semantics", "language")}
     details |= {"plan_hash": about["plan"], "run_id": about["run_id"], "judge": judge_line(run.summary.get("judge"))}
+    details["refused_inputs"] = run.summary["refused"]["count"]
     return {name: str(value) for name, value in details.items() if value}
 
 

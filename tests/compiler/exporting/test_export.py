@@ -157,6 +157,17 @@ def test_a_report_of_every_eval_ever_counts_what_was_not_decided(desk: Path, tmp
         assert shares[check]["metric_config"]["lower_is_better"] is False
 
 
+def test_no_report_replaces_that_of_a_model_with_a_similar_name(tmp_path: Path) -> None:
+    chat = json.loads((DESK / "chats" / "recorded.jsonl").read_text("utf-8").splitlines()[0])
+    rows = [json.dumps({**chat, "id": name, "model": name}) for name in ("org/m 1", "org/m_1")]
+    (tmp_path / "chats.jsonl").write_text("\n".join([*rows, "{broken"]) + "\n", encoding="utf-8")
+    rulewright.scan(str(DESK), tmp_path / "chats.jsonl", tmp_path / "run")
+    assert main(["export", str(tmp_path / "run"), "--format", "every-eval-ever", "--out", str(tmp_path / "out")]) == 0
+    reports = [json.loads(path.read_text()) for path in (tmp_path / "out").rglob("*.json")]
+    assert sorted(report["model_info"]["id"] for report in reports) == ["org/m 1", "org/m_1"]
+    assert {report["eval_library"]["additional_details"]["refused_inputs"] for report in reports} == {"1"}
+
+
 def test_a_run_that_was_changed_is_not_exported(desk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rulewright.scan(str(DESK), DESK / "chats", tmp_path / "run")
     path = tmp_path / "run" / "verdicts.jsonl"
