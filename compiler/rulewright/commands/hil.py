@@ -6,13 +6,12 @@ import argparse
 import getpass
 import json
 import shlex
-import sys
 from pathlib import Path
 
 import msgspec
 
+from rulewright.commands.output import person, serve_until_stopped
 from rulewright.commands.workflow_settings import open_store, settings_of
-from rulewright.errors import UsageError
 from rulewright.signoff.server import serve
 from rulewright.workflow import load_workflow
 from rulewright_runtime.terminal import complain, say
@@ -69,7 +68,7 @@ def _show(store: Store, args: argparse.Namespace) -> int:
 
 
 def _decide(store: Store, args: argparse.Namespace) -> int:
-    notes, now, by, signature = getattr(args, "notes", ""), utc_now(), args.by or _me(), ""
+    notes, now, by, signature = getattr(args, "notes", ""), utc_now(), args.by or person(), ""
     if getattr(args, "key", None):
         key = _key(args.key)
         by = args.by or key.name_in(store.deciders.signers) or by
@@ -95,20 +94,6 @@ def _key(path: str) -> SigningKey:
     return SigningKey(Path(path).expanduser(), lambda: getpass.getpass(f"passphrase of {path}: "))
 
 
-def _me() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "somebody"
-
-
 def _serve(store: Store, port: int) -> int:
-    try:
-        server = serve(store, port=port, reviewer=_me())
-    except (OSError, OverflowError) as error:
-        raise UsageError(f"can't listen on port {port}: {error}") from None
-    with server:
-        say(f"the queue is at {server.url} (stop with Ctrl-C)")
-        sys.stdout.flush()
-        server.wait()
+    serve_until_stopped(lambda: serve(store, port=port, reviewer=person()), port, "the queue is")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import sys
 from contextlib import contextmanager
@@ -14,7 +15,9 @@ from rulewright_runtime.terminal import say
 TYPE_CHECKING = False  # importing `typing` takes longer than writing the output
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rulewright.web.server import LocalServer
 
 
 def answer(form: str, data: object, lines: Iterable[str], *, indent: int | None = None) -> None:
@@ -23,6 +26,27 @@ def answer(form: str, data: object, lines: Iterable[str], *, indent: int | None 
         print(json.dumps(data, ensure_ascii=False, indent=indent, default=str))
     else:
         say(*lines)
+
+
+def person() -> str:
+    """The name of the user who runs the command, for decisions."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "somebody"
+
+
+def serve_until_stopped(opened: Callable[[], LocalServer], port: int, what: str) -> None:
+    """Open a local site, print the address of `what` is on it, and serve it until the command is stopped. Raises
+    UsageError for a port that can't be used."""
+    try:
+        server = opened()
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"can't listen on port {port}: {error}") from None
+    with server:
+        say(f"{what} at {server.url} (stop with Ctrl-C)")
+        sys.stdout.flush()
+        server.wait()
 
 
 @contextmanager
