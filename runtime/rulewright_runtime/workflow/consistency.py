@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -24,32 +25,38 @@ def contradictions(store: Store, run_id: str, plan: WorkflowPlan) -> dict[str, s
     changes = [event.details for event in store.events(run_id) if event.event_type == "engine.changed"]
     restarted = {name for details in changes for name in details.get("anew", ())}
     found = dict.fromkeys(records, "the workflow has no such task")
+    items, verdicts = defaultdict(list), defaultdict(list)
+    for item in store.items(run_id):
+        items[item.task_id].append(item)
+    for report in store.reports(run_id):
+        verdicts[report.task_id].append(report.verdict)
     for task in plan.tasks:
         found.pop(task.id, None)
         if task.id not in records:
             found[task.id] = "it has no record"
-        elif why := _contradiction(store, run_id, task, *records[task.id], restarted=task.id in restarted):
-            found[task.id] = why
+            continue
+        try:
+            steps = _steps_to_record(task, *records[task.id], store.transitions(run_id, task.id), task.id in restarted)
+            _check_gates(steps, verdicts[task.id])
+            _check_questions(store, task, records[task.id][1], steps, items[task.id])
+        except (StateError, QueueError) as error:
+            found[task.id] = str(error)
     return found
 
 
-def _contradiction(
-    store: Store, run_id: str, task: TaskPlan, status: str, record: TaskRecord, *, restarted: bool
-) -> str:
-    """Return what is wrong with a task, or an empty string."""
-    machine, log = task.machine, store.transitions(run_id, task.id)
-    try:
-        if status_in(machine, record.state) != status:
-            return f"its status is {status}, and its record says {status_in(machine, record.state)}"
-        if record.state == start(machine):
-            return "" if restarted or not log else "it has steps, and its record says that it has not begun"
-        first = max((n for n, each in enumerate(log) if each["source"] == machine.places[0].name), default=0)
-        steps = _steps(task, log[first:], record.state)
-        _check_gates(steps, [report.verdict for report in store.reports(run_id, task.id)])
-        _check_questions(store, task, record, steps, [i for i in store.items(run_id) if i.task_id == task.id])
-    except (StateError, QueueError) as error:
-        return str(error)
-    return ""
+def _steps_to_record(
+    task: TaskPlan, status: str, record: TaskRecord, log: Sequence[JsonObject], restarted: bool
+) -> list[MachineTransition]:
+    """Return the steps that led to a task's record since its last start. Raises StateError when they do not."""
+    machine = task.machine
+    if status_in(machine, record.state) != status:
+        raise StateError(f"its status is {status}, and its record says {status_in(machine, record.state)}")
+    if record.state == start(machine):
+        if log and not restarted:
+            raise StateError("it has steps, and its record says that it has not begun")
+        return []
+    first = max((number for number, each in enumerate(log) if each["source"] == machine.places[0].name), default=0)
+    return _steps(task, log[first:], record.state)
 
 
 def _steps(task: TaskPlan, log: Sequence[JsonObject], state: TaskState) -> list[MachineTransition]:

@@ -10,6 +10,11 @@ import pytest
 from tests.rounds import rounds
 from tests.runtime.workflow.running import BROKEN, JUNIT, Bench, bench
 
+from rulewright_runtime.workflow.adapters import AgentReply, Brief
+from rulewright_runtime.workflow.artifacts import hashes
+from rulewright_runtime.workflow.database import StoreError
+from rulewright_runtime.workflow.workflow_plan import Artifact
+
 RUNS = rounds(40, 400)
 
 
@@ -89,3 +94,70 @@ def test_completed_means_that_everything_passed(seed: int, tmp_path: Path) -> No
         assert triggers[0] == "requires_human"
     if record.context.decision == "NO_GO" or record.context.challenger_approved is False:
         assert "loop_exhaustion" in triggers
+
+
+TAMPERED = rounds(40, 1000)
+
+
+def with_outputs(replies: dict[str, Any], chance: random.Random) -> dict[str, Any]:
+    """The script of agents that write outputs; the partner of the author sometimes does as well."""
+    for agent, share in (("dev", 1.0), ("pe", 0.2)):
+        for reply in replies[agent]:
+            if "files" in reply and chance.random() < share:
+                reply["files"]["out/a.md"] = str(chance.random())
+    return replies
+
+
+class Approvals:
+    """The contents of the outputs that reviewers and challengers were given when they agreed."""
+
+    def __init__(self, run: Bench) -> None:
+        self._adapter, self._run = run.recorder.adapter, run
+        self.approved: list[dict[str, str]] = []
+        run.recorder.adapter = self
+
+    def call(self, brief: Brief, timeout: float) -> AgentReply:
+        given = digests(self._run.folder)
+        reply = self._adapter.call(brief, timeout)
+        if (brief.purpose == "review" and reply.decision == "GO") or (brief.purpose == "challenge" and reply.approved):
+            self.approved.append(given)
+        return reply
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return hashes(folder, [Artifact("out")])
+
+
+def disturb(folder: Path, chance: random.Random) -> None:
+    """Sometimes change the outputs as nobody is asked about."""
+    if chance.random() < 0.15 and (folder / "out").is_dir():
+        name = chance.choice(["a.md", "a.md", "b.md", ".hidden"])
+        (folder / "out" / name).write_text(str(chance.random()), encoding="utf-8")
+
+
+@pytest.mark.parametrize("seed", range(TAMPERED))
+def test_no_task_is_completed_with_outputs_that_nobody_was_shown(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    text = composed(chance).replace("agent: dev,", "agent: dev, outputs: [out],")
+    run = bench(tmp_path, text, with_outputs(script(chance), chance), max_retries=1)
+    approvals = Approvals(run)
+    signed = []
+    for _ in range(200):
+        try:
+            status = run.run(resume=bool(run.store.runs()), one_step=True).status
+        except StoreError:  # the outputs changed after the approval, just before the end
+            assert run.record().lock != digests(tmp_path)
+            return
+        if status in {"COMPLETED", "FAILED"}:
+            break
+        disturb(tmp_path, chance)
+        for item in run.store.items(waiting=True):
+            signed.append(item.context.get("outputs"))
+            run.decide("resolve" if chance.random() < 0.9 else "reject", "because")
+            disturb(tmp_path, chance)
+    task = run.plan.task("build")
+    assert task.gate is not None
+    if status == "COMPLETED" and task.gate.sign_off:
+        assert digests(tmp_path) in signed
+    if status == "COMPLETED" and (task.review or task.pair):
+        assert digests(tmp_path) in [*signed, *approvals.approved]
