@@ -138,7 +138,8 @@ def is_messages(value: object) -> bool:
     """Whether it is a list of messages, which is one conversation."""
     if not isinstance(value, list) or not value or not isinstance(value[0], dict):
         return False
-    return "role" in value[0] and not {"turn", "turns"} & value[0].keys()
+    has_role = "role" in value[0] or value[0].get("type") in ("human", "ai")  # of LangChain
+    return has_role and not {"turn", "turns"} & value[0].keys()
 
 
 def decoded(data: bytes, shown: str, number: int) -> Json:

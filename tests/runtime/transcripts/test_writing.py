@@ -53,7 +53,11 @@ def test_messages_of_chat_completions_are_written_as_they_are_read(tmp_path: Pat
 
 
 def test_a_medium_without_an_address_is_read_again(tmp_path: Path) -> None:
-    asked = {"role": "user", "content": [{"type": "image", "data": "AAAA"}, {"type": "text", "text": "What is it?"}]}
+    images = [
+        {"type": "image", "data": "AAAA"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}},
+    ]
+    asked = {"role": "user", "content": [*images, {"type": "text", "text": "What is it?"}]}
     talk = {"messages": [asked, {"role": "assistant", "content": "A dot."}]}
     (chat,) = (item for item in Reader().read([written(tmp_path, [talk])]) if isinstance(item, Transcript))
     copy = tmp_path / "copy.jsonl"

@@ -12,14 +12,13 @@ import msgspec
 
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, repeats
-from rulewright_runtime.transcripts.readers.payloads import run_messages
+from rulewright_runtime.transcripts.readers.payloads import is_of_langchain, run_messages, talk
 from rulewright_runtime.transcripts.readers.shapes import (
     EXPECTED,
     TIMES,
     Format,
     Record,
     ShapeError,
-    chat,
     first_of,
     is_list,
     is_record,
@@ -34,7 +33,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     word,
 )
 
-LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue", "contents")
+LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue", "contents", "user_input")
 _SYSTEMS: Final = ("system", "systemInstruction", "system_instruction", "instructions")  # beside the messages
 _ANSWERS: Final = ("response", "output", "completion", "reply", "message")  # beside the messages
 _REQUESTS: Final = ("request", "body", "request_body", "requestBody")
@@ -53,7 +52,7 @@ def listed(record: Record) -> str | None:
 
 
 def _has_roles(values: list[Json]) -> bool:
-    return all(is_record(value) and "role" in value for value in values[:1])
+    return all(is_record(value) and ("role" in value or is_of_langchain(value)) for value in values[:1])
 
 
 def _recognises(record: Record) -> bool:
@@ -124,21 +123,21 @@ def conversations(record: Record) -> Iterator[Conversation]:
     """Yield the conversations in a record: one, or one for each choice of a completion. Raises ShapeError."""
     key = _only_list(record)
     if _is_completion(record):
-        before = (*_instructions(record), *chat(record[key], key)) if key else ()
+        before = (*_instructions(record), *talk(record[key], key)) if key else ()
         for answer, index in _answers(record):
             read = ("choices", "candidates", *([key] if key else []))
             yield _conversation(record, (*before, *answer), *read, index=index)
     elif _is_exchange(record):
         yield from _exchange(record)
     elif key is not None:
-        asked = chat(record[key], key)
+        asked = talk(record[key], key)
         yield _conversation(record, (*_instructions(record), *asked, *answer_beside(record, asked, key)), key)
     elif _is_message(record):
         yield _conversation(record, tuple(messages(record, "message")), *_MESSAGE_KEYS)
     elif _is_prompted(record):
         completion = record["completion"]
-        after = chat(completion, "completion") if is_list(completion) else _one(completion, "assistant")
-        yield _conversation(record, (*chat(record["prompt"], "prompt"), *after), "prompt", "completion")
+        after = talk(completion, "completion") if is_list(completion) else _one(completion, "assistant")
+        yield _conversation(record, (*talk(record["prompt"], "prompt"), *after), "prompt", "completion")
     else:
         yield _conversation(record, tuple(_response(record)), "input", "output", "items", "instructions")
 
@@ -148,7 +147,7 @@ def _only_list(record: Record) -> str | None:
     the choices of a completion hold no message."""
     keys = [key for key in LISTS if is_list(record.get(key)) and record[key] and _has_roles(record[key])]
     for key in keys[1:]:
-        if said(chat(record[key], key)) != said(chat(record[keys[0]], keys[0])):
+        if said(talk(record[key], key)) != said(talk(record[keys[0]], keys[0])):
             raise ShapeError(f"`{keys[0]}` and `{key}` hold different messages")
     choices = record.get("choices")
     are_options = is_list(choices) and choices and all(map(is_text, choices))  # of a question, not of a completion
@@ -219,7 +218,7 @@ def _exchange(record: Record) -> Iterator[Conversation]:
 def _request_messages(request: Record) -> tuple[Message, ...]:
     key = listed(request)
     if key is not None:
-        return (*_instructions(request), *chat(request[key], key))
+        return (*_instructions(request), *talk(request[key], key))
     return tuple(_response(request)) if "input" in request or "instructions" in request else ()
 
 
@@ -273,7 +272,7 @@ def prompt_messages(prompt: object) -> tuple[Message, ...]:
     """A prompt as messages: from a list of messages, such a list as JSON text, or a user's text."""
     value = parsed(prompt) if isinstance(prompt, str) and prompt.lstrip()[:1] == "[" else prompt
     if is_list(value) and value and _has_roles(value):
-        return chat(value, "prompt")
+        return talk(value, "prompt")
     return _one(prompt if isinstance(prompt, str) else msgspec.json.encode(prompt).decode(), "user")
 
 

@@ -14,6 +14,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     ROLE_WORDS,
     Record,
     ShapeError,
+    chat,
     first_of,
     is_list,
     is_record,
@@ -98,6 +99,20 @@ def _holds_messages(value: Record) -> bool:
 
 def _is_message(value: Record) -> bool:
     return any(key in value for key in ("lc", "role")) or ("type" in value and ("content" in value or "data" in value))
+
+
+def talk(values: list[Json], where: str) -> tuple[Message, ...]:
+    """The messages in a list, as OpenAI or as LangChain writes them. Raises ShapeError."""
+    without_role = [each for each in values if not (is_record(each) and "role" in each)]
+    if without_role and all(is_record(each) and is_of_langchain(each) for each in without_role):
+        return tuple(_listed(values, "user", where))
+    return chat(values, where)
+
+
+def is_of_langchain(value: Record) -> bool:
+    """Whether it is a message as LangChain writes it: its role under `type`."""
+    is_role = word(value.get("type")).removesuffix("MessageChunk").lower() in ROLE_WORDS
+    return "lc" in value or (is_role and ("content" in value or is_record(value.get("data"))))
 
 
 def _listed(values: list[Json], role: str, where: str) -> list[Message]:

@@ -535,7 +535,7 @@ def _referred(kind: Kind, piece: Record, where: str) -> Part:
     inner = next((piece[key] for key in (str(piece["type"]), "image_url", "input_audio", "source", "file")
                   if is_record(piece.get(key))), piece)  # fmt: skip
     if is_text(piece.get("digest")):  # as `convert` writes it
-        return Part(kind, reference=_named(inner), digest=piece["digest"])
+        return Part(kind, reference=word(first_of(inner, _ADDRESSES)), digest=piece["digest"])
     fields = [value for key in _BYTES if isinstance(value := inner.get(key), str)]
     for value in fields:
         if value.startswith("data:"):

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
 from rulewright_runtime.transcripts.readers.openai import LISTS, NAMES, answer_beside, listed
+from rulewright_runtime.transcripts.readers.payloads import talk
 from rulewright_runtime.transcripts.readers.shapes import (
     EXPECTED,
     Format,
     Record,
     ShapeError,
-    chat,
     first_of,
     is_list,
     is_record,
@@ -49,7 +49,7 @@ def _conversation(record: Record) -> Conversation:
     key = _listed(record) or "conversations"
     found = [each for index, item in enumerate(record[key]) for each in _messages(item, f"{key}[{index}]")]
     other = listed(record)
-    if other is not None and said(chat(record[other], other)) != said(found):
+    if other is not None and said(talk(record[other], other)) != said(found):
         raise ShapeError(f"`{key}` and `{other}` hold different messages")
     found += answer_beside(record, found, key) if found else []
     system = record.get("system")

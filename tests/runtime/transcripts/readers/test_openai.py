@@ -155,3 +155,28 @@ def test_a_failed_request_of_a_batch_has_no_answer(tmp_path: Path) -> None:
 def test_logs_of_gateways_and_lists_of_chats_are_read(record: dict[str, Any], tmp_path: Path) -> None:
     [chat] = conversations(written(tmp_path, [record]))
     assert lines(chat) == ["user: a", "assistant: b"]
+
+
+LANGCHAIN: list[dict[str, Any]] = [
+    {"type": "human", "content": "a"},
+    {"type": "ai", "content": "", "tool_calls": [{"name": "f", "args": {"x": 1}, "id": "c"}]},
+    {"type": "tool", "content": "r", "tool_call_id": "c"},
+    {"type": "ai", "content": "b"},
+]
+STORED = [{"type": each["type"], "data": each} for each in LANGCHAIN]
+
+
+@pytest.mark.parametrize("listed", [LANGCHAIN, STORED])
+def test_messages_of_langchain_are_read(listed: list[dict[str, Any]], tmp_path: Path) -> None:
+    said = ["user: a", 'assistant:  -> f {"x": 1}', "tool f: r", "assistant: b"]
+    for record in ({"messages": listed}, {"user_input": listed, "reference": "b"}):
+        [chat] = conversations(written(tmp_path, [record]))
+        assert lines(chat) == said
+    [chat] = conversations(written(tmp_path, json.dumps(listed, indent=1), "chat.json"))
+    assert lines(chat) == said
+
+
+def test_a_message_without_a_role_is_refused_in_every_list(tmp_path: Path) -> None:
+    for first in (ASKED, LANGCHAIN[0]):
+        (reason,) = refusals(tmp_path, [{"messages": [first, {"content": "bad"}]}])
+        assert ".role is " in reason
