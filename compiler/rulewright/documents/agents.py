@@ -134,9 +134,9 @@ class _Merge:
         last = self.known[name][-1]
         role = fields.get("role")
         if not isinstance(role, dict) or not isinstance(role.get("description"), str) or not role["description"]:
-            place = last.node.key_span("role") if "role" in last.node else last.node.entries[0].key
+            key = "role" if "role" in last.node else next(iter(last.node.keys), "")  # an empty agent has no key
             message = f"agent `{name}`: `role.description` is missing"
-            self.found.append(error(place, message, code="agent-without-description"))
+            self.found.append(error(last.node.key_span(key), message, code="agent-without-description"))
             return None
         return fields
 

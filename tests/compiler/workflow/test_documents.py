@@ -140,6 +140,7 @@ def test_agents_of_a_folder_are_known_and_a_workflow_may_override_them(tmp_path:
 def test_an_agent_that_extends_what_is_broken_is_not_reported_again() -> None:
     text = "agents: {a: {display_name: A}, b: {extends: a}}\ntasks: {t: {agent: b}}\n"
     assert errors(text) == ["agent `a`: `role.description` is missing"]
+    assert errors("agents: {a: {}}\ntasks: {t: {agent: a}}\n") == ["agent `a`: `role.description` is missing"]
 
 
 def test_an_agent_overrides_a_usual_one_without_extending_it() -> None:
