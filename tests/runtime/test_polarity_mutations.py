@@ -41,6 +41,7 @@ from rulewright_runtime.plan.state_machine import Ending, StateMachine, Transiti
 from rulewright_runtime.plan.verifiers import TraceVerifier
 from rulewright_runtime.polarity import Polarity, boolean, condition
 from rulewright_runtime.verify import decisions
+from rulewright_runtime.workflow import machine as guards
 from rulewright_runtime.workflow.gate import judge_evidence
 from rulewright_runtime.workflow.machine import Guard, decide
 from rulewright_runtime.workflow.task_context import TaskContext
@@ -52,6 +53,7 @@ UNKNOWN = program(name("nowhere"))
 def turn_round(place: Polarity, monkeypatch: pytest.MonkeyPatch) -> None:
     table = cast("dict[Polarity, bool]", polarity.UNDECIDED_HOLDS)
     monkeypatch.setitem(table, place, not table[place])
+    monkeypatch.setattr(guards, "_permitting", guards._permitting.__wrapped__)  # prepared guards know the table
 
 
 def applies(**conditions: Any) -> decisions.Eligibility:
