@@ -156,8 +156,13 @@ def _message(turn: Turn) -> Message:
 
 
 def repeats(text: str, part: str) -> bool:
-    """Whether a text contains a part of it; white space is ignored."""
-    return "".join(part.split()) in "".join(text.split())
+    """Whether `part` is the text, one of its lines, or a long passage of it; white space is ignored. A short one may be
+    in a text by chance: `No` is in `Nothing`."""
+    wanted, whole = "".join(part.split()), "".join(text.split())
+    is_passage = len(wanted) >= _PASSAGE and wanted in whole
+    return (
+        not wanted or wanted == whole or is_passage or any("".join(line.split()) == wanted for line in text.split("\n"))
+    )
 
 
 def digest_of(data: bytes) -> str:
@@ -165,6 +170,7 @@ def digest_of(data: bytes) -> str:
     return f"blake2b:{blake2b(data, digest_size=16).hexdigest()}"
 
 
+_PASSAGE: Final = 20  # characters
 TURN_ROLES: Final = ("user", "assistant")  # messages have more roles
 UNKNOWN_MODEL: Final = "unknown"
 

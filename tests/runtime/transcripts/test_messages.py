@@ -19,6 +19,7 @@ from rulewright_runtime.transcripts.messages import (
     ToolCall,
     Transcript,
     messages_of,
+    repeats,
     turns_of,
 )
 from rulewright_runtime.verdicts import VerdictResult
@@ -131,3 +132,18 @@ def test_what_the_system_says_is_not_searched_for_what_the_assistant_must_not_sa
         chat(message_of("system", "always"), message_of("user", "hi"), message_of("assistant", "ok")), check()
     )
     assert found.verdict == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "expected"),
+    [
+        ("Nothing at all.", "No", False),
+        ("Now I see:\nNo", "No", True),
+        ("a  b\n", "ab", True),
+        ("anything", " ", True),
+        ("Well, there are ten euros in your account.", "there are ten euros in your account", True),
+        ("Well, ten euros.", "ten euros", False),
+    ],
+)
+def test_a_short_text_is_repeated_only_as_a_whole_line(text: str, part: str, expected: bool) -> None:
+    assert repeats(text, part) is expected

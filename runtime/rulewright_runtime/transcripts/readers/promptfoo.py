@@ -102,7 +102,7 @@ def _said(result: Record, response: Record, where: str) -> tuple[Message, ...]:
     answer = _answer(result, response, where)
     texts = [each.text for each in found if each.role != "system"]
     is_among = all(any(repeats(text, each.text) for text in texts) for each in answer if each.text)
-    is_whole = len(answer) == 1 and all(repeats(answer[0].text, text) for text in texts)
+    is_whole = len(answer) == 1 and all(text in answer[0].text for text in texts)
     return (
         found
         if (is_among or is_whole) and not any(each.metadata.get("error") for each in answer)
