@@ -28,7 +28,7 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     pages need no network and work without their script.
     """
     parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
-    parser.add_argument("--out", metavar="FILE", help="where to write (default: report.html in RUN; - prints)")
+    parser.add_argument("-o", "--out", metavar="FILE", help="where to write (default: report.html in RUN; - prints)")
     parser.add_argument(
         "--format",
         choices=("html", "json", "junit", "sarif", "github", "markdown"),
@@ -80,7 +80,9 @@ def adjudicate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--file", metavar="FILE", help="decisions as lines of JSON")
     parser.add_argument("--ask", action="store_true", help="decide interactively in the terminal")
     parser.add_argument("--by", metavar="NAME", default="", help="the person who decides")
-    parser.add_argument("--out", metavar="FOLDER", help="where the recomputed run goes (default: RUN/adjudicated)")
+    parser.add_argument(
+        "-o", "--out", metavar="FOLDER", help="where the recomputed run goes (default: RUN/adjudicated)"
+    )
     parser.add_argument("--format", choices=("human", "jsonl"), default="human", help="format of the list")
 
 
@@ -109,7 +111,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
         "--margin", type=float, metavar="D", help="largest decrease of the mean score that is not worse (default: 0.05)"
     )
     parser.add_argument("--across-judges", action="store_true", help="compare runs of different judges")
-    parser.add_argument("--out", metavar="FILE", help="write the comparison to FILE")
+    parser.add_argument("-o", "--out", metavar="FILE", help="write the comparison to FILE")
     parser.add_argument("--format", choices=("human", "markdown", "html", "json"), default="human")
 
 
@@ -136,7 +138,7 @@ def rescore_arguments(parser: argparse.ArgumentParser) -> None:
     `rescored`. If a verdict needs a question that was never asked, nothing is written.
     """
     add_policy_options(parser)
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="where the new run goes")
+    parser.add_argument("-o", "--out", required=True, metavar="FOLDER", help="where the new run goes")
 
 
 def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
@@ -155,7 +157,7 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="also rank transcripts of this harness (default: llm/raw; `unrecorded`: transcripts that name none)",
     )
-    parser.add_argument("--out", metavar="FILE", help="write the leaderboard as JSON")
+    parser.add_argument("-o", "--out", metavar="FILE", help="write the leaderboard as JSON")
     parser.add_argument("--format", choices=("human", "json"), default="human")
 
 
@@ -183,7 +185,7 @@ def gold_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="add the column `conversation`, by which labels of a changed conversation are refused",
     )
-    parser.add_argument("--out", metavar="FILE", help="write the CSV there (default: print it)")
+    parser.add_argument("-o", "--out", metavar="FILE", help="write the CSV there (default: print it)")
 
 
 def calibrate_arguments(parser: argparse.ArgumentParser) -> None:

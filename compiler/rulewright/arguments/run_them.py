@@ -59,7 +59,9 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
         "--judge", metavar="JUDGE", help="the judge that the scan will ask (default: the project's `judge.source`)"
     )
     parser.add_argument("--judge-model", metavar="MODEL", help="the model whose price is used (default: the judge's)")
-    parser.add_argument("--out", default=".", metavar="FOLDER", help="where the files go (default: the working folder)")
+    parser.add_argument(
+        "-o", "--out", default=".", metavar="FOLDER", help="where the files go (default: the working folder)"
+    )
     parser.add_argument("--format", choices=("human", "json"), default="human")
     add_reading_options(parser)
 
@@ -189,7 +191,9 @@ def harness_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--user", metavar="NAME:REST", help="a model that plays the user (default: the scenario's words)"
     )
-    parser.add_argument("--out", required=True, metavar="RUN", help="the folder for plan, transcripts and summary")
+    parser.add_argument(
+        "-o", "--out", required=True, metavar="RUN", help="the folder for plan, transcripts and summary"
+    )
     parser.add_argument(
         "--project", metavar="PATH", help="the project whose prices, redaction and `accept` entries apply"
     )

@@ -96,6 +96,7 @@ def add_project_options(parser: argparse.ArgumentParser) -> None:
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every run."""
     parser.add_argument(
+        "-o",
         "--out",
         metavar="RUN",
         help="the folder of the run (default: `runs/N` with the next number; with --resume, the last one)",

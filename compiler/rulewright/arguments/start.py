@@ -28,7 +28,11 @@ def demo_arguments(parser: argparse.ArgumentParser) -> None:
     so the scorecard shows all of them.
     """
     parser.add_argument(
-        "--out", default=os.path.join("runs", "demo"), metavar="RUN", help="the folder of the run (default: runs/demo)"
+        "-o",
+        "--out",
+        default=os.path.join("runs", "demo"),
+        metavar="RUN",
+        help="the folder of the run (default: runs/demo)",
     )
 
 

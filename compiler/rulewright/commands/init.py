@@ -26,6 +26,9 @@ project: {name}
 checks: checks
 scorecards: scorecards
 scorecard: share
+# A check that a judge decides is a file in `checks` with an `id` and a `prompt`, the question. The judge is named here:
+# judge:
+#   source: openai:MODEL@http://127.0.0.1:8000/v1
 """
 LENGTH = """\
 # The longest reply in the chats that this project was made from has {longest} characters.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,15 @@ def test_help_version_and_completion_import_nothing_that_runs_a_command() -> Non
     light = {name for name in ours if name.startswith(LIGHT)}
     assert ours - light == {"rulewright.commands", "rulewright.commands.completion", "rulewright_runtime"}
     assert not found & {"asyncio", "jinja2", "jsonschema", "lark", "msgspec", "re2", "yaml"}
+
+
+def test_every_command_that_writes_a_file_or_folder_takes_o_for_out(capsys: pytest.CaptureFixture[str]) -> None:
+    helps = {}
+    for name in ("compile", "diff", "gold", "plan", "record", "report", "rescore", "scan", "export"):
+        with pytest.raises(SystemExit, match="0"):
+            main([name, "--help"])
+        helps[name] = capsys.readouterr().out
+    assert [name for name, shown in helps.items() if not re.search(r"\[?-o [A-Z]+\]?", shown)] == []
 
 
 def test_the_help_of_lint_imports_no_linter() -> None:

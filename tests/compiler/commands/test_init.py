@@ -53,6 +53,24 @@ def test_what_the_chats_did_not_hold_fails(
     assert "2 PASS, 1 FAIL" in capsys.readouterr().out
 
 
+def test_the_project_shows_how_a_judge_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert started(tmp_path, monkeypatch, chat("Good day.")) == 0
+    monkeypatch.chdir("mine")
+    project = Path("rulewright.yaml")
+    lines = project.read_text(encoding="utf-8").splitlines()
+    commented = lines.index("# judge:")
+    lines[commented:] = [line.removeprefix("# ") for line in lines[commented:]]
+    project.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    Path("checks/polite.yaml").write_text('id: polite\nprompt: "Is every reply polite?"\n', encoding="utf-8")
+    assert main(["lint"]) == 0
+    capsys.readouterr()
+    assert main(["plan", "../chats.jsonl", "--format", "json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert (planned["judge_model"], planned["planned_llm_calls"]) == ("MODEL", 3)
+
+
 def test_without_a_readable_chat_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
