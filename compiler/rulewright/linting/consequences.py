@@ -39,6 +39,7 @@ UNSURE: Final = {
     "check-never-fails": frozenset({"parameter-does-not-fit"}),
     "check-never-passes": frozenset({"parameter-does-not-fit"}),
     "check-no-scenario-reaches": frozenset({"gate-check-never-applies", "tag-no-scenario-carries"}),
+    "comparison-out-of-range": frozenset({"parameter-does-not-fit"}),
     "corpus-required-contradicts-routing": frozenset({"scorer-type-contradicts-routing"}),
     "detector-is-not-routed": frozenset({"state-machine-without-definition", "unknown-state-machine"}),
     "directive-ignored-by-route": frozenset({"missing-prompt", "unknown-lexicon"}),

@@ -322,7 +322,7 @@ SUBJECTS = {
     "Workflow": of_workflows.WORKFLOW,
 }
 UNIONS = {
-    "DocumentWithConditions": sorted(EXPRESSION_READERS.keys() - {"ScenarioDocument"}),
+    "DocumentWithConditions": sorted(EXPRESSION_READERS),
     "DocumentWithExpressions": sorted(EXPRESSION_READERS.keys() - {"StateMachineDocument"}),
 }
 

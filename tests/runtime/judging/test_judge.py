@@ -56,7 +56,7 @@ def request(repetition: int = 0, attempt: int = 0, transcript: str = "t") -> Jud
 
 
 def test_a_plan_that_needs_a_judge_and_has_none_does_not_start() -> None:
-    with pytest.raises(PlanError, match="needs a judge for the check `X1` and 1 others"):
+    with pytest.raises(PlanError, match="needs a judge for the check `X1` and 1 other,"):
         list(execute(plan(asked(), asked(name="X2")), [TALK]))
 
 
