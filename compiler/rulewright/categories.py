@@ -45,7 +45,8 @@ ROWS: Final[dict[str, str]] = {
         human-gate-bypassed index-past-the-end input-not-awaited integer-division judge-answers-as-the-author
         judge-reads-missing-file label-row-is-dead label-table-not-proved level-skipped lexicon-hits-good-example
         lexicon-misses-own-example listed-check-is-silenced loop-nothing-ends misspelt-input-path misspelt-path
-        misspelt-rule-key misspelt-tool output-written-twice parameter-of-another-metric pattern-lost-in-folding
+        misspelt-rule-key misspelt-tool mistyped-regex output-written-twice parameter-of-another-metric
+        pattern-lost-in-folding
         pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn probe-reads-a-later-session
         prompt-names-another-check prompt-with-single-braces prompt-without-judge prompt-without-pass-or-fail
         question-of-common-words regex-between-slashes regex-taken-for-text review-above-pass rubric-dimension-unknown

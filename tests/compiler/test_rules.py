@@ -66,6 +66,7 @@ FIXABLE: Final = {
     "gate-without-evidence",
     "loop-without-bound",
     "misspelt-name",
+    "mistyped-regex",
     "parameter-does-not-fit",
     "prompt-with-single-braces",
     "regex-taken-for-text",

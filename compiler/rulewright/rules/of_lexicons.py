@@ -10,6 +10,7 @@ from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
 from rulewright.rules.duplicate_pattern import duplicate_pattern
 from rulewright.rules.invalid_regex import invalid_regex
 from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.mistyped_regex import mistyped_regex
 from rulewright.rules.pattern_lost_in_folding import pattern_lost_in_folding
 from rulewright.rules.question_of_common_words import question_of_common_words
 from rulewright.rules.regex_between_slashes import regex_between_slashes
@@ -23,6 +24,7 @@ LEXICON: Final[tuple[Rule[LexiconDocument], ...]] = (
     subsumed_pattern,
     ascii_only_apostrophe,
     invalid_regex,
+    mistyped_regex,
     regex_between_slashes,
     short_word_hits_inside_others,
     pattern_lost_in_folding,

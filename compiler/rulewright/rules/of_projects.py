@@ -35,6 +35,7 @@ from rulewright.rules.misspelt_in_scorecard import misspelt_in_scorecard
 from rulewright.rules.misspelt_name import misspelt_name
 from rulewright.rules.misspelt_rule_key import misspelt_rule_key
 from rulewright.rules.misspelt_tool import misspelt_tool
+from rulewright.rules.mistyped_regex import mistyped_regex
 from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
 from rulewright.rules.project_without_checks import project_without_checks
 from rulewright.rules.prompt_cannot_be_rendered import prompt_cannot_be_rendered
@@ -97,6 +98,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     misspelt_name,
     misspelt_in_scorecard,
     misspelt_tool,
+    mistyped_regex,
     judge_reads_missing_file,
     words_differ_in_case,
     words_without_vocabulary,

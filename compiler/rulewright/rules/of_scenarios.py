@@ -19,6 +19,7 @@ from rulewright.rules.duplicate_session_number import duplicate_session_number
 from rulewright.rules.invalid_regex import invalid_regex
 from rulewright.rules.level_skipped import level_skipped
 from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.mistyped_regex import mistyped_regex
 from rulewright.rules.probe_expects_an_untold_name import probe_expects_an_untold_name
 from rulewright.rules.probe_names_another_turn import probe_names_another_turn
 from rulewright.rules.probe_reads_a_later_session import probe_reads_a_later_session
@@ -57,6 +58,7 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     subsumed_pattern,
     ascii_only_apostrophe,
     invalid_regex,
+    mistyped_regex,
     short_word_hits_inside_others,
     cue_text_not_in_turn,
     probe_names_another_turn,

@@ -1,0 +1,109 @@
+"""Rule: a regular expression with a typical slip."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, replace, warning
+from rulewright.documents.base import descend, items, scalar
+from rulewright.documents.lexicon import LexiconDocument
+from rulewright.documents.scenario import ScenarioDocument
+from rulewright.load import Mapping, Node, Scalar, place, walk
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.regex import compile_regex
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import CheckDocument
+    from rulewright.project import Project
+
+# What is written by mistake, what it means, and what was probably meant: in a character class, and elsewhere.
+IN_CLASS: Final = (
+    (re.compile(r"(?<![\\\[])\[:(\w+):\]"), "is a class of these letters", r"[[:\1:]]"),
+    (re.compile(r"(?<!\\)\[A-z"), "contains characters between `Z` and `a`", "[A-Za-z"),
+    (re.compile(r"(?<!\\)\[(\w{2,}(?:\|\w{2,})+)\](?![*+{])"), "is one character out of these", r"(?:\1)"),
+)
+OUTSIDE: Final = (
+    (re.compile(r"(?<!\\)\(:\?"), "starts a group with an optional colon", "(?:"),
+    (re.compile(r"^\(([ims])\?\)"), "is an optional letter", r"(?\1)"),
+    (re.compile(r"(?<!\\)\{(\d+) ?- ?(\d+)\}"), "is not a repetition", r"{\1,\2}"),
+    (re.compile(r"(?<=\w) \| (?=\w)"), "has blanks that belong to the alternatives", "|"),
+    (re.compile(r"(?:^|(?<=\)))\\\\b(?=\w|\()|(?<=[\w)])\\\\b$"), "is a backslash and a letter", r"\\b"),
+    (re.compile(r"\\\\([dsw])(?=[+*{])"), "is a backslash and a letter", r"\\\1"),
+    (re.compile(r"(?<!\\)\$(?=\d|\\d|[a-z])"), "is the end of the text, and nothing comes after it", r"\$"),
+)
+CLASS: Final = re.compile(r"(?<!\\)\[\^?\]?(?:\\.|[^\]\\])*\]")
+MATCHES: Final = re.compile(r"\bmatches\([^()]*\bparams\.(\w+)\)")
+SAMPLE: Final = "\u2603"  # a character that no author searches for
+KEYS: Final = frozenset({"regex", "named", "figure"})  # of corpora and state machines
+
+
+def mistyped_regex(subject: LexiconDocument | ScenarioDocument | Project) -> Iterator[Diagnostic]:
+    """A regular expression contains a typical slip, or finds something in every text.
+
+    Why it matters: it is valid, so nothing refuses it, but it finds less or more than was meant: `(:?a|b)` is a group
+    with an optional colon, `[yes|no]` one character, `{1-3}` the five characters themselves, and `$5` finds nothing.
+    An expression that finds something in every text, such as `yes|`, makes every answer a hit.
+    Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\$5`, and no empty alternative.
+    """
+    for written in _expressions(subject):
+        text = str(written.value)
+        slip = _slip(text)
+        if slip is not None:
+            start, end, meant, message = slip
+            part = place(written, start, end)
+            is_escaped = "\\" in meant and written.style in ("j", '"')
+            fix = None if is_escaped else replace(part, meant, f"write `{meant}`", safe=False)
+            yield warning(part, message, help=f"write `{meant}`" if is_escaped else None, fix=fix)
+        elif not isinstance(subject, ScenarioDocument) and _finds_always(text):  # else `branch-always-taken`
+            yield warning(written, f"`{text}` finds something in every text", help="remove the part that may be empty")
+
+
+def _slip(text: str) -> tuple[int, int, str, str] | None:
+    """The first slip in an expression: its offsets, what was meant, and the message."""
+    outside = CLASS.sub(lambda found: "[" + " " * (len(found[0]) - 2) + "]", text)
+    for slips, searched in ((IN_CLASS, text), (OUTSIDE, outside)):
+        for slip, meaning, meant in slips:
+            found = slip.search(searched)
+            if found is not None:
+                return *found.span(), found.expand(meant), f"`{found[0]}` in a regular expression {meaning}"
+    return None
+
+
+def _finds_always(text: str) -> bool:
+    try:
+        searched = compile_regex(text)
+    except PlanError:
+        return False
+    return searched.search("") is not None and searched.search(SAMPLE) is not None
+
+
+def _expressions(subject: LexiconDocument | ScenarioDocument | Project) -> Iterator[Scalar]:
+    if isinstance(subject, LexiconDocument):
+        yield from (each.scalar for each in subject.patterns if each.mode == "regex")
+    elif isinstance(subject, ScenarioDocument):
+        branches = (branch for turn in subject.turns for branch in turn.branches if branch.type == "regex")
+        yield from filter(None, (scalar(branch.node, "condition", "pattern") for branch in branches))
+    else:
+        for document in (*subject.corpora.values(), *subject.state_machines.values()):
+            yield from (each for node in walk(document.node) for each in _below(node, KEYS))
+        for root in subject.rule_files.values():
+            forbidden = descend(root, "forbidden")
+            for kind in forbidden.entries if isinstance(forbidden, Mapping) else ():
+                yield from (each for each in items(kind.value) if isinstance(each, Scalar))
+        for check in subject.checks:
+            yield from _searched_by(check)
+
+
+def _below(node: Node, keys: Iterable[str]) -> Iterator[Scalar]:
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        if entry.name in keys and isinstance(entry.value, Scalar):
+            yield entry.value
+
+
+def _searched_by(check: CheckDocument) -> Iterator[Scalar]:
+    """The parameters of a check that a `matches` of its conditions reads."""
+    read = {name for each in check.verdict_conditions for name in MATCHES.findall(str(each.value))}
+    params = check.get("params")
+    yield from _below(params, read) if params is not None else ()
