@@ -38,7 +38,7 @@ def compile_arguments(parser: argparse.ArgumentParser) -> None:
 def plan_arguments(parser: argparse.ArgumentParser) -> None:
     """Show what a scan would do and cost, without calling anything.
 
-    It writes `scan_plan.json` and `cost_report.json` into --out. With --compare A B, it compares two profiles instead.
+    With --out, it also writes `scan_plan.json` and `cost_report.json`, or `comparison.json` with --compare.
     """
     parser.add_argument(
         "transcripts", nargs="*", metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
@@ -48,7 +48,7 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
         "--compare",
         nargs=2,
         metavar=("A", "B"),
-        help="compare two profiles: what each leaves out and saves; writes comparison.json",
+        help="compare two profiles instead: what each leaves out and saves",
     )
     parser.add_argument(
         "--show-fusion",
@@ -59,9 +59,7 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
         "--judge", metavar="JUDGE", help="the judge that the scan will ask (default: the project's `judge.source`)"
     )
     parser.add_argument("--judge-model", metavar="MODEL", help="the model whose price is used (default: the judge's)")
-    parser.add_argument(
-        "-o", "--out", default=".", metavar="FOLDER", help="where the files go (default: the working folder)"
-    )
+    parser.add_argument("-o", "--out", metavar="FOLDER", help="also write the plan and its costs into this folder")
     parser.add_argument("--format", choices=("human", "json"), default="human")
     add_reading_options(parser)
 

@@ -1,4 +1,4 @@
-"""`plan`: show and write what a scan would do and cost."""
+"""`plan`: show what a scan would do and cost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rulewright_runtime.transcripts.messages import Transcript
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan, write both files and show the figures; return the exit code."""
+    """Plan, show the figures and write the files if --out asks for them; return the exit code."""
     if not args.transcripts and not args.show_fusion:
         raise UsageError("name the transcripts, or use `--show-fusion`, which reads none")
     if args.compare is not None:
@@ -46,9 +46,8 @@ def run(args: argparse.Namespace) -> int:
     model = args.judge_model or judge_model(project, args.judge)
     planned = scan_plan(project, plan, transcripts, judge_model=model)
     planned["bound"] = bound_of(plan, transcripts, project.pricing.get(model) if model else None)
-    folder = Path(args.out)
-    _write(folder, {"scan_plan.json": planned, "cost_report.json": cost_report(planned)})
-    answer(args.format, planned, _figures(planned, folder))
+    written = _write(args.out, {"scan_plan.json": planned, "cost_report.json": cost_report(planned)})
+    answer(args.format, planned, [*_figures(planned), *written])
     return REFUSED if refused else 0
 
 
@@ -67,9 +66,8 @@ def _compare(args: argparse.Namespace) -> int:
     comparison = compare_profiles(
         project, first, second, transcripts, scorecard=args.scorecard, judge_model=args.judge_model
     )
-    folder = Path(args.out)
-    _write(folder, {"comparison.json": comparison})
-    answer(args.format, comparison, comparison_text(comparison).split("\n"))
+    written = _write(args.out, {"comparison.json": comparison})
+    answer(args.format, comparison, [*comparison_text(comparison).split("\n"), *written])
     return REFUSED if refused else 0
 
 
@@ -93,14 +91,17 @@ def read_transcripts(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcr
     return transcripts, refused
 
 
-def _write(folder: Path, contents: Mapping[str, Mapping[str, object]]) -> None:
-    """Write files that belong together under a lock."""
-    with lock_folder(folder):
+def _write(out: str | None, contents: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """Write files that belong together into the folder `out`, if there is one; return the line that names them."""
+    if out is None:
+        return []
+    with lock_folder(folder := Path(out)):
         for name, content in contents.items():
             write_whole(folder / name, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+    return [f"written        {', '.join(str(folder / name) for name in contents)}"]
 
 
-def _figures(planned: Mapping[str, Any], folder: Path) -> Sequence[str]:
+def _figures(planned: Mapping[str, Any]) -> Sequence[str]:
     calls, cost = planned["llm_calls"], planned["estimated_cost_usd"]
     unknown = "unknown (no price for the judge's model)"
     price = "nothing" if calls["upper"] == 0 else unknown if cost is None else f"about {cost:.4f} USD (estimate)"
@@ -115,7 +116,6 @@ def _figures(planned: Mapping[str, Any], folder: Path) -> Sequence[str]:
         *_bound(**planned["bound"]),
         *(f"left out       {check} (its gates are undecided where it applies)" for check in planned["left_out"]),
         *(f"eligible_modes {line}" for line in _overriding(planned["overridden"])),
-        f"written        {folder / 'scan_plan.json'}, {folder / 'cost_report.json'}",
     )
 
 
@@ -131,7 +131,7 @@ def _bound(calls: int, attempts: int, tokens: int, cost_usd: float | None) -> Se
 
 
 def _overriding(overridden: Mapping[str, Mapping[str, Sequence[str]]]) -> list[str]:
-    """The effect of scenarios' `eligible_modes` compared with tags, in one line; `scan_plan.json` names every check."""
+    """The effect of scenarios' `eligible_modes` compared with tags, in one line; the JSON names every check."""
     if not overridden:
         return []
     left_out, added = (sum(len(each[key]) for each in overridden.values()) for key in ("left_out", "added"))

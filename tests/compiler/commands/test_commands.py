@@ -395,3 +395,14 @@ def test_of_many_refused_inputs_the_first_three_are_shown_with_their_reasons(
     assert (code, len(told)) == (3, 4)
     assert all("unknown scenario `nowhere_" in line for line in told[:3])
     assert told[3] == "error: 2 further inputs refused, 5 in all"
+
+
+def test_a_plan_writes_nothing_unless_it_is_asked_to(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(started.iterdir())
+    code, out, _ = run(capsys, "plan", "transcripts")
+    assert (code, "written" in out) == (0, False)
+    assert sorted(started.iterdir()) == before
+    assert (
+        "written        planned/scan_plan.json, planned/cost_report.json\n"
+        in run(capsys, "plan", "transcripts", "--out", "planned")[1]
+    )

@@ -59,7 +59,13 @@ def test_chats_without_a_scenario_are_a_group_with_a_name(
     assert "Rulewright leaderboard: chats without a scenario, profile all" in capsys.readouterr().out
     main(["report", str(tmp_path / "run")])
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Scenarios" not in page
+    main(["init", str(tmp_path / "project")])
+    rulewright.scan(str(tmp_path / "project"), [chats, tmp_path / "project" / "transcripts"], tmp_path / "mixed")
+    main(["report", str(tmp_path / "mixed"), "--one-file"])
+    page = (tmp_path / "mixed" / "report.html").read_text(encoding="utf-8")
     assert '<code class="soft"></code>' not in page
+    assert "<h3>Scenarios</h3>" in page
     assert "without a scenario" in page
 
 

@@ -283,3 +283,18 @@ def test_marks_never_change_the_text(text: str, ends: list[tuple[int, int]]) -> 
 def test_a_quote_is_found_as_judges_write_it(quote: str, found: list[str]) -> None:
     text = "You can count on me, day and\nnight."
     assert [text[start:end] for start, end in find(quote, text)] == found
+
+
+def test_gates_name_missing_answers_only_where_answers_are_missing(finished: Path, tmp_path: Path) -> None:
+    gates = [re.findall('<h2 id="gates">.*?</table>', report(finished), re.DOTALL)]
+    plan = compile_project(write(tmp_path / "project", {"checks/W-1.yaml": check()}))
+    replies = {"other__night": {"W-1": [[reply("FAIL", "As you like.")]] * 3}}
+    (tmp_path / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
+    run(
+        plan,
+        [tmp_path / "said" / "other__night.jsonl"],
+        tmp_path / "complete",
+        judge=f"replay:{tmp_path / 'replies.json'}",
+    )
+    gates.append(re.findall('<h2 id="gates">.*?</table>', report(tmp_path / "complete"), re.DOTALL))
+    assert [[("With all answers" in table) for table in found] for found in gates] == [[True], [False]]
