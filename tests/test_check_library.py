@@ -11,7 +11,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.documents.examples import example_mismatch, examples_of, verdict_on
 from rulewright.documents.library import library
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright.project import Project, load_project
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest

@@ -12,7 +12,7 @@ import pytest
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright_runtime.execution import execute
 
 BENCHMARK = Path(__file__).resolve().parents[1] / "benchmark"

@@ -12,7 +12,7 @@ from tests.runtime.transcripts.formats import conversations, lines
 
 import rulewright
 from rulewright.cli import main
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.runs.live import reply_schema
 

@@ -11,7 +11,7 @@ import pytest
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright_runtime.errors import JudgeError, PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS

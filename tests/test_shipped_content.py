@@ -15,7 +15,7 @@ import re2
 from tests.schemas import validator
 from tests.shared_data import folder
 
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright.load import load_file, plain
 
 ROOT = Path(__file__).resolve().parents[1]

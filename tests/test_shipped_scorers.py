@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rulewright.check.project_check import compile_project
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright.planning.harness import compile_run_plan
 from rulewright.project import load_project
 from rulewright_runtime.execution import TranscriptResult, execute

@@ -26,8 +26,8 @@ from benchmark.speed.timing import Timing, measure, ratio, table
 from rulewright.expression.checker import check
 from rulewright.expression.environment import Environment
 from rulewright.expression.lower import lower
-from rulewright.expression.nodes import Dialect
 from rulewright.expression.parser import parse
+from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import parse_type
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program

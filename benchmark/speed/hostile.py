@@ -6,9 +6,9 @@ import sys
 import time
 from collections.abc import Callable
 
-from rulewright.linting.run import lint_text
+from rulewright.linting.lint_run import lint_text
 from rulewright.load import load_text
-from rulewright.render.report import render
+from rulewright.render.output_formats import render
 
 SECONDS = 1.0  # of processor time, for each
 FULL = 8 * 1024 * 1024

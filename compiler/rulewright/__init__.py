@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rulewright.claims.documents import prove
     from rulewright.diagnostics import Diagnostic
     from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
-    from rulewright.linting.run import lint
+    from rulewright.linting.lint_run import lint
     from rulewright.project import Project, load_project
     from rulewright.workflow import Workflow, load_workflow
     from rulewright_runtime.judging.judge import Judge, JudgeRequest
@@ -51,7 +51,7 @@ _NAMES_BY_MODULE = {
     "rulewright.check.workflow_check": ("compile_workflow",),
     "rulewright.diagnostics": ("Diagnostic",),
     "rulewright.errors": ("DocumentError", "ExpressionError", "RulewrightError", "UsageError"),
-    "rulewright.linting.run": ("lint",),
+    "rulewright.linting.lint_run": ("lint",),
     "rulewright.project": ("Project", "load_project"),
     "rulewright.claims.documents": ("prove",),
     "rulewright.workflow": ("Workflow", "load_workflow"),

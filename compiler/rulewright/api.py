@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rulewright.check.project_check import compile_project
 from rulewright.errors import UsageError
-from rulewright.exporting.records import score_records, verdict_records
+from rulewright.exporting.flat_records import score_records, verdict_records
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.judges import open_live

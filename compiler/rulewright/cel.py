@@ -29,8 +29,8 @@ from rulewright.expression.checker import check as check_types
 from rulewright.expression.declarations import Functions, Overload, overload
 from rulewright.expression.environment import Environment
 from rulewright.expression.lower import lower, lower_unchecked
-from rulewright.expression.nodes import Dialect
 from rulewright.expression.parser import parse
+from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.type_messages import mistake
 from rulewright.expression.types import DYN, Type, parse_type
 from rulewright.lower.policy import compile_policy

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Protocol
 
-    from rulewright.arguments.parser import Parser
+    from rulewright.arguments.command_parser import Parser
 
     class Command(Protocol):
         """The interface of a module of `rulewright.commands`. The module of `rulewright.arguments` named like the
@@ -114,11 +114,11 @@ def _overview() -> str:
 
 def parser_of(name: str) -> Parser:
     """Return the parser of a command."""
-    from rulewright.arguments import parser  # a cached lint parses nothing
+    from rulewright.arguments import command_parser  # a cached lint parses nothing
 
     group = next(title for title, commands in GROUPS if name in dict(commands))
     arguments = importlib.import_module(f"rulewright.arguments.{group.replace(' ', '_')}")
-    return parser.parser_of(name, getattr(arguments, f"{name.replace('-', '_')}_arguments"))
+    return command_parser.parser_of(name, getattr(arguments, f"{name.replace('-', '_')}_arguments"))
 
 
 def _write_the_same_everywhere() -> None:

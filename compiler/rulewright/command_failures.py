@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 
-from rulewright.arguments.parser import Parser
+from rulewright.arguments.command_parser import Parser
 from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
 from rulewright.manual import advice_of
 from rulewright.render.human import render

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.arguments.shared_options import LEDGER
 from rulewright.errors import UsageError
-from rulewright.planning.bounds import first_questions
+from rulewright.planning.cost_bound import first_questions
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
 from rulewright_runtime.calls.call_request import request_key
 from rulewright_runtime.calls.ledger import Ledger

@@ -20,7 +20,7 @@ from tests.folders import write
 from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Severity
 from rulewright.errors import RulewrightError
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.envelope import encode

@@ -12,7 +12,7 @@ from tests.compiler.small_project import check, write
 from rulewright.check.project_check import compile_project
 from rulewright.documents.scenario import hours_between
 from rulewright.errors import DocumentError
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.verifiers import LongitudinalVerifier, TraceVerifier
 

@@ -18,7 +18,7 @@ from rulewright.errors import UsageError
 from rulewright.load import Source
 from rulewright.render import human as human_format
 from rulewright.render.human import width_of
-from rulewright.render.report import render
+from rulewright.render.output_formats import render
 from rulewright_runtime.terminal import wants_colour
 
 SOURCE = Source("a/f.yaml", "one: 1\nzwei: 日本語 x 👩‍👩‍👧 y\n\ttab: 2\none: 3\n")

@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.compiler.mutations.conditions import BOUND, Condition, cases, chain, condition, joined
 
-from rulewright.linting.run import lint_text
+from rulewright.linting.lint_run import lint_text
 
 CASES: Final = tuple(cases())
 DRAWN: Final = 150

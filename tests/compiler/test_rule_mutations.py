@@ -23,8 +23,8 @@ from tests.compiler.test_rule_oracles import DOCUMENTS, PROJECTS
 from tests.folders import files_of, write
 from tests.rounds import rounds
 
+from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.run import lint, lint_text
 from rulewright.manual import pages
 
 FOLDER = Path(__file__).parent / "rules"

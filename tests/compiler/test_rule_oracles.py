@@ -26,9 +26,9 @@ from tests.rounds import rounds
 from tests.schemas import validator
 
 from rulewright.documents.kinds import kind_of
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.report import Report
-from rulewright.linting.run import lint, lint_text
 from rulewright.load import load_text, plain
 
 DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the one in C takes an eighth of the time

@@ -21,9 +21,9 @@ from tests.source_code import parsed, walked
 from rulewright.categories import MEANINGS, category_line, category_of
 from rulewright.cli import main
 from rulewright.diagnostics import Severity
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.report import Report
-from rulewright.linting.run import lint, lint_text
 from rulewright.load.load_errors import MAX_BYTES
 from rulewright.manual import PACKAGE, advice_of, every_rule, explain, pages
 from rulewright.render import human

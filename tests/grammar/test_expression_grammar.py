@@ -18,8 +18,8 @@ from rulewright.errors import ExpressionError
 from rulewright.expression import grammar
 from rulewright.expression.expression_mistakes import Mistakes
 from rulewright.expression.lexer import ExpressionLexer, ExpressionText
-from rulewright.expression.nodes import Dialect
 from rulewright.expression.parser import parse, parse_unfinished
+from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.unparse import unparse
 
 SNIPPETS = [

@@ -14,7 +14,7 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.declarations import profile_functions
 from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import Dialect
+from rulewright.expression.syntax_tree import Dialect
 from rulewright.load import Mapping, Scalar, load_text
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare

@@ -8,7 +8,7 @@ import shlex
 import sys
 from decimal import Decimal, InvalidOperation
 
-from rulewright.arguments.parser import suggestion
+from rulewright.arguments.command_parser import suggestion
 
 TYPE_CHECKING = False  # importing `typing` takes as long as all declarations here
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ def dollars(text: str) -> Decimal:
 
 def _columns(text: str) -> dict[str, str]:
     """Parse pairs of field and column, `FIELD=NAME,...`."""
-    from rulewright_runtime.transcripts.readers.tables import FIELDS  # imports all readers, only when columns are given
+    from rulewright_runtime.transcripts.readers.table_rows import (
+        FIELDS,  # imports all readers, only when columns are given
+    )
 
     pairs = [pair.partition("=") for pair in text.split(",")]
     for field, equals, name in pairs:

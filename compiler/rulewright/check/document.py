@@ -27,7 +27,7 @@ def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = 
     found += [each for model in models if isinstance(model, CheckDocument) for each in routing_conflicts_of(model)]
     found += findings(reader.rules if (reader := document_kind(kind)) else (), models)
     if any(each.holds_expressions for each in models):
-        from rulewright.check.expressions import expression_findings  # slow to import
+        from rulewright.check.expression_findings import expression_findings  # slow to import
 
         found += expression_findings(kind, models, is_sound=is_sound)
     return found

@@ -51,7 +51,7 @@ from rulewright.proving.verdicts import never_given
 from rulewright.proving.witness import in_words
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright.scoring.score_settings import environment_of_process, gather
-from rulewright.witnesses.conversations import conversations_with
+from rulewright.witnesses.example_conversations import conversations_with
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.scoring import CaseScorer

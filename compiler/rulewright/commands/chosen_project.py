@@ -16,7 +16,7 @@ from rulewright_runtime.plan.scan import Plan
 if TYPE_CHECKING:
     import argparse
 
-    from rulewright.cache import CacheEntry
+    from rulewright.result_cache import CacheEntry
 
 
 def find_project(path: str | None) -> Project:

@@ -11,7 +11,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.exit_codes import REFUSED
 from rulewright.linting.projects import lint_project
 from rulewright.project import load_project
-from rulewright.render.report import render
+from rulewright.render.output_formats import render
 from rulewright.shipped import PROJECT_FILE, shipped_root
 from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.runs.store import run as run_plan

@@ -14,7 +14,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.expression.build import build
 from rulewright.expression.decompile import decompile
 from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import Dialect
+from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import BOOL
 from rulewright.expression.unparse import unparse
 from rulewright.load import load_file, load_text, plain

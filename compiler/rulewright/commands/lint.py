@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from rulewright.cache import CacheEntry
 from rulewright.linting.lint_output import known_output
+from rulewright.result_cache import CacheEntry
 from rulewright_runtime.terminal import wants_colour, width_for
 
 TYPE_CHECKING = False  # cached output is shown without importing `typing`, `pathlib` or the linter

@@ -9,21 +9,21 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from rulewright.cache import CacheEntry
 from rulewright.dependencies import DependencyTracker
 from rulewright.diagnostics import Severity
 from rulewright.documents.layout import nearest_project, variables_in
 from rulewright.errors import UsageError
-from rulewright.linting import allowing, baseline, fixes, run
+from rulewright.linting import allowing, baseline, fixes, lint_run
 from rulewright.linting.lint_output import LintOutput
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import Fixed
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.report import Report
-from rulewright.linting.run import Fixed
 from rulewright.linting.watching import watch
 from rulewright.load import load_file
 from rulewright.manual import advice_of, explain
 from rulewright.render.human import summary
-from rulewright.render.report import render
+from rulewright.render.output_formats import render
+from rulewright.result_cache import CacheEntry
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import complain, safe_stream, say, visible, wants_colour, width_for
 
@@ -63,7 +63,7 @@ def _allow(args: argparse.Namespace) -> int:
             "`--add-allow` writes into the files it read; `-` and other options that write don't go with it"
         )
     allowed, changed = 0, dict[str, None]()
-    for _ in range(run.MAX_ROUNDS):  # findings that were hidden by a suppressed one appear in the next round
+    for _ in range(lint_run.MAX_ROUNDS):  # findings that were hidden by a suppressed one appear in the next round
         report = _report(args)
         report = report.errors() if args.quiet else report
         texts, left = allowing.allowing_texts(report, args.add_allow)
@@ -129,17 +129,19 @@ def _report(args: argparse.Namespace) -> Report:
     if "-" in args.paths:
         if len(args.paths) > 1:
             raise UsageError("`-` reads one document and can't be combined with other paths")
-        return run.lint_text(sys.stdin.buffer.read(), args.stdin_name, _selection(args))
-    return run.lint(_paths(args), _selection(args))
+        return lint_run.lint_text(sys.stdin.buffer.read(), args.stdin_name, _selection(args))
+    return lint_run.lint(_paths(args), _selection(args))
 
 
 def _fixed(args: argparse.Namespace) -> Fixed:
     if "-" not in args.paths:
-        return run.fixed_files(_paths(args), _selection(args), unsafe=args.unsafe_fixes)
+        return lint_run.fixed_files(_paths(args), _selection(args), unsafe=args.unsafe_fixes)
     if not args.diff:
         raise UsageError("`--fix` changes files and can't change standard input; `--diff` shows the change")
     report, name = _report(args), args.stdin_name
-    return run.fixed(report, lambda texts: run.lint_text(texts[name], name, _selection(args)), unsafe=args.unsafe_fixes)
+    return lint_run.fixed(
+        report, lambda texts: lint_run.lint_text(texts[name], name, _selection(args)), unsafe=args.unsafe_fixes
+    )
 
 
 def _mended(args: argparse.Namespace) -> Report:

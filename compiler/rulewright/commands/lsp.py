@@ -15,6 +15,6 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the editor closes the session; return the exit code."""
     if find_spec("pygls") is None:
         raise UsageError("the language server needs pygls: install it with `pip install 'rulewright[lsp]'`")
-    from rulewright.lsp.server import serve
+    from rulewright.lsp.language_server import serve
 
     return 0 if serve() else 1

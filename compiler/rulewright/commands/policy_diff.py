@@ -13,7 +13,7 @@ from rulewright.commands.running import parameters_given
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.policies.compare import CASES, DIFFERENT, EQUAL, policy_diff
-from rulewright.policies.rows import verdicts_of
+from rulewright.policies.example_rows import verdicts_of
 from rulewright.project import load_project
 from rulewright.reporting.stored_run import read_run
 from rulewright.witnesses.lines import LONG, as_json, conversation_lines

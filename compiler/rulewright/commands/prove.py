@@ -12,7 +12,7 @@ from rulewright.commands.output import answer
 from rulewright.documents.layout import PROJECT_FILE_NAMES, is_description, nearest_project
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright.proving.results import Property, Proved, Refuted
 from rulewright.witnesses.lines import conversation_lines
 from rulewright_runtime.english import plural

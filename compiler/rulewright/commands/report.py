@@ -12,7 +12,7 @@ from rulewright.commands.running import print_run
 from rulewright.reporting.formats import run_as
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judged import FinishedRun, open_run
-from rulewright.reporting.writing import RunReport
+from rulewright.reporting.report_files import RunReport
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.report.threshold import status_at
 from rulewright_runtime.terminal import say

@@ -9,8 +9,8 @@ from rulewright.commands.running import parameters_given
 from rulewright.commands.whatif import under_options
 from rulewright.errors import UsageError
 from rulewright.reporting.stored_run import read_run
+from rulewright.whatif.rescored_run import write_rescored
 from rulewright.whatif.rescoring import policy_of, unasked
-from rulewright.whatif.writing import write_rescored
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.terminal import say
 

@@ -7,8 +7,8 @@ import argparse
 from rulewright_runtime import quick_msgspec  # noqa: F401  before anything that imports msgspec
 
 # isort: split
-from rulewright.cache import CacheEntry
 from rulewright.commands.running import run_plan
+from rulewright.result_cache import CacheEntry
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.plan.file import decode

@@ -11,7 +11,7 @@ from rulewright.commands.output import answer
 from rulewright.errors import UsageError
 from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
-from rulewright.render.record import record_lines
+from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.findings import conditions
 from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.reporting.run_reader import rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from rulewright.exporting.records import run_fields
+from rulewright.exporting.flat_records import run_fields
 from rulewright.reporting.gather import gather
 from rulewright_runtime import __version__
 from rulewright_runtime.plan.part import VERDICTS

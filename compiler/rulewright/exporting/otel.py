@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from rulewright.exporting.records import Record, verdict_records
+from rulewright.exporting.flat_records import Record, verdict_records
 from rulewright_runtime import __version__
 from rulewright_runtime.runs.folder import SUMMARY
 

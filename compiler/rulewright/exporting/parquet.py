@@ -8,7 +8,7 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Final
 
 from rulewright.errors import UsageError
-from rulewright.exporting.records import Record, score_records, verdict_records
+from rulewright.exporting.flat_records import Record, score_records, verdict_records
 from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.runs.manifest import NAME, RunFile, described, read_manifest
 from rulewright_runtime.strict_json import Json

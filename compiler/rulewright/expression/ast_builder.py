@@ -7,7 +7,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from rulewright.expression.expand import expand
-from rulewright.expression.nodes import (
+from rulewright.expression.syntax_errors import end_of, start_of
+from rulewright.expression.syntax_tree import (
     Binary,
     Call,
     Conditional,
@@ -21,7 +22,6 @@ from rulewright.expression.nodes import (
     TextSpan,
     Unary,
 )
-from rulewright.expression.syntax_errors import end_of, start_of
 from rulewright_runtime.values import Value
 
 if TYPE_CHECKING:

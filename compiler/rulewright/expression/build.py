@@ -10,8 +10,8 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.checker import TOO_DEEP, CheckedExpression, check
 from rulewright.expression.environment import TYPE_NAMES, Environment
 from rulewright.expression.lower import lower
-from rulewright.expression.nodes import Call, Expr, Has, Index, Literal, Name, Select, children, with_children
 from rulewright.expression.parser import parse
+from rulewright.expression.syntax_tree import Call, Expr, Has, Index, Literal, Name, Select, children, with_children
 from rulewright.expression.type_messages import mistake
 from rulewright.expression.types import SCORE, Type
 from rulewright_runtime.errors import PlanError

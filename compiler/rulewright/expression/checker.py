@@ -14,7 +14,8 @@ from rulewright.errors import ExpressionError, Reason
 from rulewright.expression import calls, macros, scores
 from rulewright.expression.checking_context import CheckingContext
 from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import (
+from rulewright.expression.syntax_errors import unknown_name_help
+from rulewright.expression.syntax_tree import (
     Binary,
     Call,
     Conditional,
@@ -30,7 +31,6 @@ from rulewright.expression.nodes import (
     Select,
     Unary,
 )
-from rulewright.expression.syntax_errors import unknown_name_help
 from rulewright.expression.type_messages import did_you_mean
 from rulewright.expression.types import (
     BOOL,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rulewright.errors import ExpressionMistake, Reason
 from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import Conditional, Expr, ListLiteral, Literal, MapLiteral, Name, Select
+from rulewright.expression.syntax_tree import Conditional, Expr, ListLiteral, Literal, MapLiteral, Name, Select
 from rulewright.expression.type_messages import did_you_mean, mistake, one_of
 from rulewright.expression.types import DYN, ERROR, EnumType, Type
 from rulewright.expression.unify import Substitution, most_general

@@ -7,7 +7,7 @@ from functools import partial
 from operator import eq
 from typing import TypeGuard
 
-from rulewright.expression.nodes import NOWHERE, Binary, Expr, ListLiteral, Literal, Macro, Name, children
+from rulewright.expression.syntax_tree import NOWHERE, Binary, Expr, ListLiteral, Literal, Macro, Name, children
 
 
 def texts_compared(part: Expr, names: Callable[[Expr], bool]) -> Iterator[Literal]:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from rulewright.expression.decompile import written
-from rulewright.expression.nodes import NOWHERE, Dialect, Expr, Name, Select, with_children
 from rulewright.expression.parser import parse
+from rulewright.expression.syntax_tree import NOWHERE, Dialect, Expr, Name, Select, with_children
 from rulewright.expression.unparse import unparse
 from rulewright_runtime.ir import BINDING, Node, Program, literal
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Final
 
 from rulewright.expression.declarations import profile_functions
-from rulewright.expression.nodes import (
+from rulewright.expression.syntax_tree import (
     NOWHERE,
     Binary,
     Call,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from rulewright.expression.declarations import Functions, Overload, profile_functions, strict_functions
-from rulewright.expression.nodes import Dialect
+from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import (
     BOOL,
     BYTES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeGuard
 
-from rulewright.expression.nodes import Call, Expr, Has, Macro, Name, Select, TextSpan
+from rulewright.expression.syntax_tree import Call, Expr, Has, Macro, Name, Select, TextSpan
 
 
 class _Shape(NamedTuple):

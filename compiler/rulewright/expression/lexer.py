@@ -11,7 +11,6 @@ from lark.lexer import Lexer
 
 from rulewright.expression import literals
 from rulewright.expression.expression_mistakes import Mistakes
-from rulewright.expression.nodes import Dialect, Literal, LiteralValue, TextSpan
 from rulewright.expression.syntax_errors import (
     CLOSERS,
     END,
@@ -21,6 +20,7 @@ from rulewright.expression.syntax_errors import (
     explain_unclosed,
     start_of,
 )
+from rulewright.expression.syntax_tree import Dialect, Literal, LiteralValue, TextSpan
 from rulewright_runtime.values import UInt
 
 if TYPE_CHECKING:

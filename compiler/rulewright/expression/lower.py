@@ -9,7 +9,8 @@ from typing import Any, Final
 from rulewright.errors import ExpressionError
 from rulewright.expression.checker import TOO_DEEP, CheckedExpression
 from rulewright.expression.environment import TYPE_NAMES, Environment
-from rulewright.expression.nodes import (
+from rulewright.expression.scores import exact
+from rulewright.expression.syntax_tree import (
     Binary,
     Call,
     Conditional,
@@ -26,7 +27,6 @@ from rulewright.expression.nodes import (
     Unary,
     chain,
 )
-from rulewright.expression.scores import exact
 from rulewright.expression.type_messages import mistake
 from rulewright.expression.types import SCORE, ListType, MapType, OptionalType, Type
 from rulewright_runtime.errors import PlanError, RuntimeFailure

@@ -6,7 +6,7 @@ from typing import Final
 
 from rulewright.expression.checking_context import CheckingContext
 from rulewright.expression.declarations import COMPARABLE
-from rulewright.expression.nodes import Expr, ListLiteral, Literal, Macro, MapLiteral
+from rulewright.expression.syntax_tree import Expr, ListLiteral, Literal, Macro, MapLiteral
 from rulewright.expression.types import (
     BOOL,
     DYN,

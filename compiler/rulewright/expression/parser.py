@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from rulewright.expression.expression_mistakes import Mistakes
-from rulewright.expression.nodes import Dialect, Expr
+from rulewright.expression.syntax_tree import Dialect, Expr
 
 MAX_LENGTH: Final = 100_000  # code points, as in cel-go
 MAX_DEPTH: Final = 250  # of brackets, and of the tree, so that a walk over it may recurse

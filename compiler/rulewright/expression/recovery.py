@@ -12,8 +12,8 @@ from rulewright.expression.expand import MACRO_NAMES, misuse
 from rulewright.expression.expression_mistakes import Mistakes
 from rulewright.expression.grammar import expression_parser
 from rulewright.expression.lexer import OPERAND_ENDS, ExpressionText, token
-from rulewright.expression.nodes import PROFILE_NAMES, RESERVED, Call, Dialect, Expr, Macro, Name, children
 from rulewright.expression.syntax_errors import CLOSERS, END, OPENERS, Trouble, end_of, explain, start_of
+from rulewright.expression.syntax_tree import PROFILE_NAMES, RESERVED, Call, Dialect, Expr, Macro, Name, children
 from rulewright_runtime.values import Value
 
 if TYPE_CHECKING:

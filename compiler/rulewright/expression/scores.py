@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from rulewright.expression.checking_context import CheckingContext
-from rulewright.expression.nodes import Binary, Call, Conditional, Expr, ListLiteral, Literal, Unary
+from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, ListLiteral, Literal, Unary
 from rulewright.expression.types import DOUBLE, INT, SCORE, UINT, ListType, OptionalType, Type
 from rulewright.spelling import Guess
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from rulewright.errors import ExpressionMistake, Reason
 from rulewright.expression.declarations import Overload
-from rulewright.expression.nodes import Binary, Expr
+from rulewright.expression.syntax_tree import Binary, Expr
 from rulewright.expression.types import OptionalType, RecordType, Type
 from rulewright.spelling import Guess
 from rulewright_runtime.english import either, ticked

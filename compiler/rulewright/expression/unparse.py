@@ -6,7 +6,7 @@ import math
 import re
 from typing import Final
 
-from rulewright.expression.nodes import (
+from rulewright.expression.syntax_tree import (
     PROFILE_NAMES,
     RESERVED,
     Binary,

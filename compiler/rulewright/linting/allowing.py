@@ -19,7 +19,7 @@ from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_tex
 from rulewright.load.suppressions import SUPPRESSION_CODES, Suppression, read
 
 if TYPE_CHECKING:
-    from rulewright.linting.report import Report
+    from rulewright.linting.lint_report import Report
 
 NEWLINE: Final = re.compile(r"\r\n|\r|\n")
 ACCEPT: Final = "accept"

@@ -19,7 +19,7 @@ from rulewright_runtime.files import write_whole
 
 if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic
-    from rulewright.linting.report import Report
+    from rulewright.linting.lint_report import Report
 
 Entry: TypeAlias = tuple[str, str, str]  # a path from the baseline's folder, a code, a message
 VERSION: Final = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from rulewright.cache import CacheEntry
+from rulewright.result_cache import CacheEntry
 from rulewright_runtime.terminal import safe_stream
 
 TYPE_CHECKING = False  # `typing` takes longer to import than this module may take

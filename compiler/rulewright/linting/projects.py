@@ -9,11 +9,11 @@ from rulewright.check import workflow_check
 from rulewright.check.project_check import check
 from rulewright.diagnostics import Diagnostic
 from rulewright.errors import DocumentError
+from rulewright.linting.lint_report import Report, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_of
 from rulewright.linting.repeated import without_dependent
-from rulewright.linting.report import Report, report_of
 from rulewright.load import Loaded, load_file
-from rulewright.load.reader import unsaved
+from rulewright.load.file_reader import unsaved
 from rulewright.project import Project, load_project
 from rulewright.workflow import load_workflow, workflow_of
 

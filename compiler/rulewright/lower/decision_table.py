@@ -16,8 +16,8 @@ from rulewright.errors import DocumentError, ExpressionError
 from rulewright.expression.checker import CheckedExpression, check
 from rulewright.expression.environment import Environment
 from rulewright.expression.lower import VARIABLES, ExpressionLowering, Inlined
-from rulewright.expression.nodes import Literal
 from rulewright.expression.parser import parse
+from rulewright.expression.syntax_tree import Literal
 from rulewright.expression.types import BOOL, DYN, STRING, ListType, OptionalType, Type
 from rulewright.expression.unify import Substitution, most_general
 from rulewright.load import Scalar

@@ -16,7 +16,7 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.build import parsed
 from rulewright.expression.checker import CheckedExpression, check
 from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import Expr, Literal, children
+from rulewright.expression.syntax_tree import Expr, Literal, children
 from rulewright.load import Scalar, place
 
 if TYPE_CHECKING:

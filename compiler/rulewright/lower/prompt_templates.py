@@ -18,7 +18,7 @@ from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import NOWHERE, Binary, Expr, Index, ListLiteral, Literal, Name, Select, Unary
+from rulewright.expression.syntax_tree import NOWHERE, Binary, Expr, Index, ListLiteral, Literal, Name, Select, Unary
 from rulewright.expression.types import BOOL, DYN, ListType, Type
 from rulewright.expression.unparse import unparse
 from rulewright.load import Scalar, place

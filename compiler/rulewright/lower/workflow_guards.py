@@ -14,8 +14,8 @@ from rulewright.documents.workflow_fixes import drop_item
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
 from rulewright.expression.compose import all_of, fill, path
-from rulewright.expression.nodes import Binary, Expr, ListLiteral, Literal, Name, Select, children
 from rulewright.expression.parser import parse
+from rulewright.expression.syntax_tree import Binary, Expr, ListLiteral, Literal, Name, Select, children
 from rulewright.expression.types import BOOL
 from rulewright.load import Scalar, place
 from rulewright.lower.workflow_environments import (

@@ -12,7 +12,8 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.checker import Checker
 from rulewright.expression.declarations import Overload
 from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import (
+from rulewright.expression.parser import parse, parse_unfinished
+from rulewright.expression.syntax_tree import (
     MACROS,
     Binary,
     Call,
@@ -24,8 +25,7 @@ from rulewright.expression.nodes import (
     Select,
     children,
 )
-from rulewright.expression.nodes import Literal as LiteralNode
-from rulewright.expression.parser import parse, parse_unfinished
+from rulewright.expression.syntax_tree import Literal as LiteralNode
 from rulewright.expression.types import (
     DYN,
     ERROR,

@@ -10,9 +10,9 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.layout import PROJECT_FILE_NAMES
 from rulewright.errors import DocumentError
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.projects import lint_project
-from rulewright.linting.report import Report
-from rulewright.linting.run import lint, lint_text
 from rulewright.load import Loaded, Source, load_text, unsaved
 from rulewright.lsp.document_context import DocumentContext, enclosing_projects
 from rulewright.lsp.positions import path_of, uri_of

@@ -10,7 +10,7 @@ from rulewright.check.scenarios import scenario_findings
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.layout import documents_in
 from rulewright.documents.scenario import ScenarioDocument, read_scenario
-from rulewright.documents.scoring import ModelPrice
+from rulewright.documents.scoring_file import ModelPrice
 from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, load_file

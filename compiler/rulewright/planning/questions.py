@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from rulewright.planning.bounds import questions_by_key
+from rulewright.planning.cost_bound import questions_by_key
 from rulewright_runtime.judging.judge import JudgeRequest, custom_id
 from rulewright_runtime.models.call import ModelCall
 from rulewright_runtime.models.capabilities import capabilities_of

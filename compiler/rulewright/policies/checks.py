@@ -8,7 +8,15 @@ from rulewright.documents.check import CheckDocument
 from rulewright.expression.compose import all_of, any_of
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.lowering import LoweringContext
-from rulewright.policies.decisions import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, guarding, permitting
+from rulewright.policies.policy_model import (
+    Policy,
+    PolicyDecision,
+    PolicyOutcome,
+    PolicyStep,
+    flat,
+    guarding,
+    permitting,
+)
 from rulewright.proving.domains import Domains
 from rulewright.proving.verdicts import CallVariable, domains_of, domains_of_check, verdict_conditions
 from rulewright_runtime.plan.scan import Check

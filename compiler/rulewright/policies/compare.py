@@ -20,24 +20,24 @@ from rulewright.lower.lexicons import lower_lexicon
 from rulewright.lower.semantics import policies
 from rulewright.policies.case_rows import case_flips
 from rulewright.policies.checks import UNDECIDED_VERDICT, policy_of_check
-from rulewright.policies.decisions import ENDED, Policy
+from rulewright.policies.example_rows import Step, rows_apart, shown_by, verdicts_of
 from rulewright.policies.lexicons import compare_lexicons
+from rulewright.policies.policy_model import ENDED, Policy
 from rulewright.policies.regions import Comparison, Region, compare
-from rulewright.policies.rows import Step, rows_apart, shown_by, verdicts_of
 from rulewright.policies.scorecards import in_words, policy_of_scorecard
 from rulewright.policies.stored_checks import LoweredCheck, flips_of_checks, without_scenario
-from rulewright.policies.tables import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
+from rulewright.policies.table_policies import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
 from rulewright.policies.workflows import policy_of_workflow
 from rulewright.project import Project
 from rulewright.proving.domains import Domain, Domains
 from rulewright.proving.domains import Path as Variable
 from rulewright.proving.verdicts import CallVariable, domains_of, in_calls
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, knowing, score_again
-from rulewright.witnesses.conversations import conversations_with
+from rulewright.witnesses.example_conversations import conversations_with
 from rulewright.workflow import load_workflow
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.aggregate.export import export
 from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.aggregate.scorecard_values import export
 from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scan import Check, Lexicon
 from rulewright_runtime.plan.scorecard import ScorecardPlan

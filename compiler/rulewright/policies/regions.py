@@ -11,7 +11,7 @@ from itertools import islice, product
 from math import prod
 from typing import Final, NamedTuple
 
-from rulewright.policies.decisions import PolicyDecision, PolicyOutcome, PolicyStep, are_equal
+from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, PolicyStep, are_equal
 from rulewright.policies.wording import condition_of, merged
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains, Path

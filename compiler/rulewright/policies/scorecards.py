@@ -11,7 +11,7 @@ from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.types import BOOL, INT, SCORE, OptionalType, RecordType, Type
 from rulewright.lower.parameters import PARAMETER_TYPES
 from rulewright.lower.scorecard import GATE, verdict_type
-from rulewright.policies.decisions import (
+from rulewright.policies.policy_model import (
     Policy,
     PolicyDecision,
     PolicyOutcome,

@@ -10,7 +10,7 @@ from rulewright.check.workflow_check import lowered
 from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_environments import features_of, gate_environment, loop_environment
-from rulewright.policies.decisions import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting, reads
+from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting, reads
 from rulewright.proving.domains import Domain, Domains, Path, whole
 from rulewright.workflow import Workflow
 from rulewright_runtime.ir import Node, Program

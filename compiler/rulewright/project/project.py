@@ -20,7 +20,7 @@ from rulewright.documents.profile import Profile
 from rulewright.documents.project_file import Accept, JudgeSection, ProjectFile, Semantics
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.documents.scoring import ModelPrice, Scoring
+from rulewright.documents.scoring_file import ModelPrice, Scoring
 from rulewright.documents.state_machine import StateMachineDocument
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.load import Loaded, Mapping, Node

@@ -27,7 +27,7 @@ from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import GENERATED, LOG, SUMMARY, remove, write_manifest
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
-from rulewright_runtime.runs.rows import ROW_KEY, verdict_key
+from rulewright_runtime.runs.run_rows import ROW_KEY, verdict_key
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 

@@ -44,7 +44,7 @@ from rulewright_runtime.runs.folder import (
     write_manifest,
 )
 from rulewright_runtime.runs.log import Header, LogStep, checked_lines, line_of
-from rulewright_runtime.runs.rows import summary_of
+from rulewright_runtime.runs.run_rows import summary_of
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.columnar import columnar_rows
 

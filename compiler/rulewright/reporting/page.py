@@ -9,7 +9,7 @@ from rulewright.reporting.overview import Overview
 from rulewright.web.rendering import PageFrame, rendered
 
 if TYPE_CHECKING:
-    from rulewright.reporting.chats import Chat
+    from rulewright.reporting.chat_page import Chat
 
 MOST: Final = 200  # rows of a list in an overview
 Link = Callable[..., str]

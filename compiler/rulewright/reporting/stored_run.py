@@ -22,7 +22,7 @@ from rulewright_runtime.report.gathered import FirstEntries
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import LOG, REPLIES
 from rulewright_runtime.runs.log import LogStep, read_steps
-from rulewright_runtime.runs.rows import summary_of as empty_summary
+from rulewright_runtime.runs.run_rows import summary_of as empty_summary
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from rulewright.diagnostics import Diagnostic, error, respell
 from rulewright.documents.base import texts
 from rulewright.documents.validation import departures
-from rulewright.expression.nodes import NOWHERE, Call, Name, Select
+from rulewright.expression.syntax_tree import NOWHERE, Call, Name, Select
 from rulewright.load import Mapping, Node, Sequence
 from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import Guess, suggest

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.expression.nodes import Binary, Call, ListLiteral
+from rulewright.expression.syntax_tree import Binary, Call, ListLiteral
 from rulewright.lower.expressions_of import parts_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.nodes import Binary, Literal
+from rulewright.expression.syntax_tree import Binary, Literal
 from rulewright.expression.types import INT, UINT
 from rulewright.lower.expressions_of import parts_of
 

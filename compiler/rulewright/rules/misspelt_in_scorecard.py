@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.base import text_scalars
-from rulewright.expression.nodes import Binary, Expr, Literal, Select
+from rulewright.expression.syntax_tree import Binary, Expr, Literal, Select
 from rulewright.load import place
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import Guess, is_spelt_like

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Span, warning
-from rulewright.expression.nodes import Expr, Index, Literal, Name, Select
+from rulewright.expression.syntax_tree import Expr, Index, Literal, Name, Select
 from rulewright.load import Scalar, Sequence, place
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import Guess, did_you_mean, is_spelt_like

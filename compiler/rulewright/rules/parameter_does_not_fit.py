@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Diagnostic, error, replace
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.suggestions import number_meant
-from rulewright.expression.nodes import Binary, Call, Expr, Name, Select
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Name, Select
 from rulewright.expression.types import DOUBLE, INT, STRING, ListType
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, Span, advice, warning
 from rulewright.expression.compared import texts_sought
-from rulewright.expression.nodes import NOWHERE, Name, Select
+from rulewright.expression.syntax_tree import NOWHERE, Name, Select
 from rulewright.lower.expressions_of import texts_in
 from rulewright.spelling import did_you_mean
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.expression.compared import texts_compared
-from rulewright.expression.nodes import Name, Select
+from rulewright.expression.syntax_tree import Name, Select
 from rulewright.lower.expressions_of import texts_in
 from rulewright.project import Project
 from rulewright.project.choices import used_scorecard
 from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from rulewright.expression.nodes import Expr
+    from rulewright.expression.syntax_tree import Expr
 
 OF_RUBRICS: Final = "rubric/"  # the prefix of the ids of checks made from rubric criteria
 

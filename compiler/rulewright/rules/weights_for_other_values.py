@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.expression.nodes import Call, ListLiteral
+from rulewright.expression.syntax_tree import Call, ListLiteral
 from rulewright.lower.expressions_of import parts_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import FOLDER
-from rulewright.reporting.chats import Chat, ChatViews
+from rulewright.reporting.chat_page import Chat, ChatViews
 from rulewright.reporting.conversations import Conversations
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords

@@ -16,7 +16,7 @@ from rulewright.comparing.diff import diff
 from rulewright.comparing.page import diff_page
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import FOLDER, Adjudication, adjudicate, check_person, known_decisions, original
-from rulewright.reporting.chats import said_in
+from rulewright.reporting.chat_page import said_in
 from rulewright.reporting.page import run_page
 from rulewright.serving.labels import Labels
 from rulewright.serving.open_runs import LoadedRun, OpenRun

@@ -43,8 +43,6 @@ from rulewright_runtime.aggregate.effects import (
     strongest_effects,
     waiting_effect,
 )
-from rulewright_runtime.aggregate.export import number_of, plain_path, refuse_duplicates, value_or_none
-from rulewright_runtime.aggregate.keys import EMPTY, UNHASHABLE, VerdictKey
 from rulewright_runtime.aggregate.outcome import (
     ENGINE,
     MINIMUM_COVERAGE,
@@ -54,6 +52,8 @@ from rulewright_runtime.aggregate.outcome import (
     remove_credit,
     request_adjudication,
 )
+from rulewright_runtime.aggregate.scorecard_values import number_of, plain_path, refuse_duplicates, value_or_none
+from rulewright_runtime.aggregate.verdict_keys import EMPTY, UNHASHABLE, VerdictKey
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program

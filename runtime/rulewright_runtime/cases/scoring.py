@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from rulewright_runtime.aggregate.export import export
+from rulewright_runtime.aggregate.scorecard_values import export
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import Evaluator, prepare

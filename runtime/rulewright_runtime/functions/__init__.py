@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import operators, profile
+from rulewright_runtime.functions import operators, profile_functions
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS, Function, Table
 
-_OPERATORS: Final[Table] = {**operators.TABLE, **profile.TABLE}
+_OPERATORS: Final[Table] = {**operators.TABLE, **profile_functions.TABLE}
 
 
 def lookup(name: str, arguments: int, strict: bool) -> Function:

@@ -13,7 +13,7 @@ from rulewright_runtime.functions import (
     operators,
     optionals,
     personal,
-    profile,
+    profile_functions,
     similarity,
     statistics,
     strings,
@@ -35,7 +35,7 @@ STRICT: Final[Table] = {
 }
 PROFILE: Final[Table] = {
     **STRICT,
-    **profile.TABLE,
+    **profile_functions.TABLE,
     **statistics.TABLE,
     **texts.TABLE,
     **similarity.TABLE,

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import Final
 
 from rulewright_runtime.functions.table import Table, check_steps
-from rulewright_runtime.matching.similarity import common, words
+from rulewright_runtime.matching.near_matches import common, words
 from rulewright_runtime.values import Value, no_overload
 
 _ORDER: Final = 4  # the length of BLEU's longest n-grams

@@ -15,7 +15,7 @@ from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.strings import compile_pattern, matches
 from rulewright_runtime.functions.table import Table
 from rulewright_runtime.matching.folding import Folded, fold
-from rulewright_runtime.matching.similarity import words
+from rulewright_runtime.matching.near_matches import words
 from rulewright_runtime.values import Value, no_overload
 
 Span: TypeAlias = tuple[int, int]

@@ -18,7 +18,7 @@ import msgspec
 from rulewright_runtime.errors import InputError, PlanError, RuntimeFailure
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.log import changed, digest, missing, name
-from rulewright_runtime.runs.rows import Row, count
+from rulewright_runtime.runs.run_rows import Row, count
 from rulewright_runtime.runs.worker import Answer, PieceTask, next_frame, put_frame
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.turn_lines import printable

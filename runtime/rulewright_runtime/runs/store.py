@@ -32,7 +32,7 @@ from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.recording import RecordingJudge
-from rulewright_runtime.runs.rows import Row, RowWriter, count, summary_of
+from rulewright_runtime.runs.run_rows import Row, RowWriter, count, summary_of
 from rulewright_runtime.runs.worker import Setup
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.chat_files import MAX_LINE

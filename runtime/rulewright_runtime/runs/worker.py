@@ -24,7 +24,7 @@ from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
-from rulewright_runtime.runs.rows import Row, RowWriter, summary_of
+from rulewright_runtime.runs.run_rows import Row, RowWriter, summary_of
 from rulewright_runtime.transcripts.pieces import Piece
 from rulewright_runtime.transcripts.transcript_reader import Reader
 

@@ -13,7 +13,7 @@ from rulewright_runtime.transcripts.messages import TURN_ROLES, Conversation, Tr
 from rulewright_runtime.transcripts.readers import FORMATS, LINES, format_of, is_turns, unknown
 from rulewright_runtime.transcripts.readers.openai import LISTS
 from rulewright_runtime.transcripts.readers.shapes import ShapeError, parsed, related
-from rulewright_runtime.transcripts.readers.tables import Columns, format_for
+from rulewright_runtime.transcripts.readers.table_rows import Columns, format_for
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
 
 if TYPE_CHECKING:

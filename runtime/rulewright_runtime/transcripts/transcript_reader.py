@@ -317,7 +317,7 @@ def _chats(
     """The reader of chats of every format, imported only if needed. Raises RuntimeFailure for an unknown field in
     `columns`."""
     from rulewright_runtime.transcripts.chats import Chats
-    from rulewright_runtime.transcripts.readers.tables import Columns
+    from rulewright_runtime.transcripts.readers.table_rows import Columns
 
     return Chats(shown, Columns(columns), size, tabular=tabular, part=part)
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from rulewright_runtime.matching import pronouns
-from rulewright_runtime.matching.similarity import find
+from rulewright_runtime.matching.near_matches import find
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
 
 if TYPE_CHECKING:
-    from rulewright_runtime.matching.similarity import SimilarSpan
+    from rulewright_runtime.matching.near_matches import SimilarSpan
     from rulewright_runtime.plan.part import Verdict
     from rulewright_runtime.plan.scan import Check, Probe
     from rulewright_runtime.plan.verifiers import ProbeVerifier

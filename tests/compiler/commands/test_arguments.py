@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rulewright.arguments import run_them, write_rules
-from rulewright.arguments.parser import parser_of
+from rulewright.arguments.command_parser import parser_of
 from rulewright.categories import MEANINGS
 from rulewright.cli import COMMANDS, main
 from rulewright_runtime.transcripts.readers import FORMATS
@@ -61,7 +61,7 @@ def test_every_command_that_writes_a_file_or_folder_takes_o_for_out(capsys: pyte
 
 def test_the_help_of_lint_imports_no_linter() -> None:
     found = loaded(["lint", "--help"], ["lint", "-h"])
-    assert not found & {"lark", "msgspec", "rulewright.linting.run", "rulewright.rules", "yaml"}
+    assert not found & {"lark", "msgspec", "rulewright.linting.lint_run", "rulewright.rules", "yaml"}
 
 
 def test_a_run_imports_nothing_that_asks_a_model_or_reads_a_project() -> None:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from tests import folders
 
-from rulewright import cache
+from rulewright import result_cache
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.dependencies import digest
@@ -36,7 +36,7 @@ FILES = {
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(cache, "programs", lambda: "these programs")
+    monkeypatch.setattr(result_cache, "programs", lambda: "these programs")
     monkeypatch.delenv("CHECKS", raising=False)
     folders.write(tmp_path / "p", FILES)
     monkeypatch.chdir(tmp_path / "p")
@@ -117,7 +117,7 @@ def test_a_project_with_mistakes_leaves_nothing(project: Path, own_cache_folder:
 
 def test_what_another_version_wrote_is_not_found(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scan()
-    monkeypatch.setattr(cache, "programs", lambda: "another version")
+    monkeypatch.setattr(result_cache, "programs", lambda: "another version")
     assert without_compiling() is None
 
 

@@ -15,7 +15,7 @@ from rulewright.cli import main
 from rulewright.documents.keys import allowed
 from rulewright.documents.vocabulary import invisiblebench, schema_in
 from rulewright.errors import DocumentError
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright.project import Project, load_project
 from rulewright_grammar import schema
 from rulewright_runtime.errors import PlanError

@@ -14,7 +14,7 @@ from tests.shared_data import folder
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import Dialect
+from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import BOOL, DOUBLE, DYN, INT, SCORE, STRING, ListType, MapType, RecordType
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare

@@ -11,8 +11,8 @@ from rulewright.expression.build import build
 from rulewright.expression.checker import check
 from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import Dialect
 from rulewright.expression.parser import parse
+from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import (
     BOOL,
     DOUBLE,

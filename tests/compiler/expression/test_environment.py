@@ -8,8 +8,8 @@ from rulewright.expression.build import build
 from rulewright.expression.checker import check
 from rulewright.expression.declarations import parse_signature, profile_functions, strict_functions
 from rulewright.expression.environment import Environment, enums_in
-from rulewright.expression.nodes import Dialect
 from rulewright.expression.parser import parse
+from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import BOOL, DYN, INT, STRING, EnumType, ListType, RecordType
 from rulewright_runtime.functions.language import PROFILE, STRICT
 

@@ -10,8 +10,8 @@ from tests.rounds import rounds
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.nodes import Dialect
 from rulewright.expression.parser import parse
+from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import DYN, SCORE, STRING, ListType
 from rulewright.expression.unparse import unparse
 

@@ -8,8 +8,8 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.expression_mistakes import Mistakes
 from rulewright.expression.grammar import expression_parser
 from rulewright.expression.lexer import ExpressionLexer, ExpressionText
-from rulewright.expression.nodes import Dialect, Literal
 from rulewright.expression.parser import parse
+from rulewright.expression.syntax_tree import Dialect, Literal
 from rulewright_runtime.values import UInt
 
 LARK = expression_parser()

@@ -9,8 +9,9 @@ from tests.compiler.expression.published import cel_cases
 from tests.rounds import rounds
 
 from rulewright.errors import ExpressionError
-from rulewright.expression import nodes
-from rulewright.expression.nodes import (
+from rulewright.expression import syntax_tree
+from rulewright.expression.parser import MAX_DEPTH, MAX_LENGTH, parse
+from rulewright.expression.syntax_tree import (
     Binary,
     Call,
     Dialect,
@@ -23,14 +24,13 @@ from rulewright.expression.nodes import (
     TextSpan,
     Unary,
 )
-from rulewright.expression.parser import MAX_DEPTH, MAX_LENGTH, parse
 from rulewright.expression.unparse import unparse
 
 NOWHERE = TextSpan(0, 0, 0)
 A, B, C, D = (Name(name, NOWHERE) for name in "abcd")
 
 
-def binary(operator: str, left: nodes.Expr, right: nodes.Expr) -> Binary:
+def binary(operator: str, left: syntax_tree.Expr, right: syntax_tree.Expr) -> Binary:
     """A binary node without a place."""
     return Binary(operator, left, right, NOWHERE)
 
@@ -252,7 +252,7 @@ PIECES = [
 ]
 
 
-def outcome(text: str, dialect: Dialect, *, macros: bool) -> nodes.Expr | ExpressionError:
+def outcome(text: str, dialect: Dialect, *, macros: bool) -> syntax_tree.Expr | ExpressionError:
     """The tree, or the refusal."""
     try:
         return parse(text, dialect, macros=macros)
@@ -282,5 +282,5 @@ def test_children_are_in_the_order_written() -> None:
     while order:
         node = order.pop()
         names += [node.name] if isinstance(node, Name) else []
-        order += reversed(nodes.children(node))
+        order += reversed(syntax_tree.children(node))
     assert "".join(names) == "abcdabcdabcdabcdacbc"

@@ -10,7 +10,6 @@ from rulewright.expression import recovery as reading
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.expression_mistakes import Mistakes
-from rulewright.expression.nodes import Dialect
 from rulewright.expression.parser import parse
 from rulewright.expression.syntax_errors import (
     EXPLANATIONS,
@@ -19,6 +18,7 @@ from rulewright.expression.syntax_errors import (
     split_word_operator,
     unknown_name_help,
 )
+from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import BOOL
 
 

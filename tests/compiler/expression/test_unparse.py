@@ -9,7 +9,8 @@ from tests.compiler.expression.published import cel_cases
 from tests.rounds import rounds
 
 from rulewright.errors import ExpressionError
-from rulewright.expression.nodes import (
+from rulewright.expression.parser import parse
+from rulewright.expression.syntax_tree import (
     Binary,
     Call,
     Conditional,
@@ -27,7 +28,6 @@ from rulewright.expression.nodes import (
     TextSpan,
     Unary,
 )
-from rulewright.expression.parser import parse
 from rulewright.expression.unparse import unparse
 from rulewright_runtime.values import UInt
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import fixed_files
 from rulewright.linting.lint_settings import DEFAULT, RuleSelection
-from rulewright.linting.report import Report
-from rulewright.linting.run import fixed_files
 
 
 def fix_files(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT, *, unsafe: bool = False) -> Report:

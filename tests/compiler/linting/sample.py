@@ -18,7 +18,7 @@ from tests import shared_data
 from tests.compiler.linting.mutations import PROJECTS, copied, mutants
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 
 SIZE: Final = 120
 SLIPS: Final = 60

@@ -10,8 +10,8 @@ import pytest
 from tests.compiler.test_rules import BAD, code_of, name_of, unpacked
 
 from rulewright.cli import main
-from rulewright.linting.report import Report
-from rulewright.linting.run import lint
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import lint
 from rulewright.load import load_file, plain
 from rulewright.load.suppressions import SUPPRESSION_CODES
 

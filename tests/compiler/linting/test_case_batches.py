@@ -10,8 +10,8 @@ import pytest
 from tests.safe_cases import case, output, safe, write
 
 from rulewright.cli import main
+from rulewright.linting.lint_run import lint
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.run import lint
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.errors import InputError
 

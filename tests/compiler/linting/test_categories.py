@@ -16,12 +16,12 @@ from rulewright.categories import CATEGORIES, LEVELS, PEDANTIC, PREVIEW, ROWS, S
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.linting.consequences import UNSURE
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import lint
 from rulewright.linting.lint_settings import RuleSelection
 from rulewright.linting.repeated import ACROSS, GROUPED, REPORTED_WITH
-from rulewright.linting.report import Report
-from rulewright.linting.run import lint
 from rulewright.manual import pages
-from rulewright.render.report import render
+from rulewright.render.output_formats import render
 
 MOST = 221  # findings of the published corpus that somebody has to read
 WRONG = f"{check()}wrong: 1\n"

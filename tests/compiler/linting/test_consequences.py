@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.compiler.linting.mutations import copied
 
+from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.run import lint, lint_text
 
 BENCHMARK = Path(__file__).parents[3] / "benchmark"
 CHECK = """\

@@ -23,7 +23,7 @@ from tests.shared_data import ROOT
 
 from rulewright.cli import main
 from rulewright.linting.fixes import fixed_texts
-from rulewright.linting.run import lint_text
+from rulewright.linting.lint_run import lint_text
 from rulewright_runtime.terminal import visible
 
 ROUNDS: Final = rounds(4, 60)

@@ -18,8 +18,8 @@ from tests.rounds import rounds
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.linting.fixes import fixed_texts
-from rulewright.linting.report import Report
-from rulewright.linting.run import lint, lint_text
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import lint, lint_text
 from rulewright.load import load_text, plain
 
 MUTANTS = rounds(3, 10)  # of each good file

@@ -16,13 +16,13 @@ from tests.compiler.test_rules import BAD, name_of, unpacked
 import rulewright
 import rulewright_grammar
 import rulewright_runtime
-from rulewright import cache, dependencies
-from rulewright.cache import CacheEntry
+from rulewright import dependencies, result_cache
 from rulewright.cli import main
 from rulewright.dependencies import DependencyTracker, digest
-from rulewright.linting import run
+from rulewright.linting import lint_run
 from rulewright.linting.lint_output import LintOutput, known_output
 from rulewright.load import load_file
+from rulewright.result_cache import CacheEntry
 
 CHECK = """\
 id: X1
@@ -41,14 +41,14 @@ FILES = {
     "rulewright.yaml": "project: p\nchecks: ${CHECKS:-checks}\n",
     "scenarios/deep/s.yaml": "scenario_id: s\nturns:\n- turn_number: 1\n  user_message: hello\n",
 }
-PROGRAMS = cache.programs
-HEAVY = ("dataclasses", "pathlib", "rulewright.linting.run", "rulewright.rules", "typing", "yaml")
+PROGRAMS = result_cache.programs
+HEAVY = ("dataclasses", "pathlib", "rulewright.linting.lint_run", "rulewright.rules", "typing", "yaml")
 
 
 @pytest.fixture(autouse=True)
 def same_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the linter's own files fixed during a test, even while somebody edits them."""
-    monkeypatch.setattr(cache, "programs", lambda: "these programs")
+    monkeypatch.setattr(result_cache, "programs", lambda: "these programs")
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def lint(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
 def is_cached(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str] | None:
     """Return the cached output, or None."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "lint", None)
+        patch.setattr(lint_run, "lint", None)
         answer = lint(capsys, *words)
         return None if answer[0] == 3 else answer  # there was something to lint after all
 
@@ -150,7 +150,7 @@ def test_options_programs_and_folders_have_entries_of_their_own(
     lint(capsys, ".")
     assert is_cached(capsys, ".", "--fail-level", "error") is None
     assert is_cached(capsys, "./checks") is None
-    monkeypatch.setattr(cache, "programs", lambda: "another version")
+    monkeypatch.setattr(result_cache, "programs", lambda: "another version")
     assert is_cached(capsys, ".") is None
 
 
@@ -161,7 +161,7 @@ def test_all_of_our_packages_are_programs(monkeypatch: pytest.MonkeyPatch) -> No
         looked_at.add(Path(folder).resolve())
         return [folder]
 
-    monkeypatch.setattr(cache, "_files", files)
+    monkeypatch.setattr(result_cache, "_files", files)
     PROGRAMS()
     packages = (rulewright, rulewright_grammar, rulewright_runtime)
     assert {Path(str(package.__file__)).resolve().parent for package in packages} <= looked_at
@@ -180,10 +180,10 @@ def test_a_project_file_found_above_is_noticed(
 def test_every_file_that_lints_has_a_part_in_the_key(tmp_path: Path) -> None:
     (tmp_path / "a" / "__pycache__").mkdir(parents=True)
     (tmp_path / "a" / "b.py").write_text("1", encoding="utf-8")
-    before = cache._files(str(tmp_path))
+    before = result_cache._files(str(tmp_path))
     assert [Path(path).name for path, _, _ in before] == ["b.py"]
     (tmp_path / "a" / "b.py").write_text("12", encoding="utf-8")
-    assert cache._files(str(tmp_path)) != before
+    assert result_cache._files(str(tmp_path)) != before
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_cached(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -252,7 +252,7 @@ def test_a_cache_that_cannot_be_written_is_ignored(
 
 
 def test_the_oldest_entries_make_room(project: Path, own_cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MAX_ENTRIES", {"lint": 4})
+    monkeypatch.setattr(result_cache, "MAX_ENTRIES", {"lint": 4})
     for number in range(5):
         LintOutput(0, "").keep(CacheEntry("lint", [number]), {}, [])
     assert len(list(own_cache_folder.iterdir())) == 2

@@ -9,9 +9,9 @@ import pytest
 from tests.compiler.small_project import check, write
 
 from rulewright.documents.layout import project_file_above
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.lint_settings import DEFAULT, RuleSelection, settings_around
-from rulewright.linting.report import Report
-from rulewright.linting.run import lint, lint_text
 
 CHECK = "checks/W-1.yaml"
 WRONG = f"{check()}wrong: 1\n"

@@ -18,7 +18,7 @@ import pytest
 from tests.compiler.linting.mutations import PROJECTS, Mutant, copied, mutants
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 
 SEED: Final = 17
 FEW, MANY = 40, 300

@@ -9,7 +9,7 @@ import pytest
 
 from rulewright.cli import main
 from rulewright.diagnostics import Diagnostic
-from rulewright.linting.run import lint, lint_text
+from rulewright.linting.lint_run import lint, lint_text
 
 CHECK = "checks/promises-availability.yaml"
 LEXICON = "lexicons/availability_promise.yaml"

@@ -16,7 +16,7 @@ from rulewright.claims.documents import prove
 from rulewright.commands.workflow_settings import settings_of
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError, UsageError
-from rulewright.linting.run import lint, lint_text
+from rulewright.linting.lint_run import lint, lint_text
 from rulewright.shipped import shipped_root
 from rulewright.workflow import load_workflow
 

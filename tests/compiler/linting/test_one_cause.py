@@ -9,7 +9,7 @@ from tests.compiler.linting.mutations import copied
 from tests.folders import write
 
 from rulewright.linting.fixes import fixed_texts
-from rulewright.linting.run import lint, lint_text
+from rulewright.linting.lint_run import lint, lint_text
 
 CHECK = """\
 id: brief

@@ -18,7 +18,7 @@ from tests.compiler.test_rules import BAD, FIXABLE, code_of, name_of, unpacked
 from tests.rounds import TORTURE, rounds
 
 from rulewright.check.project_check import compile_project
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright_runtime.execution import execute
 
 EXAMPLES = rounds(50, 20_000)

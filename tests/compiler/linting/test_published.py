@@ -19,9 +19,9 @@ import pytest
 import yaml
 from tests import shared_data
 
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import lint
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.report import Report
-from rulewright.linting.run import lint
 from rulewright.render.json_output import Keys
 
 Place = tuple[str, str]  # a file below the corpus, a path in it

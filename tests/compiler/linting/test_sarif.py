@@ -13,7 +13,7 @@ from tests.compiler.test_rules import BAD, findings, name_of
 
 from rulewright.diagnostics import Diagnostic, Severity, Span
 from rulewright.manual import explain
-from rulewright.render.report import render
+from rulewright.render.output_formats import render
 
 SCHEMA: dict[str, Any] = json.loads(
     (Path(__file__).parent / "sarif" / "sarif-2.1.0-rtm.5.schema.json").read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ import pytest
 from tests.compiler.linting.fixing import fix_files
 from tests.compiler.small_project import SCENARIO, check, write
 
-from rulewright.linting.report import Report
-from rulewright.linting.run import lint, lint_text
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import lint, lint_text
 
 ALLOW = "# rulewright: allow unknown-key because another tool reads it"
 HEAD = check()

@@ -14,8 +14,8 @@ from tests.folders import files_of, write
 from tests.rounds import TORTURE, rounds
 
 from rulewright.diagnostics import Diagnostic, Span
-from rulewright.linting.report import Report
-from rulewright.linting.run import fix, lint, lint_text
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import fix, lint, lint_text
 
 FOLDER = Path(__file__).parents[1] / "rules"
 LONE = sorted(path for path in FOLDER.glob("*/*") if path.suffix in (".yaml", ".json"))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from rulewright.linting.lint_run import lint
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.run import lint
 
 ROOT = Path(__file__).parents[3]
 

@@ -33,8 +33,8 @@ from rulewright.documents.layout import (
     project_file_in,
 )
 from rulewright.errors import RulewrightError, UsageError
-from rulewright.linting.report import Report
-from rulewright.linting.run import fix, lint
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import fix, lint
 from rulewright.load import load_file
 from rulewright.manual import explain
 from rulewright.planning.harness import compile_run_plan, run_cost
@@ -42,7 +42,7 @@ from rulewright.planning.profiles import compare_profiles
 from rulewright.planning.scan import scan_plan
 from rulewright.project import Project, load_project
 from rulewright.proving.label_findings import check_labels
-from rulewright.render.report import render
+from rulewright.render.output_formats import render
 from rulewright.reporting import cases as writing
 from rulewright.scoring.batches import load_scorecard
 from rulewright.scoring.score_settings import gather

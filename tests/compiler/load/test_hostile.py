@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rounds import rounds
 
-from rulewright.linting.run import lint_text
+from rulewright.linting.lint_run import lint_text
 from rulewright.load import load_text, plain
-from rulewright.render.report import render
+from rulewright.render.output_formats import render
 
 EXAMPLES = rounds(120, 20_000)
 LONGEST = 20_000  # characters of a report

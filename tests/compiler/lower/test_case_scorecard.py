@@ -10,7 +10,7 @@ from tests.shared_data import ROOT
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
-from rulewright.linting.run import lint_text
+from rulewright.linting.lint_run import lint_text
 from rulewright.load import load_text
 from rulewright.proving.label_findings import case_findings
 from rulewright.scoring.batches import load_scorecard

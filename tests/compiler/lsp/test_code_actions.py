@@ -8,7 +8,7 @@ from typing import Any
 from tests.compiler.lsp import a_project
 from tests.compiler.lsp.client import Editor
 
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright.lsp.workspace import Workspace
 
 DROPPED = 'exit_conditions: ["review.decision == GO", "pair.challenger_approved == true"]'

@@ -68,12 +68,12 @@ def test_messages_about_documents_that_are_not_open_are_borne(editor: Editor, pr
 
 CRASHING = """
 import sys
-from rulewright.lsp import hover, server, workspace
+from rulewright.lsp import hover, language_server, workspace
 def crash(*args, **more): raise ZeroDivisionError("of ours")
 hover.hover = crash
 whole = workspace.analyse_project
 workspace.analyse_project = lambda path: crash() if (path.parent / "crash").exists() else whole(path)
-sys.exit(0 if server.serve() else 1)
+sys.exit(0 if language_server.serve() else 1)
 """
 
 

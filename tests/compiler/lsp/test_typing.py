@@ -11,7 +11,7 @@ from tests.compiler.lsp import a_project
 
 from rulewright.load import unsaved
 from rulewright.lsp.code_actions import actions
-from rulewright.lsp.completion import completions
+from rulewright.lsp.completions import completions
 from rulewright.lsp.cursor import cursor_at
 from rulewright.lsp.hover import hover
 from rulewright.lsp.positions import UTF16, position_at

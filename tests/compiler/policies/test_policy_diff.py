@@ -21,7 +21,7 @@ from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.lower.scorecard import verdict_type
 from rulewright.policies.compare import policy_diff
-from rulewright.policies.rows import verdicts_of
+from rulewright.policies.example_rows import verdicts_of
 from rulewright.proving.atoms import TRUE, bits_of
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.interpreter import prepare

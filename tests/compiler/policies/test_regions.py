@@ -23,7 +23,7 @@ from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import INT, SCORE, EnumType, Type
 from rulewright.lower.table_syntax import TableRow
-from rulewright.policies.decisions import NOTHING, PolicyDecision, computed, table
+from rulewright.policies.policy_model import NOTHING, PolicyDecision, computed, table
 from rulewright.policies.regions import Comparison, compare
 from rulewright.proving.atoms import TRUE, bits_of
 from rulewright.proving.domains import Domains

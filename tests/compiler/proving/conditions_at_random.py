@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, ListType, OptionalType, RecordType, Type
-from rulewright.policies.decisions import PolicyDecision, PolicyOutcome, guarding
+from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, guarding
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domain, DomainPiece, Domains, Path
 from rulewright.proving.results import Proved, Result

@@ -23,7 +23,7 @@ from tests.compiler.proving.conditions_at_random import (
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import DOUBLE
-from rulewright.linting.run import lint_text
+from rulewright.linting.lint_run import lint_text
 from rulewright.proving.atoms import FALSE, bits_of
 from rulewright.proving.conditions import holds_always, holds_never, never, without_effect
 from rulewright.proving.domains import Domains

@@ -6,7 +6,7 @@ import pytest
 from tests.runtime.plans import check, lexicon, plan, talk
 
 from rulewright.expression.build import build
-from rulewright.linting.run import lint_text
+from rulewright.linting.lint_run import lint_text
 from rulewright.lower.machines import FACTS
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.scan import Scenario, Session

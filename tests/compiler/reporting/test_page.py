@@ -19,8 +19,8 @@ from tests.compiler.small_project import check, write
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.reporting import writing
-from rulewright.reporting.chats import Mark, Shown, ShownQuote, find, pieces
+from rulewright.reporting import report_files
+from rulewright.reporting.chat_page import Mark, Shown, ShownQuote, find, pieces
 from rulewright.reporting.gather import gather
 from rulewright.reporting.page import attention
 from rulewright.web.filters import FILTERS
@@ -218,8 +218,8 @@ def test_many_transcripts_make_a_folder_of_pages_whose_links_all_lead_somewhere(
     one = Document(report(finished))
     assert {link for link in one.links if link[1:] not in one.ids} == set()
     assert len(one.ids) == len(set(one.ids))
-    monkeypatch.setattr(writing, "IN_ONE_FILE", 2)
-    monkeypatch.setattr(writing, "A_PAGE", 2)
+    monkeypatch.setattr(report_files, "IN_ONE_FILE", 2)
+    monkeypatch.setattr(report_files, "A_PAGE", 2)
     report(finished)
     assert capsys.readouterr().out.endswith(f"wrote {finished / 'report.html'} and {finished / 'report-pages'}/\n")
     pages = {path: Document(path.read_text(encoding="utf-8")) for path in finished.rglob("*.html")}

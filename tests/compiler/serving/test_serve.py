@@ -24,7 +24,7 @@ from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.serving.open_runs import open_runs
 from rulewright.serving.runs_app import RunsApp
-from rulewright.signoff.server import QueueApp
+from rulewright.signoff.queue_app import QueueApp
 from rulewright.web.server import LocalServer
 
 WAITING = "/run/1/t/12"  # model-b__night_shift_alone, where RW-A1 has no majority

@@ -13,7 +13,7 @@ from rulewright.claims.workflow import prove_workflow
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError
 from rulewright.linting.fixes import fixed_texts
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright.load import load_text
 from rulewright.lower.workflow import limits_of
 from rulewright.lower.workflow_order import ancestors, cycles, order, waves

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests import folders
 
-from rulewright.linting.run import lint, lint_text
+from rulewright.linting.lint_run import lint, lint_text
 
 GHOST = "tasks: {a: {agent: ghost}}\n"
 

@@ -12,7 +12,7 @@ from tests.shared_data import folder
 from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.claims.workflow import CLAIMS, prove_workflow
 from rulewright.linting.fixes import fixed_texts
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright.load import load_text
 from rulewright.proving.results import Proved, Refuted
 from rulewright.workflow import load_workflow, workflow_of

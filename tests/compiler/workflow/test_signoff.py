@@ -20,7 +20,7 @@ from tests.browser import open_browser
 from tests.compiler.reporting.test_page_in_a_browser import violations
 from tests.runtime.workflow.running import Bench, bench
 
-from rulewright.signoff.server import serve
+from rulewright.signoff.queue_app import serve
 from rulewright.web.clients import Client
 from rulewright.web.server import MAX_FORM, LocalServer
 from rulewright_runtime.workflow.deciders import Deciders

@@ -12,7 +12,7 @@ import pytest
 from tests.runtime.embedding.test_minilm import NEEDS_MODEL
 
 from rulewright.check.project_check import compile_project
-from rulewright.linting.run import lint
+from rulewright.linting.lint_run import lint
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS

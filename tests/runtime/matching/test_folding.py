@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.rounds import rounds
 
-from rulewright_runtime.functions.profile import substring_ci
+from rulewright_runtime.functions.profile_functions import substring_ci
 from rulewright_runtime.matching.folding import DIFFERENCES, TEXT, fold, fold_case, folded_text
 
 # Every character that is assigned, and of the 960,000 that are not, or are private, those where invisible ones may be.

@@ -8,8 +8,8 @@ import pytest
 from tests.runtime.plans import check, plan, talk
 
 from rulewright_runtime.execution import execute
+from rulewright_runtime.matching.near_matches import common, find
 from rulewright_runtime.matching.pronouns import Person, parse, uses
-from rulewright_runtime.matching.similarity import common, find
 from rulewright_runtime.plan.scan import Probe, Scenario, Session
 from rulewright_runtime.plan.verifiers import ProbeVerifier
 from rulewright_runtime.verdicts import VerdictResult

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.transcripts.readers import (
-    agents,
     atif,
     braintrust,
+    coding_agents,
     deepeval,
     inspect_logs,
     langfuse,
@@ -34,7 +34,7 @@ FORMATS: Final = (
     langsmith.FORMAT,
     braintrust.FORMAT,
     langfuse.FORMAT,
-    agents.FORMAT,
+    coding_agents.FORMAT,
     spans.FORMAT,
     sharegpt.FORMAT,
     openai.FORMAT,

@@ -12,8 +12,8 @@ from typing import Final
 from rulewright_runtime.plugins import collectors
 from rulewright_runtime.workflow.collectors.checklist import checklist, requirement_coverage
 from rulewright_runtime.workflow.collectors.coverage import cobertura, coverage_json, lcov
-from rulewright_runtime.workflow.collectors.findings import bandit_json, ruff_json, sarif
 from rulewright_runtime.workflow.collectors.junit import junit
+from rulewright_runtime.workflow.collectors.linters import bandit_json, ruff_json, sarif
 from rulewright_runtime.workflow.collectors.report_reading import (
     CollectionError,
     ReportReading,

@@ -19,7 +19,7 @@ from pygls.lsp.server import LanguageServer
 
 from rulewright.load import unsaved
 from rulewright.lsp import code_actions as actions
-from rulewright.lsp import completion, hover
+from rulewright.lsp import completions, hover
 from rulewright.lsp.cursor import cursor_at
 from rulewright.lsp.positions import UTF16, offset_at, path_of, range_of
 from rulewright.lsp.references import target
@@ -179,7 +179,7 @@ def complete(server: Server, params: types.CompletionParams) -> list[types.Compl
         return []
     with unsaved(server.editor_workspace.unsaved_texts()):
         context = server.editor_workspace.context_of(document)
-        return completion.completions(document.loaded.source, params.position, context, server.encoding)
+        return completions.completions(document.loaded.source, params.position, context, server.encoding)
 
 
 def definition(server: Server, params: types.DefinitionParams) -> types.Location | None:

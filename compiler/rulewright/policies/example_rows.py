@@ -12,13 +12,13 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from rulewright.documents.vocabulary import Vocabulary
-from rulewright.policies.decisions import ENDED
+from rulewright.policies.policy_model import ENDED
 from rulewright.proving.domains import boolean, score, text
 from rulewright.proving.witness import in_words
 from rulewright.witnesses.guesses import choices, guesses, varied
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.aggregate.export import export
 from rulewright_runtime.aggregate.outcome import ENGINE, NO_RECORD
+from rulewright_runtime.aggregate.scorecard_values import export
 from rulewright_runtime.ir import literal_value
 from rulewright_runtime.plan.part import VERDICTS, programs_of
 from rulewright_runtime.plan.scorecard import ScorecardPlan

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from rulewright.render.record import record_lines
+from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.findings import conditions
 from rulewright.reporting.judge_words import JudgeWords, Words
 from rulewright_runtime.report.summary import UNPROVEN, gaps

@@ -14,9 +14,9 @@ from tests.folders import write
 from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError, UsageError
+from rulewright.linting.lint_report import Report
+from rulewright.linting.lint_run import fix, lint, lint_text
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.report import Report
-from rulewright.linting.run import fix, lint, lint_text
 from rulewright.lower.expressions_of import EXPRESSION_READERS
 from rulewright.manual import every_rule, explain, pages
 from rulewright.project import load_project, stopping

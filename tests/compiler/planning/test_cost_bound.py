@@ -13,8 +13,8 @@ from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
 
 from rulewright.cli import main
-from rulewright.documents.scoring import ModelPrice
-from rulewright.planning.bounds import bound_of, questions_by_key
+from rulewright.documents.scoring_file import ModelPrice
+from rulewright.planning.cost_bound import bound_of, questions_by_key
 from rulewright.planning.profiles import comparison_text
 from rulewright.project import load_project
 from rulewright_runtime.execution import execute

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from rulewright.reporting.chats import Chat, ChatViews
+from rulewright.reporting.chat_page import Chat, ChatViews
 from rulewright.reporting.conversations import Conversations, columns_of
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords

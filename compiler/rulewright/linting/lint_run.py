@@ -23,10 +23,10 @@ from rulewright.documents.layout import (
 )
 from rulewright.errors import UsageError
 from rulewright.linting import fixes
+from rulewright.linting.lint_report import Report, in_order, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_around
-from rulewright.linting.report import Report, in_order, report_of
 from rulewright.load import Loaded, Mapping, Source, load_file, load_text
-from rulewright.load.reader import unsaved
+from rulewright.load.file_reader import unsaved
 from rulewright_runtime.files import write_whole
 
 PAGES: Final[dict[str, str]] = {

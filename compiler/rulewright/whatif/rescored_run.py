@@ -18,7 +18,7 @@ from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.runs.folder import LOG, REPLIES, SUMMARY, write_manifest
-from rulewright_runtime.runs.rows import verdict_key
+from rulewright_runtime.runs.run_rows import verdict_key
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.verdicts import VerdictResult
 

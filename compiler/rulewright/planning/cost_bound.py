@@ -18,7 +18,7 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.messages import Transcript
 
 if TYPE_CHECKING:
-    from rulewright.documents.scoring import ModelPrice
+    from rulewright.documents.scoring_file import ModelPrice
     from rulewright_runtime.judging.judge import JudgeRequest
 
 QuestionKey = tuple[str, str, str, int]  # transcript, check, purpose, window

@@ -19,7 +19,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     record_at,
     word,
 )
-from rulewright_runtime.transcripts.readers.tables import FIELDS
+from rulewright_runtime.transcripts.readers.table_rows import FIELDS
 
 # Lines that are not part of the conversation: settings, summaries, repetitions.
 IGNORED: Final = frozenset({

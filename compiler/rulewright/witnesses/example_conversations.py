@@ -17,8 +17,8 @@ from rulewright.documents.scenario import read_scenario
 from rulewright.documents.validation import validate
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import UsageError
+from rulewright.load.file_reader import load_text
 from rulewright.load.nodes import Mapping as MappingNode
-from rulewright.load.reader import load_text
 from rulewright.lower.scan_plan import facts
 from rulewright.witnesses.candidates import (
     ConversationContext,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from rulewright.diagnostics import Span
 from rulewright.lower.policy import compile_policy, read_environment
 from rulewright.lower.table_syntax import TableRow
-from rulewright.policies.decisions import (
+from rulewright.policies.policy_model import (
     ENDED,
     NOTHING,
     Policy,

@@ -39,7 +39,7 @@ from rulewright.documents.project_file import ProjectFile, read_project_file
 from rulewright.documents.rule_set import load_rule_sets
 from rulewright.documents.scenario import ScenarioDocument, read_scenario
 from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
-from rulewright.documents.scoring import read_pricing, read_scoring
+from rulewright.documents.scoring_file import read_pricing, read_scoring
 from rulewright.documents.state_machine import read_state_machine
 from rulewright.documents.validation import validate
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, vocabulary_findings
