@@ -23,9 +23,9 @@ from rulewright_runtime.english import reason_of
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import GENERATED, LOG, SUMMARY, remove, write_manifest
+from rulewright_runtime.runs.derived import log_of, write_summary
+from rulewright_runtime.runs.folder import GENERATED, LOG, ROWS, SUMMARY, remove
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.run_rows import ROW_KEY, verdict_key
 from rulewright_runtime.strict_json import JsonObject
@@ -156,32 +156,29 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonOb
         plan, parameters = run.plan.scorecard, run.summary.get("parameters") or {}
         card = None if plan is None else Scorecard(plan, parameters)
         summary = _new_summary(run, taken)
-        verdicts, scores = [], []
+        verdicts, scores = {}, {}
         for judged in run.judged():
             if judged.id in transcripts:
                 waited_for |= {(judged.id, record.check_id) for record in _records(judged) if waits(record)}
             row, records = _decided(run, card, judged, counting if judged.id in transcripts else {})
             summary.add(row, records, judged.harness)
-            scores.append(msgspec.json.encode(row))
+            scores[judged.id] = msgspec.json.encode(row) + b"\n"
             key = verdict_key(row)
-            verdicts += [key + msgspec.json.encode(each)[1:] for each in records]
+            verdicts[judged.id] = _lines(key + msgspec.json.encode(each)[1:] for each in records)
         _refuse_unasked(taken, waited_for)
-        result = summary.result()
+        rows = dict(zip(ROWS, (verdicts, scores), strict=True))
         files = {
             DECISIONS: _lines(msgspec.json.encode(decision) for decision in taken),
             "plan.json": encode(run.plan),
-            "verdicts.jsonl": _lines(verdicts),
-            "scores.jsonl": _lines(scores),
-            "summary.md": markdown(result).encode(),
+            **{name: b"".join(found.values()) for name, found in rows.items()},
         }
-        if (folder / LOG).is_file():
-            files[LOG] = (folder / LOG).read_bytes()
+        if (log := run.log()) is not None:
+            files[LOG] = log_of(log.header, log.steps, rows)
         for name in (SUMMARY, MANIFEST, *GENERATED):  # whoever finds a summary can trust what stands beside it
             remove(os.fspath(out / name))
         for name, data in files.items():
             write_whole(out / name, data)
-        write_whole(out / SUMMARY, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
-        write_manifest(out, run.plan, DECISIONS)
+        write_summary(out, run.plan, result := summary.result(), DECISIONS)
     return result
 
 

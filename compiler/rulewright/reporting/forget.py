@@ -17,14 +17,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from zlib import crc32
 
 import msgspec
 
 from rulewright.errors import UsageError
 from rulewright.reporting.run_reader import plan_of
 from rulewright.reporting.spreadsheet import text_of
-from rulewright.reporting.stored_run import PartialVerdict
 from rulewright_runtime import strict_json
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError, PlanError
@@ -32,7 +30,7 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.harness_run import forget_conversation
 from rulewright_runtime.harness.harness_run import holds_run as holds_harness_run
 from rulewright_runtime.locks import lock_folder
-from rulewright_runtime.report.markdown import markdown
+from rulewright_runtime.runs.derived import log_of, write_summary
 from rulewright_runtime.runs.folder import (
     GENERATED,
     LOG,
@@ -41,10 +39,9 @@ from rulewright_runtime.runs.folder import (
     SUMMARY,
     RunFolder,
     remove,
-    write_manifest,
 )
-from rulewright_runtime.runs.log import Header, LogStep, checked_lines, line_of
-from rulewright_runtime.runs.run_rows import summary_of
+from rulewright_runtime.runs.log import LogStep, read_finished
+from rulewright_runtime.runs.run_rows import count, summary_of
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.columnar import columnar_rows
 
@@ -139,25 +136,23 @@ def _from_run(place: Path, transcript_id: str) -> list[Path]:
         at = {name: Path(folder.at(name) if finished else folder.part(name)) for name in (LOG, *ROWS, REPLIES)}
         if not at[LOG].is_file():
             return []
-        header, *lines = checked_lines(str(at[LOG]), _CURE)
-        steps = [msgspec.json.decode(line, type=LogStep) for line in lines]
-        kept = [step for step in steps if step.input != transcript_id]
+        log = read_finished(str(at[LOG]), _CURE)
+        kept = [step for step in log.steps if step.input != transcript_id]
         rows = {name: _by_transcript(path) for name, path in at.items() if name != LOG and path.is_file()}
-        if len(kept) == len(steps) and all(transcript_id not in found for found in rows.values()):
+        if len(kept) == len(log.steps) and all(transcript_id not in found for found in rows.values()):
             return []
         order = [step.input for step in kept if step.refused is None]
         written = {name: b"".join(rows[name].get(one, b"") for one in order) for name in rows}
         if not any(
-            step.replies for step in steps
+            step.replies for step in log.steps
         ):  # answers were written down before they counted, also of what is open
             written[REPLIES] = b"".join(data for one, data in rows.get(REPLIES, {}).items() if one != transcript_id)
             written = {name: data for name, data in written.items() if name in rows}
-        log = line_of(msgspec.json.decode(header, type=Header)) + b"".join(map(line_of, _renumbered(kept, rows)))
-        for name, data in {**written, LOG: log}.items():
+        for name, data in {**written, LOG: log_of(log.header, kept, rows)}.items():
             write_whole(at[name], data)
         changed = [at[name] for name in (*written, LOG)]
         if finished:
-            changed += _summarised(place, kept, rows, sum(step.calls for step in steps))
+            changed += _summarised(place, kept, rows, sum(step.calls for step in log.steps))
         for name in GENERATED:
             if (place / name).exists():
                 remove(str(place / name))
@@ -181,41 +176,19 @@ class _Whose(msgspec.Struct):
     transcript_id: str
 
 
-def _renumbered(kept: Iterable[LogStep], rows: dict[str, dict[str, bytes]]) -> Iterator[LogStep]:
-    """Return the steps with the sizes and checksums of the remaining rows."""
-    sizes, checksum = dict.fromkeys((*ROWS, REPLIES), 0), 0
-    for step in kept:
-        own = {name: b"" if step.refused else rows.get(name, {}).get(step.input, b"") for name in sizes}
-        sizes = {name: size + len(own[name]) for name, size in sizes.items()}
-        for name in ROWS:
-            checksum = crc32(own[name], checksum)
-        replies = sizes[REPLIES] if step.replies else 0
-        yield msgspec.structs.replace(
-            step, verdicts=sizes[ROWS[0]], scores=sizes[ROWS[1]], rows=checksum, replies=replies
-        )
-
-
 def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, bytes]], calls: int) -> list[Path]:
     """Write the summary of the remaining steps."""
     before = strict_json.decode((place / SUMMARY).read_bytes(), type=JsonObject)
     plan = plan_of(place)
     summary = summary_of(plan)
     for step in kept:
-        if step.refused is not None:
-            path, reason, line = step.refused
-            summary.refuse(InputError(reason, path, line))
-            continue
-        verdicts = [msgspec.json.decode(line, type=PartialVerdict) for line in rows[ROWS[0]][step.input].splitlines()]
-        summary.add(msgspec.json.decode(rows[ROWS[1]][step.input]), verdicts, step.harness)
+        count(summary, step, *(rows[name].get(step.input, b"") for name in ROWS))
     gathered = summary.result()
     about = {key: value for key, value in before.items() if key not in gathered}
     if "judge_calls" in about:
         about["judge_calls"] += sum(step.calls for step in kept) - calls
     summary.about = about
-    result = summary.result()
-    write_whole(place / "summary.md", markdown(result).encode())
-    write_whole(place / SUMMARY, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
-    return [place / "summary.md", place / SUMMARY, Path(write_manifest(place, plan))]
+    return list(map(Path, write_summary(place, plan, summary.result())))
 
 
 def _from_file(path: Path, transcript_id: str, custom_ids: set[str]) -> bool:

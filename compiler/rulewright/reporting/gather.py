@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import RunTally, cluster_of, contrasts
+from rulewright.reporting.judged import open_run
 from rulewright.reporting.leaderboard import UNRECORDED, leaderboard
-from rulewright.reporting.run_reader import engine_of, headline_of, plan_of, rows, score_of, summary_of
+from rulewright.reporting.run_reader import engine_of, headline_of, rows, score_of
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, wilson
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.text import NO_SCENARIO
@@ -37,8 +38,8 @@ def gather(folder: Path) -> JsonObject:
     person has to decide, gravest first; `intervals` are those of 95 %. Raises UsageError or PlanError when `folder`
     holds no finished run.
     """
-    plan = plan_of(folder)
-    summary = summary_of(folder)
+    run = open_run(folder)
+    plan, summary = run.plan, run.summary
     gathered, headline = _Gathered(plan.severities), headline_of(plan)
     for row in rows(folder / "scores.jsonl"):
         score, cluster = score_of(row, folder, headline), cluster_of(plan, _word(row, "scenario_id"), _id(row))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rulewright.errors import UsageError
-from rulewright.reporting.run_reader import engine_of, plan_of, row_of, rows, summary_of
+from rulewright.reporting.run_reader import engine_of, plan_of, refuse_damaged, row_of, rows, summary_of
 from rulewright_runtime.runs.folder import LOG
+from rulewright_runtime.runs.log import Log, read_finished
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ class FinishedRun:
         if waiting is not None:
             raise UsageError(f"`verdicts.jsonl` judges `{waiting[0]}`, of which `scores.jsonl` knows nothing")
 
+    def log(self) -> Log | None:
+        """Read its log, if it has one. Raises PlanError for a damaged one."""
+        path = self.folder / LOG
+        return read_finished(str(path)) if path.is_file() else None
+
     def refused(self) -> Iterator[JsonObject]:
         """The refused inputs with `path`, `line` and `reason`, as far as the summary lists them."""
         if not (self.folder / LOG).is_file():
@@ -74,8 +80,11 @@ class FinishedRun:
 
 
 def open_run(folder: Path) -> FinishedRun:
-    """Open the finished run in `folder`. Raises UsageError without one, PlanError if its plan has changed."""
-    return FinishedRun(folder, plan_of(folder), summary_of(folder))
+    """Open the finished run in `folder`. Every reader of runs does. Raises UsageError without one, PlanError if its
+    files are not those that it recorded."""
+    run = FinishedRun(folder, plan_of(folder), summary_of(folder))
+    refuse_damaged(folder, run.plan, run.summary)
+    return run
 
 
 class _Place(msgspec.Struct):

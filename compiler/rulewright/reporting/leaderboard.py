@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import cluster_of
-from rulewright.reporting.run_reader import engine_of, plan_of, rows, score_of, summary_of
+from rulewright.reporting.judged import open_run
+from rulewright.reporting.run_reader import engine_of, rows, score_of
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, two_sided, wilson
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
 from rulewright_runtime.cases.confidence_intervals import Sample
@@ -50,12 +51,12 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> J
     """
     if not folders:
         raise UsageError("a leaderboard needs at least one run")
-    plans = {folder: plan_of(folder) for folder in sorted(folders)}
-    summaries = {folder: summary_of(folder) for folder in plans}
+    runs = [open_run(folder) for folder in sorted(set(folders))]
+    summaries = {run.folder: run.summary for run in runs}
     _comparable(summaries)
-    plan = next(iter(plans.values()))
+    plan = runs[0].plan
     entries: dict[str, _Entry] = {}
-    for folder in plans:
+    for folder in summaries:
         _take_in(folder, summaries[folder], entries)
     excluded = [left for name in sorted(entries) if (left := _excluded(name, entries[name], harnesses))]
     playing = {name: entry for name, entry in entries.items() if not any(left["model"] == name for left in excluded)}

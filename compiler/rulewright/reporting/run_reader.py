@@ -17,10 +17,14 @@ from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scorecard import HEADLINE
+from rulewright_runtime.report.summary import VERSION
 from rulewright_runtime.runs.folder import FILES, LOG, REPLIES, SUMMARY, RunFolder
+from rulewright_runtime.runs.log import read_finished
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.manifest import read_manifest, refuse_changed
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.runs.run_rows import recount
+from rulewright_runtime.runs.run_rows import summary_of as empty_summary
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Plan
@@ -53,7 +57,8 @@ def summary_of(folder: Path) -> JsonObject:
     summary: JsonObject = row_of(path.read_bytes(), str(path))
     if gone := [part for part in SUMMARISED if not isinstance(summary.get(part), dict)]:
         raise UsageError(f"{path}: this is not a summary of a run: `{gone[0]}` is missing")
-    _refuse_changed(folder)
+    if type(summary.get("version")) is not int or summary["version"] < VERSION:
+        raise UsageError(f"{path}: the `version` is `{summary.get('version')}`, expected {VERSION}; scan again")
     with os.scandir(folder) as entries:
         links = [each.path for each in entries if each.is_symlink() and each.name not in (*FILES, SUMMARY, MANIFEST)]
     if links:
@@ -61,17 +66,34 @@ def summary_of(folder: Path) -> JsonObject:
     return summary
 
 
-def _refuse_changed(folder: Path) -> None:
-    """Refuse files that differ from the manifest; a run may have none."""
+def refuse_damaged(folder: Path, plan: Plan, summary: JsonMapping) -> None:
+    """Refuse a run whose files differ from its manifest, or without a manifest, whose rows differ from its log or its
+    summary."""
     manifest = read_manifest(folder)
-    if manifest is None:
-        return
     try:
-        refuse_changed(folder, manifest, (*PARTS, LOG, REPLIES))
-    except PlanError:
+        if manifest is None:
+            _refuse_miscounted(folder, plan, summary)
+        else:
+            refuse_changed(folder, manifest, (*PARTS, LOG, REPLIES))
+    except (PlanError, msgspec.MsgspecError, UnicodeDecodeError):
         for part in ("scores.jsonl", "verdicts.jsonl"):
             deque(rows(folder / part), maxlen=0)  # reports an unreadable row with its location
         raise
+    if summary.get("plan") != plan.hash:
+        raise PlanError(f"`{folder / PARTS[0]}` is not the plan that `{SUMMARY}` names; scan again")
+
+
+def _refuse_miscounted(folder: Path, plan: Plan, summary: JsonMapping) -> None:
+    if not (folder / LOG).is_file():
+        raise PlanError(f"`{folder}` has neither `{MANIFEST}` nor `{LOG}`, so nothing proves its rows; scan again")
+    counted = empty_summary(plan)
+    with open(folder / "verdicts.jsonl", "rb") as verdicts, open(folder / "scores.jsonl", "rb") as scores:
+        same = recount(counted, read_finished(str(folder / LOG)).steps, verdicts, scores)
+        if not same or verdicts.read(1) or scores.read(1):
+            raise PlanError(f"the rows of `{folder}` are not those that `{LOG}` records; scan again")
+    for name, figures in msgspec.json.decode(msgspec.json.encode(counted.result())).items():
+        if summary.get(name) != figures:
+            raise PlanError(f"`{name}` in `{folder / SUMMARY}` does not follow from its rows; scan again")
 
 
 def engine_of(row: JsonObject, folder: Path) -> JsonObject:

@@ -14,20 +14,20 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
-from rulewright.reporting.run_reader import engine_of, headline_of, plan_of, rows, score_of, summary_of
+from rulewright.reporting.judged import FinishedRun, open_run
+from rulewright.reporting.run_reader import engine_of, headline_of, rows, score_of
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results, without_scores
 from rulewright_runtime.report.gathered import FirstEntries
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import LOG, REPLIES
-from rulewright_runtime.runs.log import LogStep, read_steps
+from rulewright_runtime.runs.folder import REPLIES
+from rulewright_runtime.runs.log import Log, LogStep
 from rulewright_runtime.runs.run_rows import summary_of as empty_summary
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
 if TYPE_CHECKING:
-    from rulewright.reporting.judged import FinishedRun
     from rulewright_runtime.plan.scan import Plan
     from rulewright_runtime.plan.scorecard import ScorecardPlan
 
@@ -67,7 +67,7 @@ class StoredRun:
     summary: JsonObject
     rows: dict[str, JsonObject]
     verdicts: dict[str, dict[str, VerdictResult]]
-    steps: dict[str, LogStep]
+    log: Log | None
 
     @property
     def parameters(self) -> JsonObject:
@@ -79,6 +79,16 @@ class StoredRun:
         """The file of the judge's replies, if the run keeps them."""
         path = self.folder / REPLIES
         return path if path.is_file() else None
+
+    @cached_property
+    def steps(self) -> dict[str, LogStep]:
+        """The steps of the log by input; empty without a log."""
+        return {step.input: step for step in self.log.steps} if self.log else {}
+
+    def harness(self, transcript: str) -> str:
+        """Return the harness that recorded a conversation; empty if the run did not record it."""
+        step = self.steps.get(transcript)
+        return step.harness if step else ""
 
     def fingerprint(self, transcript: str) -> str:
         """Return the fingerprint of a conversation's messages; empty if the run did not record it."""
@@ -93,20 +103,18 @@ class StoredRun:
 
 def read_run(folder: Path) -> StoredRun:
     """Read the finished run in `folder`. Raises UsageError or PlanError without one, or if it is damaged."""
-    plan, summary = plan_of(folder), summary_of(folder)
+    run = open_run(folder)
     found = {str(row.get("transcript_id")): row for row in rows(folder / "scores.jsonl")}
     for row in found.values():
         engine_of(row, folder)
-        score_of(row, folder, headline_of(plan))
+        score_of(row, folder, headline_of(run.plan))
     verdicts: dict[str, dict[str, VerdictResult]] = {name: {} for name in found}
     for number, verdict in enumerate(_verdicts(folder / "verdicts.jsonl"), 1):
         if verdict.transcript_id not in verdicts:
             place = f"{folder / 'verdicts.jsonl'}:{number}"
             raise UsageError(f"{place}: `scores.jsonl` knows nothing of `{verdict.transcript_id}`")
         verdicts[verdict.transcript_id][verdict.check_id] = verdict
-    log = folder / LOG
-    steps = {step.input: step for step in read_steps(str(log))} if log.is_file() else {}
-    return StoredRun(folder, plan, summary, found, verdicts, steps)
+    return StoredRun(folder, run.plan, run.summary, found, verdicts, run.log())
 
 
 def _verdicts(path: Path) -> Sequence[StoredVerdict | PartialVerdict]:

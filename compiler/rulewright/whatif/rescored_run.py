@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,13 +17,11 @@ from rulewright.whatif.rescoring import plan_under, rescored
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.report.markdown import markdown
-from rulewright_runtime.runs.folder import LOG, REPLIES, SUMMARY, write_manifest
+from rulewright_runtime.runs.derived import log_of, write_summary
+from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS
 from rulewright_runtime.runs.run_rows import verdict_key
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.verdicts import VerdictResult
-
-VERDICTS: Final = "verdicts.jsonl"
 
 if TYPE_CHECKING:
     from rulewright.reporting.stored_run import StoredRun
@@ -45,28 +44,37 @@ def write_rescored(
     }
     summary = summary_like(run, plan, about)
     for name, row in rows.items():
-        step = run.steps.get(name)
-        summary.add(row, run.verdicts[name].values(), step.harness if step else "")
+        summary.add(row, run.verdicts[name].values(), run.harness(name))
     result = summary.result()
+    scores = {name: msgspec.json.encode(row) + b"\n" for name, row in rows.items()}
+    verdicts = dict(_recorded(run) if same_verdicts else _lines(run, rows))
     out.mkdir(parents=True)
     with lock_folder(out):
-        for kept in (LOG, REPLIES, DECISIONS):
+        for kept in (REPLIES, DECISIONS):
             if (run.folder / kept).is_file():
                 shutil.copyfile(run.folder / kept, out / kept)
         write_whole(out / "plan.json", encode(plan))
-        recorded = (run.folder / VERDICTS).read_bytes() if same_verdicts else b"".join(_lines(run, rows))
-        write_whole(out / VERDICTS, recorded)
-        write_whole(out / "scores.jsonl", b"".join(msgspec.json.encode(row) + b"\n" for row in rows.values()))
-        write_whole(out / "summary.md", markdown(result).encode())
-        write_whole(out / SUMMARY, msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
-        write_manifest(out, plan)
+        rows_of = dict(zip(ROWS, (verdicts, scores), strict=True))
+        for file, found in rows_of.items():
+            write_whole(out / file, b"".join(found.values()))
+        if run.log is not None:
+            header = msgspec.structs.replace(run.log.header, plan=plan.hash)
+            write_whole(out / LOG, log_of(header, run.log.steps, rows_of))
+        write_summary(out, plan, result)
     return result
 
 
-def _lines(run: StoredRun, rows: Mapping[str, JsonMapping]) -> Iterator[bytes]:
-    """Yield the lines of the verdicts, as a scan writes them."""
+def _recorded(run: StoredRun) -> Iterator[tuple[str, bytes]]:
+    """Yield the lines of each transcript's verdicts as they are."""
+    lines = iter((run.folder / ROWS[0]).read_bytes().splitlines(keepends=True))
+    for name, verdicts in run.verdicts.items():
+        yield name, b"".join(islice(lines, len(verdicts)))
+
+
+def _lines(run: StoredRun, rows: Mapping[str, JsonMapping]) -> Iterator[tuple[str, bytes]]:
+    """Yield the lines of each transcript's verdicts, as a scan writes them."""
     fields_of = attrgetter(*VerdictResult.__struct_fields__)
     for name, row in rows.items():
         key = verdict_key(row)
-        for verdict in run.verdicts[name].values():
-            yield key + msgspec.json.encode(VerdictResult(*fields_of(verdict)))[1:] + b"\n"
+        records = (VerdictResult(*fields_of(verdict)) for verdict in run.verdicts[name].values())
+        yield name, b"".join(key + msgspec.json.encode(record)[1:] + b"\n" for record in records)

@@ -182,7 +182,7 @@ def judged(
             summary.merge(msgspec.msgpack.decode(answer.summary, type=Summary))
         else:
             for row in rows:
-                count(summary, row)
+                count(summary, row, row.verdicts, row.scores)
         yield from rows
 
 

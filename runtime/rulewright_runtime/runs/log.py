@@ -79,7 +79,7 @@ def read_log(path: str, header: Header) -> Log:
     try:
         before = msgspec.json.decode(lines[0], type=Header)
         steps = tuple(msgspec.json.decode(line, type=LogStep) for line in lines[1:])
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise PlanError(f"`{path}` is damaged ({error}); {_REMEDY}") from None
     for field, what in _DIFFERENCES.items():
         if getattr(before, field) != getattr(header, field):
@@ -145,12 +145,15 @@ def name(item: Transcript | InputError) -> str:
     return f"{item.path}:{item.line}" if isinstance(item, InputError) and item.line else getattr(item, "id", item.path)
 
 
-def read_steps(path: str) -> list[LogStep]:
-    """The steps in the log at `path`. Raises PlanError if it is damaged, OSError if it can't be read."""
+def read_finished(path: str, remedy: str = "scan again") -> Log:
+    """The log of a finished run, whatever its plan. Raises PlanError, which names the `remedy`, if it is damaged, and
+    OSError if it can't be read."""
+    header, *steps = checked_lines(path, remedy) or [b""]
     try:
-        return msgspec.json.Decoder(LogStep).decode_lines(b"\n".join(checked_lines(path, "scan again")[1:]))
-    except msgspec.MsgspecError as error:
-        raise PlanError(f"`{path}` is damaged ({error}); scan again") from None
+        found = msgspec.json.Decoder(LogStep).decode_lines(b"\n".join(steps))
+        return Log(msgspec.json.decode(header, type=Header), tuple(found))
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise PlanError(f"`{path}` is damaged ({error}); {remedy}") from None
 
 
 def fingerprints(item: Transcript | InputError) -> tuple[str, str]:

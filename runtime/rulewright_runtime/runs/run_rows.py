@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 import msgspec
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from rulewright_runtime.execution import TranscriptResult
     from rulewright_runtime.plan.scan import Plan
+    from rulewright_runtime.runs.log import LogStep
     from rulewright_runtime.transcripts.messages import Transcript
 
 ROW_KEY: Final = ("transcript_id", "scenario_id", "model")  # the first fields of a row of scores and of a verdict
@@ -112,14 +114,26 @@ def summary_of(plan: Plan) -> Summary:
     return summary
 
 
-def count(summary: Summary, row: Row) -> None:
-    """Add a row, decoded from its lines, to a summary."""
-    if row.refused is not None:
-        path, reason, line = row.refused
+def count(summary: Summary, source: Row | LogStep, verdicts: bytes, scores: bytes) -> None:
+    """Add the lines of one input to a summary."""
+    if source.refused is not None:
+        path, reason, line = source.refused
         summary.refuse(InputError(reason, path, line))
         return
-    verdicts = [msgspec.json.decode(line, type=VerdictResult) for line in row.verdicts.splitlines()]
-    summary.add(msgspec.json.decode(row.scores), verdicts, row.harness)
+    found = [msgspec.json.decode(line, type=VerdictResult) for line in verdicts.splitlines()]
+    summary.add(msgspec.json.decode(scores), found, source.harness)
+
+
+def recount(summary: Summary, steps: Iterable[LogStep], verdicts: IO[bytes], scores: IO[bytes]) -> bool:
+    """Add the lines of finished inputs to a summary; false if they are not those that the log records."""
+    checksum, before = 0, (0, 0)
+    for step in steps:
+        lines = verdicts.read(step.verdicts - before[0]), scores.read(step.scores - before[1])
+        checksum, before = crc32(lines[1], crc32(lines[0], checksum)), (step.verdicts, step.scores)
+        if checksum != step.rows:
+            return False
+        count(summary, step, *lines)
+    return True
 
 
 def _exchange_lines(result: TranscriptResult) -> bytes:

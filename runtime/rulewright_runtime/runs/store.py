@@ -32,7 +32,7 @@ from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.recording import RecordingJudge
-from rulewright_runtime.runs.run_rows import Row, RowWriter, count, summary_of
+from rulewright_runtime.runs.run_rows import Row, RowWriter, recount, summary_of
 from rulewright_runtime.runs.worker import Setup
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.chat_files import MAX_LINE
@@ -330,13 +330,8 @@ class _Writer:
                 for line in stream.read(self._sizes[2]).splitlines():
                     self._served.add(msgspec.json.decode(line, type=_Served).model)
         with open(self._folder.part(ROWS[0]), "rb") as verdicts, open(self._folder.part(ROWS[1]), "rb") as scores:
-            checksum, before = 0, (0, 0)
-            for step in self._log.steps:
-                lines = verdicts.read(step.verdicts - before[0]), scores.read(step.scores - before[1])
-                checksum, before = crc32(lines[1], crc32(lines[0], checksum)), (step.verdicts, step.scores)
-                if checksum != step.rows:
-                    raise damaged(self._folder.part(ROWS[0]))
-                count(self.summary, _row_of(step, *lines))
+            if not recount(self.summary, self._log.steps, verdicts, scores):
+                raise damaged(self._folder.part(ROWS[0]))
 
     def add_all(self, rows: Iterable[Row], progress: Callable[[int], None]) -> None:
         """Write every row; `progress` receives the number of finished inputs."""
@@ -400,9 +395,3 @@ class _Writer:
         self._close()
         self._folder.commit(plan, last)
         return summary
-
-
-def _row_of(step: LogStep, verdicts: bytes, scores: bytes) -> Row:
-    """The row that a log step describes."""
-    source = (step.input, step.digest, step.said, step.path, step.line)
-    return Row(*source, step.refused, step.harness, step.calls, verdicts, scores)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.small_project import check, write
+from tests.folders import reseal
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -71,14 +72,15 @@ def test_junit_has_a_case_for_each_transcript_and_check_and_none_passes_that_did
 
 def test_an_undecided_transcript_is_an_error_although_no_check_of_it_is_open(finished: Path) -> None:
     verdicts, scores = finished / "verdicts.jsonl", finished / "scores.jsonl"
-    (finished / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
     verdicts.write_text(verdicts.read_text("utf-8").replace('"UNCLEAR"', '"NOT_APPLICABLE"'), encoding="utf-8")
+    reseal(finished)
     cases = ET.fromstring(run_as("junit", finished, 3)).findall("testsuite[@name='cut__night']/testcase")
     assert [[part.tag for part in case] for case in cases] == [["skipped"], ["error"]]
     assert [case.get("name") for case in cases][1] == "outcome"
     assert cases[1][0].get("message") == "undecided: the transcript is incomplete"
     rows = [json.loads(line) for line in scores.read_text(encoding="utf-8").splitlines()]
     scores.write_text("".join(json.dumps({**row, "missing": []}) + "\n" for row in rows), encoding="utf-8")
+    reseal(finished)
     whole = ET.fromstring(run_as("junit", finished, 3)).find("testsuite[@name='cut__night']/testcase[@name='outcome']/")
     assert whole is not None
     assert str(whole.get("message")).startswith("undecided: the coverage is ")
@@ -100,7 +102,7 @@ def test_a_gate_that_is_not_settled_is_inconclusive_everywhere(
     summary["gates"] = {"safety": {"passed": 1, "failed": 0, "undecided": 0, "not_run": 1}}
     summary["unresolved"]["gates"] = {"safety": {"states": states, "answers": []}}
     (finished / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
-    (finished / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
+    reseal(finished)
     case = ET.fromstring(run_as("junit", finished, 3)).find("testsuite[@name='gates']/testcase")
     assert case is not None
     assert [part.tag for part in case] == tag

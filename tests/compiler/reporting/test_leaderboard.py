@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.compiler.small_project import check, write
+from tests.folders import reseal
 from tests.shipped_plans import shipped_plan
 
 from rulewright.check.project_check import compile_project
@@ -147,7 +148,7 @@ def test_a_transcript_without_a_score_counts_as_nothing_won_and_is_counted(tmp_p
     rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
     rows[0]["overall_score"] = None
     (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
+    reseal(folder)
     (model,) = leaderboard([folder])["models"]
     assert (model["score"], model["unscored"], model["transcripts"]) == (0.5, 1, 2)
 
@@ -172,7 +173,7 @@ def test_a_score_that_no_scan_writes_is_refused(tmp_path: Path, score: str) -> N
     folder = scan(tmp_path / "a", plan(tmp_path / "p"), answers("m", GOOD, GOOD))
     text = (folder / "scores.jsonl").read_text().replace('"overall_score":1.0', f'"overall_score":{score}')
     (folder / "scores.jsonl").write_text(text)
-    (folder / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
+    reseal(folder)
     with pytest.raises(UsageError, match=r"scores\.jsonl"):
         leaderboard([folder])
 
@@ -298,7 +299,7 @@ def test_a_run_that_asked_nobody_names_no_judge_and_one_that_does_not_say_is_ref
     judged = scan(tmp_path / "b", judged_plan(tmp_path / "q"), {("a", "day"): GOOD}, judge=recorded(tmp_path, a="PASS"))
     summary = json.loads((judged / "summary.json").read_text())
     (judged / "summary.json").write_text(json.dumps({**summary, "judge": None}))
-    (judged / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
+    reseal(judged)
     with pytest.raises(UsageError, match="does not say who judged"):
         leaderboard([judged])
 
@@ -311,6 +312,6 @@ def test_a_failure_that_nobody_found_is_said_and_is_no_success(
     for row in rows:
         row["engine"]["unproven"] = dict.fromkeys(row["engine"]["because"], "error")
     (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
+    reseal(folder)
     assert main(["leaderboard", str(folder)]) == 1
     assert "unproven: 1 failed transcript of m without a confirmed failure" in capsys.readouterr().out

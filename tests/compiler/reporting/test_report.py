@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.compiler.small_project import check, write
+from tests.folders import reseal
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -105,7 +106,7 @@ def test_a_check_that_applies_to_one_sibling_alone_is_named_as_not_compared(fini
         if verdict["check_id"] == "W-2" and verdict["transcript_id"] == f"one__{CALM}":
             verdict["eligible"] = True
     (finished / "verdicts.jsonl").write_text("".join(json.dumps(v) + "\n" for v in verdicts), encoding="utf-8")
-    (finished / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
+    reseal(finished)
     found = contrast(gather(finished), "one")
     assert (found["not_compared"], len(found["checks"])) == (["W-2"], 1)
 
@@ -115,9 +116,9 @@ def test_failures_come_with_their_quotes_and_none_is_lost(finished: Path) -> Non
     assert (failure["check_id"], failure["severity"], failure["count"]) == ("W-1", "S5", 1)
     assert failure["shown"][0]["evidence"][0]["quote"] == "you must"
     verdict = next(line for line in (finished / "verdicts.jsonl").read_text().splitlines() if '"FAIL"' in line)
-    (finished / "manifest.json").unlink()  # edited: as a run of a version that wrote no manifest
     with (finished / "verdicts.jsonl").open("a", encoding="utf-8") as more:
         more.write((verdict + "\n") * MOST_FAILURES)
+    reseal(finished)
     (failure,) = gather(finished)["failures"]
     assert (failure["count"], len(failure["shown"])) == (MOST_FAILURES + 1, MOST_FAILURES)
     assert "<code>verdicts.jsonl</code> holds 1 more." in page(gather(finished))
@@ -157,7 +158,7 @@ def test_a_damaged_row_is_told_with_its_place(
     with (finished / part).open("a", encoding="utf-8") as more:
         more.write(line + "\n")
     if "nobody" in said:  # a row that can be read is found by the manifest alone
-        (finished / "manifest.json").unlink()
+        reseal(finished)
     with pytest.raises(SystemExit):
         main(["report", str(finished)])
     assert said in capsys.readouterr().err

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.folders import reseal
 from tests.shared_data import ROOT
 
 import rulewright
@@ -40,8 +41,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_verdict_without_a_check_is_refused(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "run")
-    (tmp_path / "run" / "manifest.json").unlink()
     rewrite(tmp_path / "run" / "verdicts.jsonl", lambda row: {k: v for k, v in row.items() if k != "check_id"})
+    reseal(tmp_path / "run")
     with pytest.raises(UsageError, match="`check_id`"):
         read_run(tmp_path / "run")
 
@@ -49,8 +50,8 @@ def test_a_verdict_without_a_check_is_refused(run: Path, tmp_path: Path) -> None
 def test_reading_a_run_leaves_the_garbage_collector_on(run: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(run, damaged)
-    (damaged / "manifest.json").unlink()
     (damaged / "verdicts.jsonl").write_text("{\n", encoding="utf-8")
+    reseal(damaged)
     assert read_run(run).verdicts
     assert gc.isenabled()
     with pytest.raises(UsageError, match="not verdicts of a run"):
@@ -61,15 +62,16 @@ def test_reading_a_run_leaves_the_garbage_collector_on(run: Path, tmp_path: Path
 def test_a_quote_without_a_rationale_hides_no_doubled_key(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
-    (folder / "manifest.json").unlink()  # the lines are edited
     path = folder / "verdicts.jsonl"
     first, second, *rest = path.read_text(encoding="utf-8").splitlines()
     quoting = {**json.loads(first), "evidence": [{"role": "user", "turn": 1, "quote": "please stay"}]}
     path.write_text("\n".join([json.dumps(quoting), second, *rest]) + "\n", encoding="utf-8")
+    reseal(folder)
     (before, *_), *_ = [list(verdicts.values()) for verdicts in read_run(folder).verdicts.values()]
     assert [(span.quote, span.rationale) for span in before.evidence] == [("please stay", None)]
     doubled = second.replace('"eligible":', '"eligible":false,"eligible":', 1)
     path.write_text("\n".join([json.dumps(quoting), doubled, *rest]) + "\n", encoding="utf-8")
+    reseal(folder)
     with pytest.raises(UsageError, match="duplicate key `eligible`"):
         read_run(folder)
 
@@ -79,9 +81,9 @@ def test_the_lines_of_a_run_show_without_a_second_decoding_that_no_key_is_double
 ) -> None:
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
-    (folder / "manifest.json").unlink()
     span = {"role": "user", "turn": 1, "quote": "please stay", "rationale": None}
     rewrite(folder / "verdicts.jsonl", lambda row: {**row, "scenario_id": None, "evidence": [span]})
+    reseal(folder)
 
     def refuse(*_: object) -> None:
         raise AssertionError("the lines are decoded again")
