@@ -45,7 +45,7 @@ GROUPS = (
         (
             ("lint", "find mistakes before anything runs"),
             ("lsp", "run the language server for editors"),
-            ("explain", "print the manual page of a diagnostic"),
+            ("explain", "print the manual page of a diagnostic or a function"),
             ("eval", "evaluate one expression on a JSON or YAML context"),
             ("prove", "prove claims about tables, workflows and conditions"),
             ("policy-diff", "show where two policies differ, or prove them equal"),
@@ -201,7 +201,7 @@ def _command(words: list[str]) -> int:
     except Exception as error:
         from rulewright.command_failures import failed
 
-        failed(error, lambda: parser_of(name))
+        failed(error)
         return REFUSED
     except KeyboardInterrupt:
         complain("interrupted")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import difflib
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from rulewright.arguments.command_parser import Parser
 from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
+from rulewright.exit_codes import REFUSED
 from rulewright.manual import advice_of
 from rulewright.render.human import render
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.terminal import complain, width_for
+from rulewright_runtime.terminal import complain, one_line, width_for
 
 
 def unknown_command(name: str, commands: Iterable[str]) -> None:
@@ -23,15 +23,13 @@ def unknown_command(name: str, commands: Iterable[str]) -> None:
     complain(f"error: unknown command `{name}`", f"help: {hint}")
 
 
-def failed(error: Exception, parser: Callable[[], Parser]) -> None:
-    """Report an exception.
-
-    Bad usage is reported by the command's `parser`, which raises `SystemExit`.
-    """
+def failed(error: Exception) -> None:
+    """Report an exception; bad usage raises `SystemExit`, as wrong arguments do."""
     if isinstance(error, OSError) and isinstance(error.filename, str):
         error = UsageError(f"can't use `{error.filename}`: {reason_of(error)}")
     if isinstance(error, UsageError):
-        parser().error(str(error))
+        complain(f"error: {one_line(str(error))}")
+        raise SystemExit(REFUSED)
     if isinstance(error, RulewrightError | RuntimeFailure):
         _report(error)
     else:

@@ -33,8 +33,11 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
+            from rulewright_runtime.english import either  # only a mistake needs it
+
             self.meant = suggestion(str(value), action.choices)
-        super()._check_value(action, value)
+            expected = either([f"`{each}`" for each in action.choices])
+            raise argparse.ArgumentError(action, f"unknown value `{value}`; expected {expected}")
 
     def format_help(self) -> str:
         """Return the help, with the epilog's paragraphs wrapped to the width that argparse uses."""

@@ -68,12 +68,12 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
-    """Print the manual page of a diagnostic or of a ready check; without a name, list the diagnostics.
+    """Print the manual page of a diagnostic, a function or a ready check; without a name, list the diagnostics.
 
     `library` lists the ready checks, and `library/NAME` prints one: when it passes, its parameters, and its examples.
     """
     parser.add_argument(
-        "code", nargs="?", metavar="CODE", help="for instance `unknown-key` or `library/tool-call-valid`"
+        "code", nargs="?", metavar="NAME", help="such as `unknown-key`, `contains_any` or `library/tool-call-valid`"
     )
     parser.add_argument("--format", choices=("human", "json"), default="human")
 

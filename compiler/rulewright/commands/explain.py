@@ -1,10 +1,11 @@
-"""`explain`: print the page of a diagnostic or of a ready check."""
+"""`explain`: print the page of a diagnostic, of a ready check or of a function."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rulewright.categories import category_line, category_of, since
@@ -12,6 +13,7 @@ from rulewright.commands.output import answer
 from rulewright.documents.base import items, text
 from rulewright.documents.library import parameters_of, ready_check, ready_checks
 from rulewright.errors import UsageError
+from rulewright.function_pages import function_names, function_page
 from rulewright.load import plain
 from rulewright.manual import explain, pages
 from rulewright.spelling import did_you_mean
@@ -28,10 +30,13 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.code.startswith("library"):
         return _ready_checks(args.code, args.format)
+    if (function := function_page(args.code)) is not None:
+        answer(args.format, {"function": args.code, **asdict(function)}, function.lines())
+        return 0
     page = explain(args.code)
     if page is None:
-        hint = did_you_mean(args.code, pages()) or "`rulewright explain` lists them"
-        raise UsageError(f"unknown diagnostic `{args.code}`; {hint}")
+        hint = did_you_mean(args.code, {*pages(), *function_names()}) or "`rulewright explain` lists the diagnostics"
+        raise UsageError(f"unknown diagnostic or function `{args.code}`; {hint}")
     found = {"code": args.code, "page": page, "category": category_of(args.code), "since": since(args.code)}
     answer(args.format, found, [*page.rstrip().split("\n"), "", category_line(args.code)])
     return 0

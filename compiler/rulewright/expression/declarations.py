@@ -33,6 +33,11 @@ class Overload:
         target = f"{written.pop(0)}." if self.method else ""
         return f"{target}({', '.join(written)}) -> {self.result}"
 
+    def written(self, name: str) -> str:
+        """`size(string) -> int`, or `string.contains(string) -> bool` for a method."""
+        target, arguments = (f"{self.arguments[0]}.", self.arguments[1:]) if self.method else ("", self.arguments)
+        return f"{target}{name}({', '.join(map(str, arguments))}) -> {self.result}"
+
 
 Functions: TypeAlias = Mapping[str, tuple[Overload, ...]]
 

@@ -207,17 +207,7 @@ def _expected_enum(ancestors: list[Expr], checker: Checker) -> EnumType | None:
 
 def _function(name: str, overloads: tuple[Overload, ...], prefix: str = "") -> Suggestion:
     ellipsis = " ..." if len(overloads) > 1 else ""
-    return Suggestion(name.removeprefix(prefix), "function", f"{_signature(name, overloads[0])}{ellipsis}")
-
-
-def _signature(name: str, each: Overload) -> str:
-    """`size(string) -> int`, or `string.contains(string) -> bool` for a method."""
-    return str(each).replace("(", f"{name}(", 1) if not each.method else _method(name, each)
-
-
-def _method(name: str, each: Overload) -> str:
-    target, *arguments = map(str, each.arguments)
-    return f"{target}.{name}({', '.join(arguments)}) -> {each.result}"
+    return Suggestion(name.removeprefix(prefix), "function", f"{overloads[0].written(name)}{ellipsis}")
 
 
 def _brief(type_: Type) -> str:
@@ -270,7 +260,7 @@ def _describe_call(name: str, part: Call, checker: Checker) -> str:
     overloads = [each for each in checker.environment.overloads.get(full, ()) if each.method == is_method]
     if not overloads:
         return ""
-    lines = [_signature(full, each) for each in overloads[:MAX_SHOWN]]
+    lines = [each.written(full) for each in overloads[:MAX_SHOWN]]
     return _code("\n".join([*lines, "..."] if len(overloads) > MAX_SHOWN else lines))
 
 

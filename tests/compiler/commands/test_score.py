@@ -312,7 +312,10 @@ WRONG_WORDS = {
     "a setting without a value": (["--set", "CR_pass"], "`--set` takes NAME=VALUE, found `CR_pass`"),
     "a bad value": (["--concern", "I25", "--batch", "b", "--set", "CR_pass=nan"], "must be a score from 0 to 1"),
     "an unknown scorecard": (["--scorecard", "x"], "unknown scorecard `x`"),
-    "an unknown form": (["--format", "pdf"], "invalid choice"),
+    "an unknown form": (
+        ["--format", "pdf"],
+        "unknown value `pdf`; expected `json`, `console`, `markdown`, `html`, `junit` or `all`",
+    ),
 }
 
 
