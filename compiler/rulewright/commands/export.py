@@ -10,7 +10,7 @@ from rulewright.errors import UsageError
 from rulewright.exporting.every_eval_ever import RunSource, reports
 from rulewright.exporting.otel import events
 from rulewright.exporting.parquet import write_parquet
-from rulewright.reporting.judged import FinishedRun, open_run
+from rulewright.reporting.judged import FinishedRun, open_judged
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.runs.manifest import read_manifest, refuse_changed
@@ -19,7 +19,7 @@ from rulewright_runtime.terminal import say
 
 def run(args: argparse.Namespace) -> int:
     """Verify that the run is unchanged, then export it; return the exit code."""
-    found = open_run(Path(args.run))
+    found = open_judged(Path(args.run))
     if (manifest := read_manifest(found.folder)) is not None:
         refuse_changed(found.folder, manifest)
     try:

@@ -22,6 +22,8 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"the run has no check `{check}`")
     known = [each.item for each in read_gold(Path(args.known))] if args.known else []
     drawn = draw(stored, args.draw, args.seed, args.split or [REPORT], args.check, known)
+    if not drawn:
+        raise UsageError("no verdict is left to label: each is labelled in `--known`, or its check does not apply")
     text = to_csv(with_fingerprints(stored, drawn) if args.fingerprint else drawn)
     if args.out is not None and Path(args.out).exists():
         raise UsageError(f"`{args.out}` already exists; labels are not overwritten")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from rulewright.errors import UsageError
-from rulewright.reporting.judged import open_run
+from rulewright.reporting.judged import open_judged
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.runs.folder import REPLIES
@@ -15,7 +15,7 @@ from rulewright_runtime.terminal import say
 
 def run(args: argparse.Namespace) -> int:
     """Read the run's replies and write them for `replay:`; return the exit code."""
-    path = open_run(Path(args.run)).folder / REPLIES
+    path = open_judged(Path(args.run)).folder / REPLIES
     if not path.is_file():
         raise UsageError(f"`{args.run}` contains no replies of a judge (`{REPLIES}`)")
     replay = replay_of(read_exchanges(path))

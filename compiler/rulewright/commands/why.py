@@ -13,7 +13,7 @@ from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
 from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.findings import conditions
-from rulewright.reporting.judged import FinishedRun, open_run
+from rulewright.reporting.judged import FinishedRun, open_judged
 from rulewright.reporting.run_reader import rows
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.aggregate.outcome import ENGINE
@@ -32,7 +32,7 @@ MOST = 40  # verdicts of a list for people
 
 def run(args: argparse.Namespace) -> int:
     """Print the explanation of the verdict, or without a check the list of verdicts; return the exit code."""
-    finished = open_run(Path(args.run))
+    finished = open_judged(Path(args.run))
     folder, plan = finished.folder, finished.plan
     if args.check is None:
         outcome = [] if args.transcript is None else [*_outcome(_scores(folder, args.transcript))]

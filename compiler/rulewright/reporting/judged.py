@@ -10,6 +10,7 @@ import msgspec
 
 from rulewright.errors import UsageError
 from rulewright.reporting.run_reader import engine_of, plan_of, refuse_damaged, row_of, rows, summary_of
+from rulewright_runtime.english import plural
 from rulewright_runtime.runs.folder import LOG
 from rulewright_runtime.runs.log import Log, read_finished
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -84,6 +85,16 @@ def open_run(folder: Path) -> FinishedRun:
     files are not those that it recorded."""
     run = FinishedRun(folder, plan_of(folder), summary_of(folder))
     refuse_damaged(folder, run.plan, run.summary)
+    return run
+
+
+def open_judged(folder: Path) -> FinishedRun:
+    """Open the finished run in `folder` for a command that decides from its transcripts. Raises UsageError also for a
+    run without any, where nothing could be found."""
+    run = open_run(folder)
+    if not run.summary["transcripts"]:
+        refused = plural(run.summary["refused"]["count"], "input")
+        raise UsageError(f"the run in `{folder}` judged no transcript ({refused} refused)")
     return run
 
 

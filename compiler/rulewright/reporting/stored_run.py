@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
-from rulewright.reporting.judged import FinishedRun, open_run
+from rulewright.reporting.judged import FinishedRun, open_judged
 from rulewright.reporting.run_reader import engine_of, headline_of, rows, score_of
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
@@ -103,7 +103,7 @@ class StoredRun:
 
 def read_run(folder: Path) -> StoredRun:
     """Read the finished run in `folder`. Raises UsageError or PlanError without one, or if it is damaged."""
-    run = open_run(folder)
+    run = open_judged(folder)
     found = {str(row.get("transcript_id")): row for row in rows(folder / "scores.jsonl")}
     for row in found.values():
         engine_of(row, folder)

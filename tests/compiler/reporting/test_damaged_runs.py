@@ -158,3 +158,34 @@ def test_a_derived_run_has_a_log_of_its_own_rows(runs: tuple[Path, Path], tmp_pa
     found = folder if way == "forgotten" else derived
     (found / "manifest.json").unlink()
     assert open_run(found).summary["transcripts"] == (4 if way == "forgotten" else 5)
+
+
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"adjudicate", "report"}))
+def test_a_run_without_transcripts_is_no_success(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "refused.jsonl").write_text("{\n", encoding="utf-8")
+    (tmp_path / "gold.csv").write_text("id,target,annotator,split\n", encoding="utf-8")
+    run(plan(tmp_path / "p"), [tmp_path / "refused.jsonl"], tmp_path / "run")
+    before = sorted(tmp_path.rglob("*"))
+    assert _status(COMMANDS[name](str(tmp_path / "run"))) == (1 if name == "leaderboard" else 3)
+    assert "1 input refused" in "".join(capsys.readouterr())
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_drawing_no_item_to_label_is_refused(
+    runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _copy(runs, tmp_path)
+    assert main(["gold", str(folder), "--draw", "9", "--out", str(tmp_path / "known.csv")]) == 0
+    again = [
+        "gold",
+        str(folder),
+        "--draw",
+        "9",
+        "--known",
+        str(tmp_path / "known.csv"),
+        "--out",
+        str(tmp_path / "b.csv"),
+    ]
+    assert _status(again) == 3
+    assert "no verdict is left to label" in capsys.readouterr().err
+    assert not (tmp_path / "b.csv").exists()
