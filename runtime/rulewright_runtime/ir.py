@@ -208,7 +208,7 @@ def decode(data: bytes | str, limits: ProgramLimits = ProgramLimits()) -> Progra
     """The program that `encode` wrote, validated. Raises PlanError for anything else."""
     try:
         program = strict_json.decode(data, type=Program)
-    except (msgspec.MsgspecError, RecursionError) as why:
+    except strict_json.UNDECODED as why:
         raise PlanError(f"malformed expression: {why}") from None
     validate(program, limits)
     return program

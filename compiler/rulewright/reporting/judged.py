@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rulewright.errors import UsageError
-from rulewright.reporting.run_reader import engine_of, plan_of, refuse_damaged, row_of, rows, summary_of
+from rulewright.reporting.run_reader import engine_of, plan_of, refuse_changed_run, row_of, rows, summary_of
 from rulewright_runtime.english import plural
 from rulewright_runtime.runs.folder import LOG
 from rulewright_runtime.runs.log import Log, read_finished
@@ -84,7 +84,7 @@ def open_run(folder: Path) -> FinishedRun:
     """Open the finished run in `folder`. Every reader of runs does. Raises UsageError without one, PlanError if its
     files are not those that it recorded."""
     run = FinishedRun(folder, plan_of(folder), summary_of(folder))
-    refuse_damaged(folder, run.plan, run.summary)
+    refuse_changed_run(folder, run.plan, run.summary)
     return run
 
 

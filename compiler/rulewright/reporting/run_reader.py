@@ -18,12 +18,9 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import VERSION
-from rulewright_runtime.runs.folder import FILES, LOG, REPLIES, SUMMARY, RunFolder
-from rulewright_runtime.runs.log import read_finished
+from rulewright_runtime.runs.folder import FILES, ROWS, SUMMARY, RunFolder
+from rulewright_runtime.runs.integrity import refuse_damaged
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
-from rulewright_runtime.runs.manifest import read_manifest, refuse_changed
-from rulewright_runtime.runs.run_rows import recount
-from rulewright_runtime.runs.run_rows import summary_of as empty_summary
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
@@ -66,34 +63,15 @@ def summary_of(folder: Path) -> JsonObject:
     return summary
 
 
-def refuse_damaged(folder: Path, plan: Plan, summary: JsonMapping) -> None:
-    """Refuse a run whose files differ from its manifest, or without a manifest, whose rows differ from its log or its
-    summary."""
-    manifest = read_manifest(folder)
+def refuse_changed_run(folder: Path, plan: Plan, summary: JsonMapping) -> None:
+    """Raise PlanError if the files of a run are not those that were written, UsageError with the location of a row that
+    can't be read."""
     try:
-        if manifest is None:
-            _refuse_miscounted(folder, plan, summary)
-        else:
-            refuse_changed(folder, manifest, (*PARTS, LOG, REPLIES))
-    except (PlanError, msgspec.MsgspecError, UnicodeDecodeError):
-        for part in ("scores.jsonl", "verdicts.jsonl"):
-            deque(rows(folder / part), maxlen=0)  # reports an unreadable row with its location
+        refuse_damaged(folder, plan, summary)
+    except PlanError:
+        for name in ROWS:
+            deque(rows(folder / name), maxlen=0)
         raise
-    if summary.get("plan") != plan.hash:
-        raise PlanError(f"`{folder / PARTS[0]}` is not the plan that `{SUMMARY}` names; scan again")
-
-
-def _refuse_miscounted(folder: Path, plan: Plan, summary: JsonMapping) -> None:
-    if not (folder / LOG).is_file():
-        raise PlanError(f"`{folder}` has neither `{MANIFEST}` nor `{LOG}`, so nothing proves its rows; scan again")
-    counted = empty_summary(plan)
-    with open(folder / "verdicts.jsonl", "rb") as verdicts, open(folder / "scores.jsonl", "rb") as scores:
-        same = recount(counted, read_finished(str(folder / LOG)).steps, verdicts, scores)
-        if not same or verdicts.read(1) or scores.read(1):
-            raise PlanError(f"the rows of `{folder}` are not those that `{LOG}` records; scan again")
-    for name, figures in msgspec.json.decode(msgspec.json.encode(counted.result())).items():
-        if summary.get(name) != figures:
-            raise PlanError(f"`{name}` in `{folder / SUMMARY}` does not follow from its rows; scan again")
 
 
 def engine_of(row: JsonObject, folder: Path) -> JsonObject:

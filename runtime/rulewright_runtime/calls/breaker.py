@@ -37,7 +37,7 @@ class Breaker:
         self._has_answered = False
         self._unreadable = 0
         self._forbidden: set[str] = set()  # transcripts since the last answer
-        self._failed: set[str] = set()  # the same for the endpoint's failures
+        self._failed: set[tuple[str, str]] = set()  # transcripts and checks of the endpoint's failures, likewise
 
     async def wait(self) -> None:
         """Wait until a call may be sent. Raises OutageError when the run has to stop."""
@@ -56,8 +56,9 @@ class Breaker:
         self._failed.clear()
         self._failures, self._since, self._cooling, self._has_answered = 0, None, FIRST_COOLING, True
 
-    def record_failure(self, failure: CallFailure, transcript: str = "") -> None:
-        """Count a failed attempt of a call about a transcript. Raises OutageError when the run has to stop."""
+    def record_failure(self, failure: CallFailure, transcript: str = "", check: str = "") -> None:
+        """Count a failed attempt of a call about a transcript and a check. Raises OutageError when the run has to
+        stop."""
         if failure.is_fatal:
             self._fatal = str(failure)
         elif (failure.retry_after or 0.0) > MAX_HOLD:
@@ -66,15 +67,14 @@ class Breaker:
             now = anyio.current_time()
             self._since = now if self._since is None else self._since
             self._failures += 1
-            self._failed.add(transcript)
+            self._failed.add((transcript, check))
             patience = self._patience(failure)
             self._give_up_at = self._since + patience
             if self._failures >= THRESHOLD:
                 self._cool(now)
                 self._cooling = min(self._cooling * 2, MAX_COOLING)
                 if now - self._since >= patience:
-                    only = f"; all failures are about `{transcript}`" if len(self._failed) == 1 and transcript else ""
-                    self._fatal = f"no answer for {patience:g} s; the last failure: {failure}{only}"
+                    self._fatal = f"no answer for {patience:g} s; the last failure: {failure}{self._only()}"
         elif failure.kind == "malformed" and not self._has_answered:
             self._unreadable += 1
             if self._unreadable >= UNREADABLE:
@@ -90,6 +90,14 @@ class Breaker:
         if not (self._has_answered or is_known) or len(self._forbidden) >= FORBIDDEN:
             self._fatal = f"{failure}; may this key use the model, and does a firewall let the requests pass?"
         self._check()
+
+    def _only(self) -> str:
+        """Name the transcript, and the check, about which all failures are, if there is only one."""
+        (transcript, *others), checks = {name for name, _ in self._failed}, {check for _, check in self._failed}
+        if others or not transcript:
+            return ""
+        one = f" and the check `{min(checks)}`" if len(checks) == 1 and min(checks) else ""
+        return f"; all failures are about `{transcript}`{one}"
 
     def _cool(self, now: float) -> None:
         """Let no call pass for a while, at most until the run is given up."""

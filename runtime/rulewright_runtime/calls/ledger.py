@@ -19,6 +19,7 @@ import msgspec
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.call import Identity, ModelAnswer, ModelCall
 from rulewright_runtime.shared_database import open_shared, transaction
+from rulewright_runtime.strict_json import UNDECODED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -289,7 +290,7 @@ def _encode(value: msgspec.Struct) -> bytes:
 def _answer(data: bytes) -> ModelAnswer:
     try:
         return msgspec.json.decode(data, type=ModelAnswer)
-    except msgspec.MsgspecError as error:
+    except UNDECODED as error:
         raise LedgerError(f"the ledger holds an answer that can't be read: {error}") from None
 
 

@@ -162,7 +162,7 @@ class Scheduler:
                     return await self._attempt(key, request, reserved)
                 except CallFailure as failure:
                     self.progress.last_failure = str(failure)
-                    self._breaker.record_failure(failure, request.transcript_id)
+                    self._breaker.record_failure(failure, request.transcript_id, request.check_id)
                     self._rate.hold(failure.retry_after or 0.0)
                     if not failure.may_be_retried or attempt == self.limits.attempts:
                         if failure.kind == "forbidden":

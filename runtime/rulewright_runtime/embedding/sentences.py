@@ -162,7 +162,7 @@ def _read(folder: str, name: str, kind: type[_T], otherwise: _T | None = None) -
             return strict_json.decode(file.read(), type=kind)
     except OSError as error:
         raise InputError(error.strerror or "can't be read", path) from None
-    except msgspec.MsgspecError as error:
+    except strict_json.UNDECODED as error:
         raise InputError(f"is not a file of a sentence model: {error}", path) from None
 
 

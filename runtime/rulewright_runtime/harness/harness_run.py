@@ -126,7 +126,7 @@ def _check_header(out: str, header: _Header) -> None:
     try:
         with open(path, "rb") as stream:
             stored = strict_json.decode(stream.read(), type=_Header)
-    except msgspec.MsgspecError as error:
+    except strict_json.UNDECODED as error:
         raise PlanError(f"`{path}` is damaged ({error}); choose another folder") from None
     if stored != header:
         raise PlanError(
@@ -203,7 +203,7 @@ def forget_conversation(out: str | os.PathLike[str], transcript_id: str) -> list
         try:
             about = strict_json.decode(stream.read(), type=JsonObject)
             model, rows = about["model"], dict(about["by_scenario"])
-        except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+        except (*strict_json.UNDECODED, KeyError, TypeError, ValueError) as error:
             raise _damage_error(summary, str(error)) from None
     remaining = {name: row for name, row in rows.items() if transcript_id_of(model, name) != transcript_id}
     _write_summary(summary, about, remaining)
@@ -263,7 +263,7 @@ def _lines(path: str) -> list[TranscriptLine]:
         return [strict_json.decode(line, type=TranscriptLine) for line in complete]
     except FileNotFoundError:
         return []
-    except msgspec.MsgspecError as error:
+    except strict_json.UNDECODED as error:
         raise _damage_error(path, str(error)) from None
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.errors import InputError, PlanError
+from rulewright_runtime.strict_json import UNDECODED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +80,7 @@ def read_log(path: str, header: Header) -> Log:
     try:
         before = msgspec.json.decode(lines[0], type=Header)
         steps = tuple(msgspec.json.decode(line, type=LogStep) for line in lines[1:])
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNDECODED as error:
         raise PlanError(f"`{path}` is damaged ({error}); {_REMEDY}") from None
     for field, what in _DIFFERENCES.items():
         if getattr(before, field) != getattr(header, field):
@@ -152,7 +153,7 @@ def read_finished(path: str, remedy: str = "scan again") -> Log:
     try:
         found = msgspec.json.Decoder(LogStep).decode_lines(b"\n".join(steps))
         return Log(msgspec.json.decode(header, type=Header), tuple(found))
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNDECODED as error:
         raise PlanError(f"`{path}` is damaged ({error}); {remedy}") from None
 
 

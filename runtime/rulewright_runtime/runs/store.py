@@ -22,6 +22,7 @@ from zlib import crc32
 
 import msgspec
 
+from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import BatchJudge, Engine, execute, needs_judge, prompts_of
 from rulewright_runtime.files import DiskError, open_part, sync, sync_folder
@@ -30,11 +31,12 @@ from rulewright_runtime.judging.judge import BatchAnswers, Judge, LimitedJudge, 
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY, RunFolder
+from rulewright_runtime.runs.integrity import refuse_damaged
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.recording import RecordingJudge
 from rulewright_runtime.runs.run_rows import Row, RowWriter, recount, summary_of
 from rulewright_runtime.runs.worker import Setup
-from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
+from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -103,7 +105,7 @@ def run(
         fresh = _fresh(log, reader, paths, is_spread=is_spread)
         if folder.is_finished and log.steps:
             if (first := next(fresh, None)) is None:
-                return _summary(folder)
+                return _finished(folder, plan)
             fresh = chain([first], fresh)
         recording = _recording(judge, folder, resume, max_calls)
         summary = summary_of(plan)
@@ -250,19 +252,24 @@ def _judge(plan: Plan, judge: Judge | BatchJudge | None) -> dict[str, object] | 
     return record
 
 
-def _summary(folder: RunFolder) -> dict[str, object]:
-    """The summary of a finished run. Raises PlanError if it is damaged."""
+def _finished(folder: RunFolder, plan: Plan) -> JsonObject:
+    """The summary of a finished run. Raises PlanError if a file of the run is damaged."""
     with open(folder.at(SUMMARY), "rb") as stream:
         try:
-            return msgspec.json.decode(stream.read(), type=JsonObject)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+            summary: JsonObject = strict_json.decode(stream.read(), type=JsonObject)
+        except UNDECODED:
             raise damaged(folder.at(SUMMARY)) from None
+    refuse_damaged(folder.path, plan, summary)
+    return summary
 
 
 class _Served(msgspec.Struct):
     """The field of a stored exchange that a recount reads."""
 
     model: str = ""
+
+
+_SERVED: Final = msgspec.json.Decoder(_Served)
 
 
 class _Writer:
@@ -327,8 +334,11 @@ class _Writer:
             return
         if REPLIES in self._rows:
             with open(self._folder.part(REPLIES), "rb") as stream:
-                for line in stream.read(self._sizes[2]).splitlines():
-                    self._served.add(msgspec.json.decode(line, type=_Served).model)
+                exchanges = stream.read(self._sizes[2])
+            try:
+                self._served.update(each.model for each in _SERVED.decode_lines(exchanges))
+            except UNDECODED:
+                raise damaged(self._folder.part(REPLIES)) from None
         with open(self._folder.part(ROWS[0]), "rb") as verdicts, open(self._folder.part(ROWS[1]), "rb") as scores:
             if not recount(self.summary, self._log.steps, verdicts, scores):
                 raise damaged(self._folder.part(ROWS[0]))

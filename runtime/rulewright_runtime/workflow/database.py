@@ -15,6 +15,7 @@ import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.shared_database import open_shared, transaction
+from rulewright_runtime.strict_json import UNDECODED
 from rulewright_runtime.workflow import database_schema as tables
 
 try:
@@ -150,5 +151,5 @@ def unpack(data: bytes, kind: type[Kind]) -> Kind:
     """Decode a column. Raises StoreError when it can't be read."""
     try:
         return msgspec.json.decode(data, type=kind)
-    except msgspec.MsgspecError as error:
+    except UNDECODED as error:
         raise StoreError(f"the database holds a row that can't be read: {error}") from None

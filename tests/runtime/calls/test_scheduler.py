@@ -240,12 +240,12 @@ def test_an_endpoint_that_is_down_is_probed_and_then_given_up(ledger: Ledger) ->
     assert len(model.asked) < 80  # it is not hammered
 
 
-def test_an_outage_of_one_transcript_alone_names_it(ledger: Ledger) -> None:
+def test_an_outage_of_one_question_alone_names_it(ledger: Ledger) -> None:
     async def reply(text: str, before: int) -> ModelAnswer:
         return await (failing(9999) if text in ("x", "y") else echo)(text, before)
 
     limits = CallLimits(concurrency=10, outage=0.3, attempts=99)
-    with pytest.raises(OutageError, match="the last failure: no; all failures are about `t-x`"):
+    with pytest.raises(OutageError, match="the last failure: no; all failures are about `t-x` and the check `c`"):
         answers(FakeModel(reply), ledger, "a", "b", "x", limits=limits)
     with pytest.raises(OutageError, match=r"the last failure: no$"):
         answers(FakeModel(reply), ledger, "a", "x", "y", limits=limits)

@@ -186,6 +186,15 @@ def test_a_transcript_that_lost_lines_is_named(tmp_path: Path) -> None:
         run(plan("a"), Listening(), tmp_path, resume=True)
 
 
+@pytest.mark.parametrize("name", ["header.json", "transcripts/m-one__a.jsonl"])
+def test_a_file_in_another_encoding_is_damaged(tmp_path: Path, name: str) -> None:
+    run(plan("a"), Listening(), tmp_path)
+    path = tmp_path / name
+    path.write_bytes(path.read_bytes().replace(b'":"', b'":"\xe4', 1))
+    with pytest.raises(PlanError, match=rf"{name}` is damaged"):
+        run(plan("a"), Listening(), tmp_path, resume=True)
+
+
 def test_a_scenario_cannot_write_outside_the_folder(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="can't name a file"):
         run(plan("../outside"), Listening(), tmp_path)

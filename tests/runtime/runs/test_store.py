@@ -16,6 +16,7 @@ from rulewright_runtime.judging.judge import ReplayJudge
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs import store
+from rulewright_runtime.runs.log import checked
 
 PLAN = plan(check(), asked(name="X2"))
 FILES = ["inputs.jsonl", "manifest.json", "plan.json", "scores.jsonl", "summary.json", "summary.md", "verdicts.jsonl"]
@@ -237,6 +238,30 @@ def test_a_run_is_not_resumed_over_anything_else(data: Path, tmp_path: Path, cha
         run(data, tmp_path / "run", resume=True, **settings)
     run(data, tmp_path / "run", overwrite=True, **settings)
     assert (tmp_path / "run" / "summary.json").exists()
+
+
+def test_a_log_in_another_encoding_is_damaged(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(Killed):
+        run(data, tmp_path / "run", Mortal(2))
+    path = tmp_path / "run" / "inputs.jsonl.part"
+    header, *_ = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(header + checked(b'{"input":"\xe4"}'))
+    with pytest.raises(PlanError, match=r"inputs.jsonl.part` is damaged"):
+        run(data, tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize("manifest", [True, False])
+def test_a_finished_run_that_was_edited_is_no_result_when_it_is_resumed(
+    data: Path, tmp_path: Path, *, manifest: bool
+) -> None:
+    run(data, tmp_path / "run")
+    assert run(data, tmp_path / "run", resume=True)["refused"]["count"] == 1
+    path = tmp_path / "run" / "summary.json"
+    path.write_bytes(path.read_bytes().replace(b'"refused": {\n    "count": 1', b'"refused": {\n    "count": 0'))
+    if not manifest:
+        (tmp_path / "run" / "manifest.json").unlink()
+    with pytest.raises(PlanError, match="scan again"):
+        run(data, tmp_path / "run", resume=True)
 
 
 def test_a_damaged_log_costs_no_answer_of_the_judge(data: Path, tmp_path: Path) -> None:

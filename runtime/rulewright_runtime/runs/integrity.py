@@ -1,0 +1,46 @@
+"""Whether the files of a finished run are those that were written: by its manifest, or else by log and summary."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY
+from rulewright_runtime.runs.log import read_finished
+from rulewright_runtime.runs.manifest import NAME, read_manifest, refuse_changed
+from rulewright_runtime.runs.run_rows import recount, summary_of
+
+if TYPE_CHECKING:
+    from rulewright_runtime.plan.scan import Plan
+    from rulewright_runtime.strict_json import JsonMapping
+
+_VERIFIED: Final = ("plan.json", *ROWS, SUMMARY, LOG, REPLIES)
+
+
+def refuse_damaged(folder: str | os.PathLike[str], plan: Plan, summary: JsonMapping) -> None:
+    """Raise PlanError if a file differs from the manifest. Without a manifest the rows must be those of the log, and
+    the figures of the summary must follow from them."""
+    manifest = read_manifest(folder)
+    if manifest is None:
+        _refuse_miscounted(os.fspath(folder), plan, summary)
+    else:
+        refuse_changed(folder, manifest, _VERIFIED)
+    if summary.get("plan") != plan.hash:
+        raise PlanError(f"the plan in `{os.fspath(folder)}` is not the one that `{SUMMARY}` names; scan again")
+
+
+def _refuse_miscounted(folder: str, plan: Plan, summary: JsonMapping) -> None:
+    log, counted = os.path.join(folder, LOG), summary_of(plan)
+    if not os.path.isfile(log):
+        raise PlanError(f"`{folder}` has neither `{NAME}` nor `{LOG}`, so nothing proves its rows; scan again")
+    verdicts_path, scores_path = (os.path.join(folder, name) for name in ROWS)
+    with open(verdicts_path, "rb") as verdicts, open(scores_path, "rb") as scores:
+        same = recount(counted, read_finished(log).steps, verdicts, scores)
+        if not same or verdicts.read(1) or scores.read(1):
+            raise PlanError(f"the rows in `{folder}` are not those that `{LOG}` records; scan again")
+    for name, figures in msgspec.json.decode(msgspec.json.encode(counted.result())).items():
+        if summary.get(name) != figures:
+            raise PlanError(f"`{name}` in `{os.path.join(folder, SUMMARY)}` does not follow from the rows; scan again")
