@@ -52,9 +52,9 @@ ROWS: Final[dict[str, str]] = {
         question-of-common-words regex-between-slashes regex-taken-for-text review-above-pass rubric-dimension-unknown
         script-for-no-agent session-number-skipped short-word-hits-inside-others tag-no-scenario-carries
         tags-on-universal-check threshold-of-zero transcript-outside-fence transition-never-made
-        trigger-without-condition turn-numbers-out-of-order unclear-policy-without-its-path unit-of-analysis-unfit
-        unreadable-elapsed-time unusable-reply update-of-unstated-fact weight-of-zero weights-far-apart
-        words-differ-in-case yaml-trap
+        trigger-without-condition turn-numbers-out-of-order unchanged-copy unclear-policy-without-its-path
+        unit-of-analysis-unfit unreadable-elapsed-time unusable-reply update-of-unstated-fact weight-of-zero
+        weights-far-apart words-differ-in-case yaml-trap
     """,
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks

@@ -45,6 +45,7 @@ from rulewright.rules.several_anchors_for_check import several_anchors_for_check
 from rulewright.rules.state_machine_without_definition import state_machine_without_definition
 from rulewright.rules.tag_no_check_looks_for import tag_no_check_looks_for
 from rulewright.rules.tag_no_scenario_carries import tag_no_scenario_carries
+from rulewright.rules.unchanged_copy import unchanged_copy
 from rulewright.rules.unit_of_analysis_missing import unit_of_analysis_missing
 from rulewright.rules.unknown_check import unknown_check
 from rulewright.rules.unknown_jurisdiction import unknown_jurisdiction
@@ -102,6 +103,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     judge_reads_missing_file,
     words_differ_in_case,
     words_without_vocabulary,
+    unchanged_copy,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

@@ -32,6 +32,7 @@ from rulewright.rules.subsumed_pattern import subsumed_pattern
 from rulewright.rules.turn_numbers_disagree import turn_numbers_disagree
 from rulewright.rules.turn_numbers_out_of_order import turn_numbers_out_of_order
 from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
+from rulewright.rules.unchanged_copy import unchanged_copy
 from rulewright.rules.unreadable_elapsed_time import unreadable_elapsed_time
 from rulewright.rules.update_of_unstated_fact import update_of_unstated_fact
 from rulewright.rules.window_ends_before_it_starts import window_ends_before_it_starts
@@ -68,6 +69,7 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     deprecated_spelling,
     probe_expects_an_untold_name,
     duplicate_criterion_id,
+    unchanged_copy,
 )
 
 KINDS: Final = {"scenario": DocumentKind(lambda root, *_: (read_scenario(root),), SCENARIO)}

@@ -18,6 +18,7 @@ from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.review_above_pass import review_above_pass
 from rulewright.rules.setting_of_two_parameters import setting_of_two_parameters
 from rulewright.rules.threshold_of_zero import threshold_of_zero
+from rulewright.rules.unchanged_copy import unchanged_copy
 from rulewright.rules.unused_definition import unused_definition
 from rulewright.rules.weights_far_apart import weights_far_apart
 from rulewright.rules.yaml_trap import yaml_trap
@@ -31,6 +32,7 @@ SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
     gate_ignores_unrun_checks,
     threshold_of_zero,
     weights_far_apart,
+    unchanged_copy,
 )
 
 CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import first_place
-from rulewright.spelling import suggest
+from rulewright.spelling import Guess, suggest
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import Routing
+    from rulewright.documents.check import CheckDocument
     from rulewright.project import Project
+
+KEYS: Final = ("deterministic_precheck", "cue", "expected_reply", "forbidden_reply")
 
 
 def unused_lexicon(project: Project) -> Iterator[Diagnostic]:
@@ -20,18 +23,34 @@ def unused_lexicon(project: Project) -> Iterator[Diagnostic]:
     Why it matters: its patterns are never searched for.
     Instead: name it in a check, for instance as `deterministic_precheck`, or in a cue of a state machine, or remove it.
     """
-    named = {name for check in project.checks for name in _lexicons_of(check.routing)}
-    named |= {
-        name for check in project.checks for name in check.scorer.detectors or ()
-    }  # `detector-is-not-routed` reports them
+    used = Counter(name for check in project.checks for name in _lexicons_of(check).values())
+    named: set[str | None] = {*used}
+    named |= {name for check in project.checks for name in check.scorer.detectors or ()}
     named |= {cue.lexicon for machine in project.state_machines.values() for cue in machine.cues.values()}
     # A lexicon that a misspelt name was meant for is not unused.
     meant = {suggest(name, project.lexicons) for name in named if name and name not in project.lexicons}
     for name, lexicon in project.lexicons.items():
         if project.checks and name not in named | meant:
             place = lexicon.node.key_span(name) if name in lexicon.node else first_place(lexicon.node)
-            yield warning(place, f"nothing uses the lexicon `{name}`")
+            message = f"nothing uses the lexicon `{name}`"
+            instead = next(_used_instead(name, project.checks, used), None)
+            if instead is None:
+                yield warning(place, message)
+            else:
+                check, key = instead
+                message = f"{message}, but `{check.id}` uses the lexicon of another check"
+                yield warning(check.place("routing", key), message, notes=[(place, "unused")], help=Guess(name))
 
 
-def _lexicons_of(routing: Routing) -> tuple[str | None, ...]:
-    return (routing.deterministic_precheck, routing.cue, routing.expected_reply, routing.forbidden_reply)
+def _used_instead(
+    name: str, checks: Iterable[CheckDocument], used: Mapping[str, int]
+) -> Iterator[tuple[CheckDocument, str]]:
+    """The checks that are named like a lexicon and use one that others use, too; with the key."""
+    for check in checks:
+        if name in (suggest(check.id, [name]), suggest(check.name, [name])):
+            yield from ((check, key) for key, other in _lexicons_of(check).items() if used[other] > 1)
+
+
+def _lexicons_of(check: CheckDocument) -> dict[str, str]:
+    """The lexicons that a check's routing names, by their keys."""
+    return {key: name for key in KEYS if (name := getattr(check.routing, key)) is not None}

@@ -207,7 +207,7 @@ lint:
 
 def test_the_project_file_chooses_findings_for_paths(tmp_path: Path) -> None:
     broken = WRONG.replace("S2", "S9").replace("says_x", "[]")
-    folder = project(tmp_path, checks__X1_yaml=broken, checks__X2_yaml=broken.replace("X1", "X2"))
+    folder = project(tmp_path, checks__X1_yaml=broken, checks__X2_yaml=broken.replace("X1", "X2").replace(": C", ": B"))
     everything = {"unknown-key", "unknown-value", "wrong-type"}
     assert set(codes(lint([folder]))) == everything
     (folder / "rulewright.yaml").write_text(SETTINGS, encoding="utf-8")

@@ -1,0 +1,153 @@
+"""Rule: a definition that repeats another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, Span, warning
+from rulewright.documents.base import Document, descend, items, optional_text, place_of, scalar
+from rulewright.load import Mapping, Node, plain
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.scenario import ScenarioDocument
+    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.project import Project
+
+SECTIONS: Final = {"gates": "gate", "dimensions": "dimension", "rates": "rate", "counts": "count", "lists": "list"}
+UNCOMPARED: Final = frozenset({"weight", "description", "title"})  # of a part of a scorecard
+CHOOSING: Final = (("rate", "of"), ("every", "of"), ("of",))  # the key that chooses the verdicts of a part
+# The keys of a check that decide nothing, unless its prompt inserts them.
+PROSE: Final = frozenset(
+    {"id", "name", "note", "description", "pass_rule", "fail_rule", "good_complement", "caregiver_benefit", "examples"}
+)
+# What decides a check: the first of these that it has is where a copy is reported.
+DECISIVE: Final = (
+    ("routing", "deterministic_precheck"),
+    ("routing", "cue"),
+    ("routing", "probes"),
+    ("routing", "rule"),
+    ("routing", "route"),
+    ("fail",),
+    ("pass",),
+    ("prompt",),
+    ("use",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A definition: its name, what is compared with others, and where a copy is reported."""
+
+    name: str
+    content: object
+    place: Span
+
+    @property
+    def is_named_in_content(self) -> bool:
+        """Whether the content contains the name, so that it is no copy."""
+        return _plain_name(self.name) in _plain_name(repr(self.content))
+
+
+def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> Iterator[Diagnostic]:
+    """A definition has the content or the name of another one.
+
+    Why it matters: it looks like a copy in which something was not changed. Two checks that decide alike count one
+    failure twice, two equal dimensions count one aspect twice, and readers of a report can't distinguish two checks
+    or scenarios with the same name.
+    Instead: change what was forgotten, or remove the copy.
+    """
+    if isinstance(subject, Document):
+        yield from _of_document(subject)
+        return
+    equal = list(_copies(found for check in subject.checks for found in _check(check)))
+    copied = {copy.name for _, copy in equal}
+    names = _texts((each for each in subject.checks if each.id not in copied), "name")
+    titles = _texts((each for each in subject.scenarios.values() if each.contrast_group is None), "title")
+    lexicons = (
+        Definition(each.name, [(entry.mode, entry.text) for entry in each.patterns], each.patterns[0].scalar.span)
+        for each in subject.lexicons.values()
+        if each.patterns
+    )
+    flags = descend(subject.roots.get("blindspots"))
+    raised = (
+        Definition(entry.name, plain(entry.value), entry.value.span)
+        for entry in (flags.entries if isinstance(flags, Mapping) else ())
+    )
+    for message, pairs in (
+        ("`{}` decides the same as `{}`", equal),
+        ("`{}` has the name of `{}`", _copies(names)),
+        ("`{}` has the title of `{}`", _copies(titles)),
+        ("the lexicon `{}` has the patterns of `{}`", _copies(lexicons)),
+        ("`{}` is raised by the check of `{}`", _copies(raised)),
+    ):
+        for original, copy in pairs:
+            yield _finding(message, original, copy)
+
+
+def _of_document(document: Document) -> Iterator[Diagnostic]:
+    for section, kind in SECTIONS.items():
+        parts = document.get(section)
+        for original, copy in _copies(_parts(parts)) if isinstance(parts, Mapping) else ():
+            yield _finding(f"the {kind} `{{}}` is defined like `{{}}`", original, copy)
+    for turn in getattr(document, "turns", ()):
+        for rubric in (items(node, "rubric") for node in turn.nodes):
+            for original, copy in _copies(_questions(rubric)):
+                yield _finding("the criterion `{}` asks what `{}` asks", original, copy)
+
+
+def _finding(message: str, original: Definition, copy: Definition) -> Diagnostic:
+    return warning(copy.place, message.format(copy.name, original.name), notes=[(original.place, "the other one")])
+
+
+def _copies(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, Definition]]:
+    """The original and the copy for every two definitions with the same content. The original is the one that the
+    content names, else the first."""
+    alike: dict[str, list[Definition]] = {}
+    for each in definitions:
+        alike.setdefault(repr(each.content), []).append(each)
+    for group in alike.values():
+        original = next((each for each in group if each.is_named_in_content), group[0])
+        yield from ((original, each) for each in group if each is not original)
+
+
+def _check(check: CheckDocument) -> Iterator[Definition]:
+    """What decides a check, with its bucket, severity and tags: a check may be asked again for another purpose."""
+    at = next((steps for steps in DECISIVE if check.get(*steps) is not None), None)
+    if at is not None:
+        kept = () if "check." in (optional_text(check.node, "prompt") or "") else PROSE
+        content = {entry.name: plain(entry.value) for entry in check.node.entries if entry.name not in kept}
+        yield Definition(check.id, content, check.place(*at))
+
+
+def _texts(documents: Iterable[CheckDocument | ScenarioDocument], key: str) -> Iterator[Definition]:
+    """The names or titles that documents give themselves."""
+    for document in documents:
+        written = scalar(document.node, key)
+        if written is not None:
+            yield Definition(document.id, written.value, written.span)
+
+
+def _parts(section: Mapping) -> Iterator[Definition]:
+    for entry in section.entries:
+        content = plain(entry.value)
+        if isinstance(content, dict):
+            content = {key: value for key, value in content.items() if key not in UNCOMPARED}
+        steps = next(
+            (steps for steps in (("rate", "of"), ("every", "of"), ("of",)) if descend(entry.value, *steps)), ()
+        )
+        yield Definition(entry.name, content, place_of(entry.value, *steps))
+
+
+def _questions(rubric: Iterable[Node]) -> Iterator[Definition]:
+    for criterion in rubric:
+        question = scalar(criterion, "question")
+        if question is not None:
+            name = optional_text(criterion, "id") or optional_text(criterion, "criterion_id") or str(question.value)
+            yield Definition(name, (question.value, optional_text(criterion, "kind")), question.span)
+
+
+def _plain_name(text: str) -> str:
+    return text.replace("-", "_").lower()
