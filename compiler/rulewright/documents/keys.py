@@ -133,8 +133,8 @@ def section(kind: str, title: str) -> str:
     """The table of one kind of document."""
     whole = schema(kind)
     required = dict.fromkeys(whole.get("required", ()), "**required**; ")
-    usually = whole.get("else", {}).get("required", ())
-    required |= dict.fromkeys(usually, "**required** unless `fail` or `pass` decides; ")
+    usually = whole.get("then", {}).get("required", ())
+    required |= dict.fromkeys(usually, "**required** with `routing`, unless `fail`, `pass` or `use` decides; ")
     known = {path: key for path, key in keys_of(kind).items() if path[-1] != EACH}
     rows = [f"| `{_path(kind, path)}` | {_use(key)} | {_about(key, path, required)} |" for path, key in known.items()]
     head = [f"## Keys of {title}", "", f"{whole['title']}.", "", "| key | read by | what it says |", "|---|---|---|"]

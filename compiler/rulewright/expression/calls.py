@@ -210,7 +210,33 @@ def resolve(
     help = fields_help(actual)
     if help is None and not c.strict:
         help = _as_method(c, e, name, types, method, nodes) or _argument_help(c, name, types, method)
+        help = help or _other_form(c, name, types, method, nodes) or _page_of(name)
     return c.report(e, no_overload(name, overloads, actual, method), help)
+
+
+def _other_form(
+    c: CheckingContext, name: str, types: Sequence[Type], method: bool, nodes: Sequence[Expr]
+) -> str | None:
+    """The help for an argument that would fit in a list, without quotes, or instead of `null`."""
+    for place, (node, type_) in enumerate(zip(nodes, types, strict=False)):
+
+        def fits(other: Type, place: int = place) -> bool:
+            return (
+                _resolve(c, name, c.environment.overloads[name], [*types[:place], other, *types[place + 1 :]], method)
+                is not None
+            )
+
+        if type_ == STRING and name[0].isalpha() and fits(ListType(STRING)):
+            return f"write the text in a list, as in `[{unparse(node)}]`"
+        if isinstance(node, Literal) and isinstance(node.value, str) and node.value.isdecimal() and fits(INT):
+            return f"write the number without quotes, as in `{node.value}`"
+        if isinstance(node, Literal) and node.value is None:
+            return "it is never null here; `size(x) == 0` asks whether it is empty, `has(x.f)` whether a field is there"
+    return None
+
+
+def _page_of(name: str) -> str | None:
+    return f"`rulewright explain {name}` shows its arguments" if name[0].isalpha() else None
 
 
 def _argument_help(c: CheckingContext, name: str, types: Sequence[Type], method: bool) -> str | None:

@@ -169,12 +169,14 @@ class Checker(CheckingContext):
         return Guess(items[-1]) if items else None
 
     def _field_meant(self, name: str) -> str | None:
-        """The field that was meant by a name with `_` in place of the dot."""
-        for record, type_ in self.environment.variables.items():
+        """The field that was meant by a name with `_` in place of the dot, or by its own name alone."""
+        records = {each: t for each, t in self.environment.variables.items() if isinstance(t, RecordType)}
+        for record, type_ in records.items():
             field = name.removeprefix(f"{record}_")
-            if field != name and isinstance(type_, RecordType) and field in type_.fields:
+            if field != name and field in type_.fields:
                 return f"{record}.{field}"
-        return None
+        holders = [record for record, type_ in records.items() if name in type_.fields]
+        return f"{holders[0]}.{name}" if len(holders) == 1 else None
 
     def _list_names(self) -> str | None:
         """The help that lists the available names; None if there are none or too many."""

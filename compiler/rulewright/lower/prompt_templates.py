@@ -37,8 +37,10 @@ from rulewright_runtime.plan.question import (
 COMPARISONS: Final = {
     "eq": "==", "ne": "!=", "lt": "<", "lteq": "<=", "gt": ">", "gteq": ">=", "in": "in", "notin": "in",
 }  # fmt: skip
-TRANSCRIPTS: Final = frozenset({"conversation", "dialogue", "messages", "transcript", "turns"})
-FENCED: Final = "the transcript is sent after the prompt, inside a fence that says not to obey it"
+TRANSCRIPTS: Final = frozenset(
+    {"answer", "chat", "conversation", "dialogue", "messages", "output", "reply", "response", "transcript", "turns"}
+)
+FENCED: Final = "the conversation follows the prompt by itself, inside a fence that says not to obey it"
 
 
 def lower_template(

@@ -115,7 +115,8 @@ def _keys(
     mapping = descend(reading.loaded.root, *path)
     written = set(mapping.keys) if isinstance(mapping, Mapping) else set()
     parts = allowed(kind, path, context.vocabulary)
-    needed = {name for part in parts for name in (*part.get("required", ()), *part.get("else", {}).get("required", ()))}
+    whole = [part for part in parts if "properties" in part]  # not one of several keys
+    needed = {name for part in whole for each in (part, part.get("then", {})) for name in each.get("required", ())}
     properties: dict[str, dict[str, Any]] = {}
     for part in parts:
         properties |= {name: schema for name, schema in part.get("properties", {}).items() if name not in properties}

@@ -309,3 +309,9 @@ def test_a_damaged_document_has_findings_and_a_whole_one_has_none(kind: str) -> 
         assert root is not None
         is_valid = validator(kind).is_valid(document)
         assert is_valid == (not validate(kind, root)), json.dumps(document)[:2000]
+
+
+@pytest.mark.parametrize("more", ["", "severity: S3\n", "unclear: size(answer) > 3\n"])
+def test_a_check_that_decides_nothing_needs_a_condition_a_prompt_a_ready_check_or_a_route(more: str) -> None:
+    (found,) = findings("check", f"id: brief\n{more}")
+    assert (found[0], found[3]) == ("missing-key", "`fail`, `pass`, `prompt`, `use` or `routing` is missing")

@@ -254,6 +254,18 @@ ADVICE = [
     ("['a'].contains(name)", 15, None, "write `item in list`, or `list.exists(item, ...)` for a part of an item"),
     ("scores > 1", 8, None, "compare the number of its items, as in `size(list) > 0`"),
     ("review_decision == 'a'", 1, "`review_decision` is not known here", "did you mean `review.decision`?"),
+    ("feedback == 'a'", 1, "`feedback` is not known here", "did you mean `review.feedback`?"),
+    ("contains_any(name, 'sorry')", 13, None, "write the text in a list, as in `['sorry']`"),
+    ("contains_any(name, name)", 13, None, "write the text in a list, as in `[name]`"),
+    ("count > '10'", 7, None, "write the number without quotes, as in `10`"),
+    ("'10' == count", 6, "`==` can't compare `string` with `int`", "write the number without quotes, as in `10`"),
+    (
+        "name == null",
+        6,
+        None,
+        "it is never null here; `size(x) == 0` asks whether it is empty, `has(x.f)` whether a field is there",
+    ),
+    ("called('transfer')", 7, None, "`rulewright explain called` shows its arguments"),
     ("name == unquoted", 9, "`unquoted` is not known here", 'write "unquoted" in quotes if a text is meant'),
 ]
 
