@@ -26,7 +26,7 @@ from rulewright_runtime.harness.play import TranscriptLine, play
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.transcripts.completeness import CUT
+from rulewright_runtime.transcripts.finish import CUT
 from rulewright_runtime.transcripts.redaction import Redaction
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 
 from rulewright_runtime.digests import blake2b
+from rulewright_runtime.transcripts.finish import CUT
 
 if TYPE_CHECKING:
     from rulewright_runtime.plan.scan import Scenario
@@ -32,8 +33,6 @@ Kind = Literal[
     "other_branch",
     "unexpected_turn",
 ]
-# The values of `finish` of replies that are not whole; a refusal is whole.
-CUT: Final = {"length": "at the limit of its tokens", "filter": "by a filter", "other": "before its end"}
 # Characters that Unicode classifies as letters or symbols but that are invisible or placeholders.
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc\ufffd")
 # Markup that is not shown: HTML comments and tags, fence lines, link definitions, links without a text.

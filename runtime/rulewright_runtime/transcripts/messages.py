@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from rulewright_runtime.digests import blake2b
-from rulewright_runtime.strict_json import Json, JsonObject
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
+from rulewright_runtime.transcripts.finish import finish_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ Kind = Literal["text", "image", "audio", "file"]
 ROLES: Final[tuple[Role, ...]] = ("system", "developer", "user", "assistant", "tool")
 KINDS: Final[tuple[Kind, ...]] = ("text", "image", "audio", "file")
 SIMULATED: Final = "user:"  # prefix of a user turn's `harness`, before the name of the model that wrote it
+NOTHING: Final[JsonMapping] = {}
 SPEAKERS: Final = ("user", "assistant")  # whose messages are turns
 
 
@@ -108,23 +110,23 @@ class Turn(msgspec.Struct, frozen=True):
         return self.harness[len(SIMULATED) :] if is_simulated and self.harness else ""
 
 
-def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
-    """The messages of user and assistant as turns.
+def turns_of(messages: Sequence[Message], about: JsonMapping = NOTHING) -> tuple[Turn, ...]:
+    """The messages of user and assistant as turns; `about` is recorded about the whole, such as how its end was cut.
 
     A user's message starts a new number, which the first reply shares; further replies have numbers of their own. An
-    assistant's message that only calls tools is not a turn. The keys `error` and `finish` in a message's metadata are
-    those of its turn.
+    assistant's message that only calls tools is not a turn. The `error` in a message's metadata is that of its turn.
     """
-    return tuple(
-        Turn(
-            number,
-            message.role,
-            message.shown,
-            error=message.metadata.get("error"),
-            finish=finish if isinstance(finish := message.metadata.get("finish"), str) else None,
-        )
+    turns = [
+        Turn(number, message.role, message.shown, error=message.metadata.get("error"), finish=_finish(message))
         for number, message in _numbered(messages)
-    )
+    ]
+    if turns and turns[-1].role == "assistant" and turns[-1].finish is None:
+        turns[-1] = msgspec.structs.replace(turns[-1], finish=finish_of(about))
+    return tuple(turns)
+
+
+def _finish(message: Message) -> str | None:
+    return finish_of(message.metadata) if message.role == "assistant" else None
 
 
 def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message]]:
@@ -193,7 +195,7 @@ class Transcript(msgspec.Struct, frozen=True):
     def of(cls, conversation: Conversation, path: str = "", line: int = 0) -> Transcript:
         """The transcript of a conversation that was read at `path` and `line`."""
         name, scenario = conversation.id, conversation.scenario_id or ""
-        model, turns = conversation.model or UNKNOWN_MODEL, turns_of(conversation.messages)
+        model, turns = conversation.model or UNKNOWN_MODEL, turns_of(conversation.messages, conversation.metadata)
         return cls(name, scenario, model, turns, path, line, conversation)
 
     @property

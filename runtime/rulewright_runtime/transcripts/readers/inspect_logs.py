@@ -13,6 +13,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     Record,
     ShapeError,
     chat,
+    ended,
     is_list,
     is_record,
     messages,
@@ -74,6 +75,8 @@ def sample_conversation(sample: Record, header: Record, where: str) -> Conversat
         for answer in answers
         if found[-1].role != "assistant" or not any(repeats(each.text, answer.text) for each in found)
     ]
+    if answers and found[-1].role == "assistant":
+        found = ended(found, answers[-1].metadata)
     error = sample.get("error")
     if error:  # the reply that would have followed is unknown
         reason = error.get("message") if is_record(error) else error

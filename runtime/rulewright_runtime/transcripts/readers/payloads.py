@@ -15,6 +15,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     Record,
     ShapeError,
     chat,
+    ended,
     first_of,
     is_list,
     is_record,
@@ -128,6 +129,11 @@ def _is_pair(value: list[object]) -> bool:
 
 
 def _message(value: object, role: str, where: str) -> list[Message]:
+    found = _unended(value, role, where)
+    return ended(found, value) if is_record(value) else found
+
+
+def _unended(value: object, role: str, where: str) -> list[Message]:
     if isinstance(value, str):
         return messages({"role": role, "content": value}, where)
     if is_list(value) and _is_pair(value):

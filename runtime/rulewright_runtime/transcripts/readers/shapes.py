@@ -17,6 +17,7 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
+from rulewright_runtime.transcripts.finish import finish_of
 from rulewright_runtime.transcripts.messages import KINDS, Message, Part, ToolCall, digest_of, repeats
 
 if TYPE_CHECKING:
@@ -176,6 +177,14 @@ def _only_thinks(message: Message) -> bool:
     if message.reasoning is None or message.role != "assistant":
         return False
     return not (message.shown.strip() or message.tool_calls or message.metadata.get("error"))
+
+
+def ended(found: Sequence[Message], record: Record) -> list[Message]:
+    """The messages, the last of which is not whole if the record around it says so."""
+    end = finish_of(record) if found else None
+    if end is None:
+        return list(found)
+    return [*found[:-1], msgspec.structs.replace(found[-1], metadata={**found[-1].metadata, "finish": end})]
 
 
 def said(found: Sequence[Message]) -> list[object]:

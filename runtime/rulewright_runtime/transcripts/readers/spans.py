@@ -21,6 +21,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     Record,
     ShapeError,
+    ended,
     first_of,
     is_list,
     is_record,
@@ -375,7 +376,7 @@ def _events(span: Record, where: str) -> Iterator[Message]:
             yield from _messages({"role": _EVENTS[name], **attributes}, f"{where}: events[{index}]")
         elif name == "gen_ai.choice":
             inner = parsed(word(attributes.get("message"))) or attributes.get("message") or attributes
-            yield from _messages(inner, f"{where}: events[{index}]")
+            yield from ended(_messages(inner, f"{where}: events[{index}]"), attributes)
         elif name.startswith("gen_ai."):
             yield from _listed(attributes, (*_IN, *_OUT), f"{where}: events[{index}]")
 
