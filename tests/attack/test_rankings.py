@@ -83,7 +83,7 @@ def test_an_outage_is_no_hard_fail_of_a_valid_row(tmp_path: Path) -> None:
 def test_a_run_without_the_checks_of_a_gate_is_not_ranked_beside_one_with_them(tmp_path: Path) -> None:
     published = scanned(tmp_path / "publish", Replayed(), model="model-b")
     smoke = scanned(tmp_path / "smoke", None, "smoke", model="model-a")
-    with pytest.raises(UsageError, match="can't be compared: their plan differ"):
+    with pytest.raises(UsageError, match="can't be compared: their plans differ"):
         leaderboard([published, smoke], HARNESS)
 
 

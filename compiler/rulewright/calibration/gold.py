@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.spreadsheet import cell, text_of
+from rulewright_runtime.transcripts.containers import delimiter_of
 
 if TYPE_CHECKING:
     from rulewright.reporting.stored_run import StoredRun
@@ -88,7 +89,7 @@ def read_gold(path: Path) -> list[GoldLabel]:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise UsageError(f"can't read `{path}`: {reason}") from None
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text.partition("\n")[0]), strict=True)
         rows = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
         raise UsageError(f"{path}: this is not CSV: {error}") from None

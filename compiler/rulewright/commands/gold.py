@@ -10,6 +10,7 @@ from rulewright.commands.output import hand_over
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET
 from rulewright.reporting.stored_run import read_run
+from rulewright_runtime.terminal import say
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,4 +29,11 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None and Path(args.out).exists():
         raise UsageError(f"`{args.out}` already exists; labels are not overwritten")
     hand_over(text, args.out, f": {len(drawn)} items to label")
+    if args.out is not None:
+        say(
+            "",
+            "next: write PASS, FAIL or NOT_APPLICABLE under `target`, and your name under `annotator`",
+            f"(`rulewright serve {args.run}` shows the conversations), then",
+            f"rulewright calibrate {args.run} --gold {args.out}",
+        )
     return MET

@@ -33,7 +33,8 @@ VERSION: Final = 3
 ALPHA: Final = 0.05
 RAW: Final = "llm/raw"
 UNRECORDED: Final = "unrecorded"
-_SAME: Final = ("plan", "parameters", "gates_only")  # what runs must share to be compared, as their summaries say it
+# What runs must share to be compared, as their summaries and we say it.
+_SAME: Final = {"plan": "plans", "parameters": "parameters", "gates_only": "values of `--gates-only`"}
 
 
 def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> JsonObject:
@@ -133,11 +134,11 @@ def _comparable(summaries: Mapping[Path, JsonMapping]) -> None:
         if summary.get("judge_calls") and not summary.get("judge"):
             raise UsageError(f"`{folder}` does not say who judged; scan it again")
     for other in others:
-        for key in _SAME:
+        for key, shown in _SAME.items():
             if summaries[first].get(key) != summaries[other].get(key):
                 ours, theirs = (_word(summaries[folder].get(key)) for folder in (first, other))
                 raise UsageError(
-                    f"`{first}` and `{other}` can't be compared: their {key} differ (`{ours}`, `{theirs}`); "
+                    f"`{first}` and `{other}` can't be compared: their {shown} differ (`{ours}`, `{theirs}`); "
                     "scan both with the same plan"
                 )
         judges = [summaries[folder].get("judge") for folder in (first, other)]

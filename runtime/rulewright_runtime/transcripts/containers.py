@@ -6,6 +6,7 @@ import csv
 import os
 import re
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from rulewright_runtime.errors import InputError
@@ -220,10 +221,12 @@ def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
 def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:
     """Yield the rows of a CSV or TSV file as records. Raises OSError."""
     with open_expanded(path) as stream:
-        delimiter = "\t" if suffix_of(path) == ".tsv" else ","
         csv.field_size_limit(max(limit, csv.field_size_limit()))
-        reader = csv.DictReader(_texts(stream, shown, limit), delimiter=delimiter, strict=True, restkey="")
+        lines = _texts(stream, shown, limit)
         try:
+            header = next(lines, "")
+            delimiter = "\t" if suffix_of(path) == ".tsv" else delimiter_of(header)
+            reader = csv.DictReader(chain([header], lines), delimiter=delimiter, strict=True, restkey="")
             names = Counter(reader.fieldnames or ())
         except csv.Error as error:
             yield 1, InputError(f"the header is not CSV: {error}", shown, 1)
@@ -235,6 +238,12 @@ def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:
             yield 1, InputError(f"the header names the column `{repeated[0][:40]}` twice", shown, 1)
         else:
             yield from _csv_records(reader, shown)
+
+
+def delimiter_of(header: str) -> str:
+    """The separator in the first line of a table: a comma, else a semicolon, as many spreadsheets write, or a tab."""
+    bare = re.sub('"[^"]*"?', "", header)
+    return next((each for each in ",;\t" if each in bare), ",")
 
 
 def _csv_records(reader: csv.DictReader[str], shown: str) -> Iterator[Row]:

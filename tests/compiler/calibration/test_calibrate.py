@@ -127,6 +127,11 @@ def test_the_id_of_a_transcript_is_no_formula_in_a_file_of_labels(tmp_path: Path
     assert read_gold(tmp_path / "g.csv") == labels
 
 
+def test_labels_may_be_saved_by_a_spreadsheet_that_writes_semicolons(tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text("id;target;annotator;split\nt/A-1;FAIL;ana;tune\n", encoding="utf-8")
+    assert read_gold(tmp_path / "g.csv") == [GoldLabel(("t", "A-1"), "FAIL", "ana", "tune")]
+
+
 def test_the_errors_of_a_judge_are_measured_and_carried_to_the_gate(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -156,7 +156,7 @@ def test_a_transcript_without_a_score_counts_as_nothing_won_and_is_counted(tmp_p
 def test_runs_of_different_plans_are_not_compared(tmp_path: Path) -> None:
     first = scan(tmp_path / "a", plan(tmp_path / "p"), answers("a", GOOD, GOOD))
     second = scan(tmp_path / "b", plan(tmp_path / "q", "never"), answers("b", GOOD, GOOD))
-    with pytest.raises(UsageError, match="can't be compared: their plan differ"):
+    with pytest.raises(UsageError, match="can't be compared: their plans differ"):
         leaderboard([first, second])
 
 

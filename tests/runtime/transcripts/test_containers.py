@@ -11,6 +11,7 @@ import pytest
 from tests.runtime.transcripts.formats import ANSWER, ATIF, GOOD, SAID, conversations, lines, refusals, written
 
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.transcripts.containers import delimiter_of
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -117,3 +118,26 @@ def test_text_in_utf_16_is_named(tmp_path: Path) -> None:
     (found,) = Reader().read([tmp_path / "chat.jsonl"])
     assert isinstance(found, InputError)
     assert found.reason == "this is UTF-16 text, not JSON lines"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_table_is_separated_as_its_header_is(tmp_path: Path, separator: str) -> None:
+    rows = (("question", "answer"), ("hi", '"Yes, sure; at 5"'))
+    table = "".join(separator.join(row) + "\n" for row in rows)
+    (found,) = conversations(written(tmp_path, table, "a.csv"))
+    assert [message.text for message in found.messages] == ["hi", "Yes, sure; at 5"]
+
+
+@pytest.mark.parametrize(
+    ("header", "separator"),
+    [
+        ('"a, b";answer', ";"),
+        ("a;b,c", ","),
+        ("messages", ","),
+        ("", ","),
+        ('"never closed, b;c', ","),
+        ('"a"\t"b"', "\t"),
+    ],
+)
+def test_a_separator_counts_only_outside_of_quotes(header: str, separator: str) -> None:
+    assert delimiter_of(header) == separator
