@@ -235,5 +235,5 @@ def fold(text: str) -> str:
             text = text.replace(char, "'")
     if "'" in text:
         text = _OUTER_QUOTES.sub("", text)
-    text = folding.BLANKS.sub(" ", text).strip(" ")  # all white space is already blanks
+    text = folding.single_blanks(text).strip(" ")  # all white space is already blanks
     return text if text.isascii() or not _WITHOUT_BLANK.search(text) else _BLANK.sub("", text)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rulewright_runtime.plan.part import Verdict
 
 
@@ -28,7 +27,8 @@ class VoteOutcome(msgspec.Struct, frozen=True):
     votes_for: int
 
 
-def count(votes: Sequence[Cast], planned: int | None = None) -> VoteOutcome:
+@lru_cache  # as of the other functions: there are few different ballots
+def count(votes: tuple[Cast, ...], planned: int | None = None) -> VoteOutcome:
     """The verdict of a strict majority of the `planned` votes, or of the votes cast if `planned` is None.
 
     An unusable reply is not a vote, but with `planned` it stays in the denominator. The evidence is that of the first
@@ -46,7 +46,8 @@ def count(votes: Sequence[Cast], planned: int | None = None) -> VoteOutcome:
     return VoteOutcome("UNCLEAR", 0.0, 0 if votes else None, 0)
 
 
-def is_settled(votes: Sequence[Cast], left: int, planned: int, unusable: Verdict, unverified: Verdict) -> bool:
+@lru_cache
+def is_settled(votes: tuple[Cast, ...], left: int, planned: int, unusable: Verdict, unverified: Verdict) -> bool:
     """Whether every result of the `left` repetitions gives the same verdict.
 
     `unusable` is the verdict if no reply is usable, `unverified` that of a majority for FAIL without a vote that holds.
@@ -54,7 +55,9 @@ def is_settled(votes: Sequence[Cast], left: int, planned: int, unusable: Verdict
     return len(_attainable(votes, left, planned, unusable, unverified)) == 1
 
 
-def _attainable(votes: Sequence[Cast], left: int, planned: int, unusable: Verdict, unverified: Verdict) -> set[Verdict]:
+def _attainable(
+    votes: tuple[Cast, ...], left: int, planned: int, unusable: Verdict, unverified: Verdict
+) -> set[Verdict]:
     counts = _counts(votes)
     attainable: set[Verdict] = set()
     if all(2 * votes_for <= planned for votes_for in counts.values()):  # all remaining replies may be unusable
@@ -71,7 +74,8 @@ def _attainable(votes: Sequence[Cast], left: int, planned: int, unusable: Verdic
     return attainable
 
 
-def next_round(votes: Sequence[Cast], left: int, planned: int) -> int:
+@lru_cache
+def next_round(votes: tuple[Cast, ...], left: int, planned: int) -> int:
     """The number of repetitions to request at once: the most that are needed whatever they answer, at least one.
 
     The verdict is UNCLEAR without a majority, so it is open until another verdict has won or can no longer win.
@@ -86,7 +90,7 @@ def fewest(planned: int) -> int:
     return min(majority, planned - majority + 1) if planned else 0
 
 
-def _counts(votes: Sequence[Cast]) -> dict[Verdict, int]:
+def _counts(votes: tuple[Cast, ...]) -> dict[Verdict, int]:
     counts: dict[Verdict, int] = {"PASS": 0, "FAIL": 0, "UNCLEAR": 0, "NOT_APPLICABLE": 0}
     for vote in votes:
         counts[vote.verdict] += 1

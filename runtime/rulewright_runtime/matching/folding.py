@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Edit = tuple[int, int, str]  # start, end and replacement of a piece of a text
 
 _BLANK: Final = "\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000"  # and U+0020
-BLANKS: Final = re.compile("  +")
+_RUN_OF_BLANKS: Final = re.compile("  +")
 _DROPPED: Final = {
     "emphasis": "*_`~",
     # Code points with the property Default_Ignorable_Code_Point, and control characters that are not blanks.
@@ -72,7 +72,7 @@ def fold_case(text: str) -> str:
         return text.lower()
     lowered = text.replace(_DOTTED_CAPITAL_I, "i").lower()
     # Most texts contain none of these, and testing for each is far cheaper than translating.
-    return lowered.translate(_SAME) if any(char in lowered for char in _OTHERS) else lowered
+    return lowered.translate(_SAME) if any(map(lowered.__contains__, _OTHERS)) else lowered
 
 
 class Folded:
@@ -136,7 +136,12 @@ def _replaced(text: str, differences: frozenset[str]) -> str:
         if char in others:
             text = text.replace(char, others[char])
     text = text.encode("utf-8", "surrogatepass").translate(blanks, dropped).decode("utf-8", "surrogatepass")
-    return BLANKS.sub(" ", text) if "white_space" in differences else text
+    return single_blanks(text) if "white_space" in differences else text
+
+
+def single_blanks(text: str) -> str:
+    """`text` with every run of blanks as one."""
+    return _RUN_OF_BLANKS.sub(" ", text) if "  " in text else text
 
 
 _ASCII: Final = bytes(range(0x80))

@@ -118,6 +118,10 @@ class _Patterns:
             _Regex(each.pattern, of_regexes) if each.mode == "regex" else _Literal.of(each, differences)
             for each in lexicon.patterns
         ]
+        literals = [each for each in self._patterns if isinstance(each, _Literal)]
+        forms = {each.differences for each in literals}
+        self._only_form = (*forms,) if len(forms) == 1 and literals == self._patterns else ()
+        self._literals = [each.literal for each in literals]
         self._always: list[int] = []
         self._by_ending: dict[frozenset[str] | None, dict[str, list[int]]] = {}
         for number, pattern in enumerate(self._patterns) if len(self._patterns) >= MANY_LITERALS else ():
@@ -136,7 +140,8 @@ class _Patterns:
     def possible(self, text: str) -> Iterable[_Literal | _Regex]:
         """The patterns that may hit the text, in their order."""
         if not self._by_ending:
-            return self._patterns
+            is_possible = not self._only_form or any(map(_form(text, *self._only_form).__contains__, self._literals))
+            return self._patterns if is_possible else ()
         numbers = [*self._always]
         for differences, by_ending in self._by_ending.items():
             form = _form(text, differences)
@@ -202,18 +207,23 @@ class Matcher:
         """`lexicons` maps a role to the lexicons searched for in its turns. Without `prefilter` or RE2 no turn is
         ruled out."""
         self._fused: dict[str, list[tuple[_View, Search]]] = {}
-        self._covered: dict[str, frozenset[str]] = {}
+        self._covering: dict[str, tuple[str, ...]] = {}
         for role, by_name in lexicons.items() if prefilter else ():
             parts = {name: _parts(lexicon) for name, lexicon in by_name.items()}
             covered = {name: each for name, each in parts.items() if each}
             fused = _fuse(covered.values())
             if fused:
                 self._fused[role] = fused
-                self._covered[role] = frozenset(covered)
+                for name in covered:
+                    self._covering[name] = (*self.covering(name), role)
+
+    def covering(self, name: str) -> tuple[str, ...]:
+        """The roles for whose turns `may_hit` includes the lexicon `name`."""
+        return self._covering.get(name, ())
 
     def covers(self, role: str, name: str) -> bool:
         """Whether `may_hit` includes the lexicon `name` in the turns of `role`."""
-        return name in self._covered.get(role, ())
+        return role in self.covering(name)
 
     def may_hit(self, role: str, texts: Sequence[str]) -> list[int]:
         """The indices of the `texts` that may contain a hit of a covered lexicon of `role`."""

@@ -43,6 +43,7 @@ class EvaluationContext:
         "_plan",
         "_quotes",
         "_roles",
+        "_ruled_out",
         "_view",
         "_windows",
         "bindings",
@@ -88,6 +89,7 @@ class EvaluationContext:
         self.calls: dict[str, int] = {}
         self._may_hit: dict[str, frozenset[int]] = {}
         self._roles: dict[str, tuple[int, ...]] = {}
+        self._ruled_out: dict[tuple[str, ...], frozenset[int]] = {}
         self._hits: dict[tuple[str, int], MatchSpan | None] = {}
 
     @property
@@ -166,12 +168,22 @@ class EvaluationContext:
 
     def hit(self, name: str, index: int) -> MatchSpan | None:
         """The first hit of the lexicon `name` in the turn at `index`."""
+        return next((span for _, span in self.hits_at(name, (index,))), None)
+
+    def _hit(self, name: str, index: int) -> MatchSpan | None:
         key = (name, index)
         if key not in self._hits:
-            turn = self.turns[index]
-            ruled_out = self.matcher.covers(turn.role, name) and index not in self._candidates(turn.role)
-            self._hits[key] = None if ruled_out else first(name, self._plan.lexicons[name], turn.content)
+            self._hits[key] = first(name, self._plan.lexicons[name], self.turns[index].content)
         return self._hits[key]
+
+    def _without_hit(self, name: str) -> frozenset[int]:
+        """The indices of the turns in which the matcher rules out a hit of the lexicon `name`."""
+        roles = self.matcher.covering(name)
+        ruled_out = self._ruled_out.get(roles)
+        if ruled_out is None:
+            turns = (frozenset(self.said_by(role)) - self._candidates(role) for role in roles)
+            ruled_out = self._ruled_out[roles] = frozenset().union(*turns)
+        return ruled_out
 
     def is_without_hit(self, role: str) -> bool:
         """Whether `role` has turns and the matcher's lexicons hit none of them; `role` is not `both`."""
@@ -188,15 +200,15 @@ class EvaluationContext:
 
     def hits(self, name: str, within: Sequence[int] | None = None) -> list[tuple[int, MatchSpan]]:
         """The first hit in every turn of the lexicon's role (and of `within`), with the turn's index."""
-        lexicon = self._plan.lexicons[name]
-        of_role = frozenset(self.said_by(lexicon.role))
-        indices = [index for index in (range(len(self.turns)) if within is None else within) if index in of_role]
-        return list(self.hits_at(name, indices))
+        role = self._plan.lexicons[name].role
+        if within is None:
+            return list(self.hits_at(name, self.said_by(role)))
+        return list(self.hits_at(name, [i for i in within if role in ("both", self.turns[i].role)]))
 
     def hits_at(self, name: str, indices: Iterable[int]) -> Iterator[tuple[int, MatchSpan]]:
         """Yield the first hit of the lexicon in each of these turns, with the turn's index, on demand."""
-        hits = ((index, self.hit(name, index)) for index in indices)
-        return ((index, span) for index, span in hits if span is not None)
+        ruled_out = self._without_hit(name)
+        return ((i, span) for i in indices if i not in ruled_out and (span := self._hit(name, i)) is not None)
 
     def quote(self, index: int, text: str, why: str | None = None) -> EvidenceSpan:
         """A quote of the turn at `index`, as evidence."""

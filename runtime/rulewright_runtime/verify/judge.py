@@ -63,7 +63,8 @@ def ask_about(
     check: Check, judging: Judging, context: EvaluationContext, windows: Sequence[JudgeWindow], purpose: str
 ) -> Asking[Finding]:
     """The judge's verdict over some windows of `check`, at least one."""
-    askings = [_Question(check, judging, context, purpose, window).answer() for window in windows]
+    contents: dict[str, _ReplyContent | None] = {}
+    askings = [_Question(check, judging, context, purpose, window, contents).answer() for window in windows]
     try:
         if len(askings) == 1:
             return (yield from askings[0])
@@ -71,6 +72,15 @@ def ask_about(
     except UnansweredError as error:
         return failed(error.code, prompt_hash=judging.prompt_hash)
     return combine(findings)
+
+
+class _ReplyContent(msgspec.Struct, frozen=True):
+    """What a usable reply says, whatever the window: its fields, each quote with the turns in which it occurs, and the
+    items of its evidence that are no quotes."""
+
+    fields: JsonObject
+    quotes: tuple[tuple[EvidenceSpan, frozenset[int]], ...] = ()
+    malformed: tuple[Any, ...] = ()
 
 
 class _Reply(msgspec.Struct, frozen=True):
@@ -85,15 +95,15 @@ class _Reply(msgspec.Struct, frozen=True):
 class _Ballot(msgspec.Struct):
     """The usable replies in the order of their repetitions, their votes, and the number of repetitions so far."""
 
-    replies: list[_Reply]
-    votes: list[votes.Cast]
+    replies: tuple[_Reply, ...] = ()
+    votes: tuple[votes.Cast, ...] = ()
     asked: int = 0
     stopped: bool = False
 
     def add(self, replies: Sequence[_Reply], asked: int) -> None:
         """Add the usable replies of `asked` more repetitions."""
-        self.replies += replies
-        self.votes += [reply.cast for reply in replies]
+        self.replies += tuple(replies)
+        self.votes += tuple([reply.cast for reply in replies])
         self.asked += asked
 
 
@@ -101,8 +111,15 @@ class _Question:
     """One window of one check, judged by the judge."""
 
     def __init__(
-        self, check: Check, judging: Judging, context: EvaluationContext, purpose: str, window: JudgeWindow
+        self,
+        check: Check,
+        judging: Judging,
+        context: EvaluationContext,
+        purpose: str,
+        window: JudgeWindow,
+        contents: dict[str, _ReplyContent | None],
     ) -> None:
+        """`contents` are by raw reply; the windows of a check share them, because their replies are often identical."""
         self.check, self.judging, self.context, self.purpose = check, judging, context, purpose
         self.evidence, self.number, self.window, self.notes = (
             window.evidence,
@@ -115,6 +132,7 @@ class _Question:
         self.asides = evidence.QuotedTurns([each for each in self.shown if isinstance(each, Aside)])
         self.conversation = prompts.Fenced(self.shown) if self.shown else context.fenced(self.window.indices)
         self.extra = self._window_record()
+        self.contents = contents
         self.parsed: dict[str, _Reply | None] = {}  # by raw reply; votes are often identical
 
     def _window_record(self) -> JsonObject:
@@ -161,7 +179,7 @@ class _Question:
 
     def _ballot(self, prompt: str) -> Asking[_Ballot]:
         """Request repetitions in rounds, until no further reply can change the verdict."""
-        ballot, planned = _Ballot([], []), self.judging.repetitions
+        ballot, planned = _Ballot(), self.judging.repetitions
         while ballot.asked < planned and not self._is_settled(ballot):
             size = self._round(ballot)
             repetitions = range(ballot.asked, ballot.asked + size)
@@ -213,30 +231,38 @@ class _Question:
         if raw is None:
             return None
         if raw not in self.parsed:
-            try:
-                self.parsed[raw] = self._verified(replies.read(raw, self.judging))
-            except JudgeError:
-                self.parsed[raw] = None
+            if raw not in self.contents:
+                self.contents[raw] = self._read(raw)
+            content = self.contents[raw]
+            self.parsed[raw] = None if content is None else self._verified(content)
         return self.parsed[raw]
 
-    def _verified(self, fields: JsonObject) -> _Reply:
+    def _read(self, raw: str) -> _ReplyContent | None:
+        try:
+            fields = replies.read(raw, self.judging)
+        except JudgeError:
+            return None
+        if (
+            self.judging.evidence.malformed == "exception"
+        ):  # only the quotes of the reply that counts are read, at the end
+            return _ReplyContent(fields)
+        quotes, malformed = evidence.tolerant(fields)
+        occurs_in = self.context.quotes.indices if self.judging.evidence.verify else lambda _: frozenset()
+        return _ReplyContent(fields, tuple([(quote, occurs_in(quote)) for quote in quotes]), tuple(malformed))
+
+    def _verified(self, content: _ReplyContent) -> _Reply:
         """A usable reply, with its quotes verified if the plan's policy requires it."""
-        policy = self.judging.evidence
-        if policy.malformed == "exception":  # only the quotes of the reply that counts are read, at the end
-            return _Reply(fields, votes.Cast(fields["verdict"]), (), ())
-        spans, unverified = evidence.tolerant(fields)
-        if policy.verify:
-            quotes, spans = spans, []
-            for span in quotes:
-                (spans if self._occurs(span) else unverified).append(span)
+        fields, policy = content.fields, self.judging.evidence
+        spans: list[EvidenceSpan] = []
+        unverified = [*content.malformed]
+        for span, indices in content.quotes:
+            (spans if not policy.verify or self._occurs(span, indices) else unverified).append(span)
         holds = fields["verdict"] != "FAIL" or not policy.required or bool(spans or self.evidence)
         return _Reply(fields, votes.Cast(fields["verdict"], holds), tuple(spans), tuple(unverified))
 
-    def _occurs(self, span: EvidenceSpan) -> bool:
-        """Whether a quote occurs in the window or in the asides shown with it."""
-        if not self.indices.isdisjoint(self.context.quotes.indices(span)):
-            return True
-        return bool(self.shown and self.asides.indices(span))
+    def _occurs(self, span: EvidenceSpan, indices: frozenset[int]) -> bool:
+        """Whether a quote that occurs in the turns at `indices` is in the window or in the asides shown with it."""
+        return not self.indices.isdisjoint(indices) or bool(self.shown and self.asides.indices(span))
 
     def _unusable(self) -> Finding:
         """The finding that the plan prescribes if no reply is usable."""

@@ -15,28 +15,28 @@ from rulewright_runtime.judging.votes import Cast, VoteOutcome, count, is_settle
 def test_every_published_vote_is_counted_alike() -> None:
     path = folder("invisiblebench") / "expected" / "unit" / "votes.json"
     for votes, verdict, confidence, kept in json.loads(path.read_text(encoding="utf-8"))["rows"]:
-        outcome = count(list(map(Cast, votes)))
+        outcome = count(tuple(map(Cast, votes)))
         assert (outcome.verdict, outcome.evidence_index) == (verdict, kept)
         assert outcome.confidence == pytest.approx(confidence, abs=1e-12)
 
 
 def test_an_unusable_reply_never_shrinks_the_denominator() -> None:
-    assert count([Cast("FAIL")], planned=3) == VoteOutcome("UNCLEAR", 0.0, 0, 0)
-    assert count([Cast("PASS"), Cast("PASS")], planned=3) == VoteOutcome("PASS", 2 / 3, 0, 2)
-    assert count([Cast("PASS"), Cast("PASS")], planned=4) == VoteOutcome("UNCLEAR", 0.0, 0, 0)
+    assert count((Cast("FAIL"),), planned=3) == VoteOutcome("UNCLEAR", 0.0, 0, 0)
+    assert count((Cast("PASS"), Cast("PASS")), planned=3) == VoteOutcome("PASS", 2 / 3, 0, 2)
+    assert count((Cast("PASS"), Cast("PASS")), planned=4) == VoteOutcome("UNCLEAR", 0.0, 0, 0)
 
 
 def test_the_evidence_of_the_first_winning_vote_is_kept() -> None:
-    assert count([Cast("FAIL"), Cast("PASS"), Cast("PASS")], planned=3).evidence_index == 1
+    assert count((Cast("FAIL"), Cast("PASS"), Cast("PASS")), planned=3).evidence_index == 1
 
 
 def test_no_votes_are_unclear() -> None:
-    assert count([], planned=3) == VoteOutcome("UNCLEAR", 0.0, None, 0)
-    assert count([]) == VoteOutcome("UNCLEAR", 0.0, None, 0)
+    assert count((), planned=3) == VoteOutcome("UNCLEAR", 0.0, None, 0)
+    assert count(()) == VoteOutcome("UNCLEAR", 0.0, None, 0)
 
 
 def test_the_evidence_of_a_vote_that_holds_comes_first() -> None:
-    votes = [Cast("FAIL", holds=False), Cast("FAIL"), Cast("PASS")]
+    votes = (Cast("FAIL", holds=False), Cast("FAIL"), Cast("PASS"))
     assert count(votes, planned=3) == VoteOutcome("FAIL", 2 / 3, 1, 2)
 
 
