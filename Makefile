@@ -12,7 +12,9 @@ EXTRAS := $(foreach extra,data hyperscan lsp signing smt workflow,--extra $(extr
 demo: $(VENV)/.run
 	@$(BIN)/rulewright demo
 
-test: lint types unit
+# mypy uses one core: beside the tests it costs no time of its own.
+test: lint
+	@$(MAKE) --no-print-directory --jobs 2 types unit
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
