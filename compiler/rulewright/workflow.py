@@ -13,8 +13,9 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, read_agents, registry
 from rulewright.documents.base import descend, text, value
-from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, project_file_above, resolve
+from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, places, project_file_above, resolve
 from rulewright.documents.project_file import ProjectFile, read_project_file
+from rulewright.documents.scoring_file import ModelPrice, read_pricing
 from rulewright.documents.validation import validate
 from rulewright.documents.workflow import ContractRegistry, WorkflowDocument, read_contracts, read_workflow
 from rulewright.errors import DocumentError, UsageError
@@ -55,6 +56,14 @@ class Workflow:
         """The project file's part `workflow`: adapters, engine, notifications, overlays."""
         settings = None if self.project is None else self.project.get("workflow")
         return settings if isinstance(settings, Mapping) else None
+
+    @property
+    def pricing(self) -> dict[str, ModelPrice]:
+        """The project's prices by model. Raises DocumentError for a file that can't be read."""
+        path = None if self.project is None else Path(self.project.path)
+        place = places(self.root, self.project, path).get("pricing")
+        root = None if place is None else load_file(place.path).root
+        return read_pricing(root) if isinstance(root, Mapping) else {}
 
     def place(self, name: str, default: str) -> Path:
         """Return the project file's path for `folder` or `state`, else `default` below the root."""

@@ -69,7 +69,7 @@ async def _asked(model: Model, timeout: float) -> tuple[ModelAnswer, float, bool
     finally:
         await model.aclose()
     try:
-        keeps = answer.is_whole and only_object(answer.text) in ({"answer": "yes"}, {"answer": "no"})
+        keeps = answer.is_whole and only_object(answer.text)[0] in ({"answer": "yes"}, {"answer": "no"})
     except JudgeError:
         keeps = False
     return answer, seconds, keeps

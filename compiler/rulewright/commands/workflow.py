@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from rulewright.arguments.shared_options import again
+from rulewright.arguments.shared_options import LEDGER, again
 from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.commands.workflow_graph import draw
 from rulewright.commands.workflow_settings import open_store, settings_of, state_of
@@ -29,6 +29,7 @@ from rulewright.render.human import render
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.english import reason_of, ticked
 from rulewright_runtime.errors import OutageError, RuntimeFailure
+from rulewright_runtime.runs.live import JudgeSettings
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.consistency import contradictions
@@ -110,8 +111,8 @@ def _run_id(store: Store, given: str | None) -> str:
 
 
 def _watch(args: argparse.Namespace) -> int:
-    output = safe_stream(sys.stdout)
-    with open_store(load_workflow(args.file)) as store:
+    output, workflow = safe_stream(sys.stdout), load_workflow(args.file)
+    with open_store(workflow, settings_of(workflow)) as store:
         run_id = _run_id(store, args.run_id)
         before: list[str] = []
         while True:
@@ -214,9 +215,21 @@ def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, s
             only=args.task,
             one_step=args.step,
             patient=args.wait,
-            judge=open_waiting_judge(args.judge, stack) if args.judge else None,
+            judge=open_waiting_judge(args.judge, stack, _judged_with(workflow)) if args.judge else None,
             publish=_publisher(args, store, plan),
         )
+
+
+def _judged_with(workflow: Workflow) -> Callable[[str], JudgeSettings]:
+    """How a model is called as judge; a note says if its cost is unknown to the run's budget."""
+
+    def settings(model: str) -> JudgeSettings:
+        price = workflow.pricing.get(model)
+        if price is None:
+            complain(f"note: `{model}` has no price in the project's `pricing`: the cost budget can't count its calls")
+        return JudgeSettings(LEDGER, price=None if price is None else (str(price.input), str(price.output)))
+
+    return settings
 
 
 def _announce(

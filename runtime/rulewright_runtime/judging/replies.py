@@ -187,13 +187,14 @@ def _verdicts_alone(text: Json) -> set[str]:
     return {match.group(match.lastindex or 0).replace(" ", "_")} if match else set()
 
 
-def only_object(raw: str) -> JsonObject:
-    """The object of a reply that is exactly one JSON object, optionally in one fence and with prose around it.
+def only_object(raw: str) -> tuple[JsonObject, str]:
+    """The object of a reply that is exactly one JSON object, optionally in one fence, and the prose around it.
 
     Raises JudgeError for any other reply: no object, two, a repeated key, NaN, a brace in the prose, or an object that
     is quoted or part of a list.
     """
-    return _one_object(raw, _Pairs())[0]
+    found, before, after = _one_object(raw, _Pairs())
+    return found, f"{before}\n{after}"
 
 
 def _one_object(raw: str, pairs: _Pairs) -> tuple[dict[str, object], str, str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from rulewright_runtime.calls.budget import Budget, Price
+from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending
 from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.portal import CallPortal
@@ -410,13 +410,18 @@ class WaitingJudge:
 
     def ask(self, request: JudgeRequest) -> str:
         """The reply. Raises CallFailure, TooLongError, and JudgeError if it was truncated, refused or filtered."""
+        answer, _ = self.answer(request)
+        if not answer.is_whole:
+            raise JudgeError(f"the reply is not whole: it ended with `{answer.finish}`")
+        return answer.text
+
+    def answer(self, request: JudgeRequest) -> tuple[ModelAnswer, Spending]:
+        """The model's answer, whole or not, and what it cost when it was given. Raises as `ask` does."""
         ask = ask_of(request, self._live.model.capabilities)
         if ask is None:
             raise TooLongError("the text to judge does not fit into the judge's context window")
         answer = self._portal.ask(ask)
-        if not answer.is_whole:
-            raise JudgeError(f"the reply is not whole: it ended with `{answer.finish}`")
-        return answer.text
+        return answer, actual_spending(ask.call, answer.usage, self._live.settings.token_price)
 
     def close(self) -> None:
         """Close connections."""

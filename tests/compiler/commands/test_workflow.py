@@ -240,6 +240,26 @@ def test_a_judge_that_nobody_reaches_gives_no_score_and_the_run_goes_on_later(
     told = capsys.readouterr().err
     assert "0.9" in told
     assert "counts as 0.0" not in told
+    assert "note: `m` has no price in the project's `pricing`" in told
+
+
+def test_the_calls_of_a_judge_with_a_price_are_in_the_cost_of_the_run(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged = "overlays: {confidence_loop: {enabled: true, threshold: 0.8, max_iterations: 2, metrics: [" + (
+        "{type: llm_judge, weight: 1.0, evaluator_agent: reviewer, criteria: [good]}]}}"
+    )
+    flow = FLOW.replace("outputs: [note.md]", f"outputs: [note.md], {judged}")
+    (project / "workflow.yaml").write_text(flow, encoding="utf-8")
+    (project / "pricing.yaml").write_text("m: [1000.0, 1000.0]\n", encoding="utf-8")
+    with model_server(lambda *_: chat('{"score": 0.9}')) as server:
+        assert run("workflow", "run", "--judge", f"openai:m@{server.base}") == 2
+        asked = len(server.requests)
+    assert "has no price" not in capsys.readouterr().err
+    assert run("workflow", "runs", "--format", "json") == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert asked > 0
+    assert found["cost_usd"] == pytest.approx(1.0 + asked * 18 / 1000), "the agents' own, and 18 tokens of each call"
 
 
 def test_a_metric_that_can_not_be_measured_is_told_once(project: Path) -> None:

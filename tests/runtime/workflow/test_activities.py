@@ -63,6 +63,23 @@ def test_a_model_scores_in_place_of_the_evaluators_and_does_no_other_work(tmp_pa
     assert (result.status, run.record().context.confidence) == ("COMPLETED", "9/10")
 
 
+@pytest.mark.parametrize("finish", ["stop", "length"])
+def test_what_a_model_costs_as_judge_is_in_the_budget_whatever_it_says(tmp_path: Path, finish: str) -> None:
+    run = bench(tmp_path, JUDGED)
+    settings = replace(run.settings, adapters={"dev": AdapterSettings(type="mock", script=OUTPUT)})
+    said = '{"score": 0.6, "usage": {"tokens": 0, "cost_usd": 0}}'
+    with model_server(lambda *_: chat(said, finish=finish)) as server, ExitStack() as stack:
+        model = HttpModel("openai", "m", server.base, None)
+        priced = JudgeSettings(str(tmp_path / "ledger.sqlite3"), price=("1000000", "1000000"))
+        judge = WaitingJudge(LiveJudge(model, priced))
+        stack.callback(judge.close)
+        engine.run(run.plan, run.store, settings, judge=judge)
+    (stored,) = run.store.runs()
+    assert stored.tokens_used > 0
+    assert stored.cost_usd == stored.tokens_used
+    assert [event.event_type for event in run.events("cost.exceeded")] == ["cost.exceeded"]
+
+
 def test_a_model_that_gives_no_score_scores_nothing(tmp_path: Path) -> None:
     run = bench(tmp_path, JUDGED)
     settings = replace(run.settings, adapters={"dev": AdapterSettings(type="mock", script=OUTPUT)})

@@ -270,7 +270,14 @@ def test_real_ruff_and_coverage_reports_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ['{"score": 0.8}', ' {"score":0.8, "why": "fine"}\n', '```json\n{"score": 0.8}\n```', 'Here: {"score": 8e-1}.'],
+    [
+        '{"score": 0.8}',
+        ' {"score":0.8, "why": "fine"}\n',
+        '```json\n{"score": 0.8}\n```',
+        'Here: {"score": 8e-1}.',
+        'Score: 0.80\n{"score": 0.8, "overall_score": 0.8, "criteria": [{"name": "brief", "score": 0.2}]}',
+        'On a scale from 0 to 1, the score of 8/10 is {"score": 0.8, "total_score": 4, "final_score": "good"}',
+    ],
 )
 def test_one_score_object_is_a_score(reply: str) -> None:
     assert parse_score(reply) == 0.8
@@ -296,6 +303,11 @@ def test_one_score_object_is_a_score(reply: str) -> None:
         '{"result": {"score": 0.8}}',
         '{broken {"score": 0.8}}',
         '{"rating": 0.8}',
+        '{"score": 0.9, "overall_score": 0.2}',
+        '{"score": 0.9, "finalScore": 0.2}',
+        'Score: 0.2\n{"score": 0.9}',
+        'The score should be 0.2. {"score": 0.9}',
+        '{"score": 1}\nOn reflection, my score is .5',
         '{"score": 0.8',
         "{" * 5000,
     ],

@@ -373,6 +373,9 @@ def test_a_key_signs_on_the_command_line(
     assert "on record: resolve by Ana (QA)" in (shown := capsys.readouterr().out)
     assert ", signed, system user " in shown
     assert main(["workflow", "run", "--resume"]) == 0
+    assert main(["workflow", "watch", "--once"]) == 0
+    (tmp_path / "rulewright.yaml").write_text(settings.replace(public, write_key(tmp_path / "other")), encoding="utf-8")
+    assert main(["workflow", "watch", "--once"]) == 3, "the signature is not that of the person's key"
 
 
 def test_decisions_are_only_ever_added_to(tmp_path: Path) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.models.call import CallFailure
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentAdapter, AgentError, AgentReply, Brief, read_reply
+from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage
 
 if TYPE_CHECKING:
     from rulewright_runtime.judging.judge import Judge
@@ -29,9 +32,10 @@ class JudgedAdapter:
                 raise AgentError(f"no adapter answers for agent `{brief.agent}`: name one in the project file")
             return self._own.call(brief, timeout)
         fields = (brief.task_run_id, brief.operation_id, brief.prompt, MAX_REPLY_TOKENS, 0.0, brief.call, brief.retry)
+        usage = NO_USAGE
         try:
-            answer = self._judge.ask(JudgeRequest(*fields, purpose="metric"))
-        except OutageError:
+            answer, usage = self._ask(JudgeRequest(*fields, purpose="metric"))
+        except (AgentError, OutageError):
             raise
         except CallFailure as failure:
             if failure.is_outage:
@@ -41,4 +45,18 @@ class JudgedAdapter:
             raise AgentError(f"the judge did not answer: {error}") from None
         if answer is None:
             raise AgentError("the judge's reply is incomplete")
-        return read_reply(answer, "judge")
+        try:
+            reply = read_reply(answer, "judge")
+        except AgentError as error:
+            raise AgentError(str(error), usage=usage) from None
+        return msgspec.structs.replace(reply, usage=usage)
+
+    def _ask(self, request: JudgeRequest) -> tuple[str | None, AgentUsage]:
+        """The reply and what it cost: that of a model is in the budget of the run, whatever the reply says."""
+        if not hasattr(self._judge, "answer"):  # replies that are recorded
+            return self._judge.ask(request), NO_USAGE
+        answer, spent = self._judge.answer(request)
+        usage = AgentUsage(spent.tokens, float(spent.usd or 0))
+        if not answer.is_whole:
+            raise AgentError(f"the judge's reply is not whole: it ended with `{answer.finish}`", usage=usage)
+        return answer.text, usage
