@@ -9,16 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from rulewright.commands.chosen_project import compile_chosen
 from rulewright.commands.output import answer
 from rulewright.commands.running import parameters_given
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import StoredRun, read_run
-from rulewright.whatif.case_labels import relabelled
 from rulewright.whatif.rejudging import Rejudged, rejudged
 from rulewright.whatif.rescoring import ScoringPolicy, changed_rules, flips, policy_of, rescored, totals, unasked
-from rulewright.whatif.sweep import sweep
 from rulewright.whatif.voting import VOTES, sweep_votes, with_votes
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scan import Plan
@@ -43,7 +40,11 @@ def under_options(args: argparse.Namespace, stored: StoredRun) -> Restated:
     scorecard of `--scorecard`. No judge is asked."""
     if args.profile is not None and args.scorecard is None and stored.plan.scorecard is not None:
         args.scorecard = stored.plan.scorecard.name
-    named = None if args.profile is None and args.scorecard is None else compile_chosen(args)[1]
+    named = None
+    if args.profile is not None or args.scorecard is not None:
+        from rulewright.commands.chosen_project import compile_chosen  # imports the compiler
+
+        named = compile_chosen(args)[1]
     other_rules = [] if args.profile is not None else changed_rules(stored, named)
     plan = named if args.profile is not None else None
     if args.votes is not None or args.majority_of is not None:
@@ -94,6 +95,8 @@ def _sweep(args: argparse.Namespace, stored: StoredRun, policy: ScoringPolicy) -
     """The sweep of a parameter of the scorecard, or of the number of votes if no parameter has that name."""
     if args.sweep == VOTES and VOTES not in {parameter.name for parameter in policy.card.parameters}:
         return sweep_votes(stored.plan, partial(_rejudged, args, stored), policy)
+    from rulewright.whatif.sweep import sweep  # imports the prover
+
     return {"parameter": args.sweep, "breakpoints": sweep(stored, policy, args.sweep)}
 
 
@@ -101,6 +104,8 @@ def _of_report(args: argparse.Namespace) -> int:
     """As `run`, for the cases in a report of `score`."""
     if any(each is not None for each in (args.profile, args.project, args.votes, args.majority_of)):
         raise UsageError(f"`{args.run}` is a report of `score`, which has no profile, no project and no votes")
+    from rulewright.whatif.case_labels import relabelled  # imports the scoring of cases
+
     found = relabelled(Path(args.run), args.scorecard, dict(parameters_given(args.set)), args.sweep)
     answer(args.format, found, _cases(found), indent=2)
     if found["not_told"]:
