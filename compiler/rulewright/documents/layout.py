@@ -176,8 +176,8 @@ def case_lines_in(folder: Path) -> Iterator[Path]:
 
 
 def files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Path]:
-    """The files with one of the suffixes in a folder, sorted; `deep` includes subfolders that are not links. A folder
-    that can't be listed stands for its files."""
+    """The files with one of the suffixes in a folder, sorted; `deep` includes subfolders that are not links, except
+    installed packages of Python and Node. A folder that can't be listed stands for its files."""
     try:
         names = dependencies.names_in(folder)
     except PermissionError:
@@ -185,9 +185,11 @@ def files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXES
         return
     except (FileNotFoundError, NotADirectoryError):
         return  # a missing place is reported at the key that names it
+    if ("pyvenv.cfg", False) in names:  # a virtual environment
+        return
     for name, is_folder in names:
         path = folder / name
         if path.suffix.lower() in suffixes and not is_folder:
             yield path
-        if is_folder and deep:
+        if is_folder and deep and name != "node_modules":
             yield from files_below(path, deep=True, suffixes=suffixes)

@@ -38,8 +38,8 @@ PAGES: Final[dict[str, str]] = {
     """,
 }
 KNOWN_BY: Final = (
-    "documents are known by their keys: `routing` (check), `scenario_id`, `patterns` (lexicon), `tasks` (workflow), "
-    "`scorecard`, `project`, `test_id` (test case)"
+    "documents are known by their keys: `fail`, `pass`, `prompt` or `routing` (check), `scenario_id`, `patterns` "
+    "(lexicon), `tasks` (workflow), `scorecard`, `project`, `test_id` (test case)"
 )
 CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
 MAX_ROUNDS = 10  # fixes that uncover further fixes

@@ -214,3 +214,14 @@ def test_a_check_whose_suffix_is_in_capitals_is_a_check(tmp_path: Path, capsys: 
     (tmp_path / "checks" / "a.YAML").write_text("id: a\nfail: nope\n", encoding="utf-8")
     assert main(["lint", str(tmp_path)]) == 1
     assert "`nope` is not known here" in capsys.readouterr().out
+
+
+def test_installed_packages_are_not_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("env/lib", "web/node_modules/left-pad", "checks"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "env" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    for name in ("env/lib/package.json", "web/node_modules/left-pad/package.json"):
+        (tmp_path / name).write_text('{"name": "left-pad"}')
+    (tmp_path / "checks" / "brief.yaml").write_text("id: brief\nfail: size(answer) > 80\n")
+    assert main(["lint", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "no findings in 1 file\n"
