@@ -388,7 +388,15 @@ def _wrong_type(node: Node, path: str, expected: Many[str]) -> Diagnostic:
     message = f"{_subject(path)} must be {either(expected)}, not {_what(node)}"
     safe = meant is not None and (meant in ("true", "false") or NUMBER.fullmatch(meant) is not None)
     fix = replace(node, meant, f"write `{meant}`", safe=safe) if meant else None
-    return error(node, message, code="wrong-type", fix=fix)
+    help = _one_text(node) if list(expected) == [NAMES["string"]] and isinstance(node, Sequence) else None
+    return error(node, message, code="wrong-type", help=help, fix=fix)
+
+
+def _one_text(node: Sequence) -> str:
+    """The help for a list where one text is expected, often a condition."""
+    if node.source.text[node.start] == "[":
+        return "write one text, in quotes if it begins with `[`"
+    return "write one text; `and` and `or` join conditions"
 
 
 def _meant(node: Node, expected: Many[str]) -> str | None:

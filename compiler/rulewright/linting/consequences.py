@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Final, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Severity, Span, is_within
@@ -105,7 +106,11 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         spans = [each.span for each in found if each.code == "wrong-type" and each.span.path == path]
         entries = loaded.root.entries if spans and isinstance(loaded.root, MappingNode) else ()
         refused[path] = [entry.name for entry in entries if entry.value.span in spans]
-    named = {_quoted(each, files) for each in found if each.code == "id-differs-from-file-name"}
+    named = {_quoted(each, files) for each in found if each.code == "id-differs-from-file-name"} | {
+        PurePath(path).stem
+        for path in codes
+        if path in files and not isinstance(files[path].root, MappingNode)  # nothing in it could be read
+    }
     is_scored_wrongly = any(each.code in GROUNDS and _kind(each, files) == "scoring" for each in found) or any(
         each.code == "document-of-another-kind" and each.about == "scoring" for each in found
     )

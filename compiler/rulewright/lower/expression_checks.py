@@ -88,6 +88,8 @@ def verdict_cycles(checks: Sequence[CheckDocument], nodes: Iterable[Check]) -> I
 def lower_expression(check: CheckDocument, lowering: LoweringContext) -> ExpressionVerifier | None:
     """Return the verifier of an `expression` check, or None with a finding."""
     if check.fails is None and check.passes is None:
+        if "fail" in check.node or "pass" in check.node:
+            return None  # a value of a wrong type has a finding of its own
         place, message = check.place("routing", "route"), "the route `expression` needs `fail` or `pass`, a condition"
         lowering.findings.append(error(place, message, code="missing-key"))
         return None

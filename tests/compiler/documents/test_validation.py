@@ -315,3 +315,15 @@ def test_a_damaged_document_has_findings_and_a_whole_one_has_none(kind: str) -> 
 def test_a_check_that_decides_nothing_needs_a_condition_a_prompt_a_ready_check_or_a_route(more: str) -> None:
     (found,) = findings("check", f"id: brief\n{more}")
     assert (found[0], found[3]) == ("missing-key", "`fail`, `pass`, `prompt`, `use` or `routing` is missing")
+
+
+@pytest.mark.parametrize(
+    ("value", "help"),
+    [
+        ("[t for t in turns]", "write one text, in quotes if it begins with `[`"),
+        ("\n- size(answer) > 3\n- size(turns) > 3", "write one text; `and` and `or` join conditions"),
+    ],
+)
+def test_a_list_in_place_of_a_condition_says_how_to_write_one(value: str, help: str) -> None:
+    (found,) = findings("check", f"id: brief\nfail: {value}\n")
+    assert (found[0], found[4]) == ("wrong-type", help)

@@ -224,3 +224,16 @@ def test_a_scenario_without_an_id_of_its_own_hides_no_tag(scenario_id: str | Non
     (tmp_path / "checks" / "c.yaml").write_text(check, encoding="utf-8")
     (found,) = lint([tmp_path]).diagnostics
     assert found.code == ("duplicate-id" if scenario_id else "missing-key")
+
+
+@pytest.mark.parametrize("text", ["- guaranteed\n", "guaranteed\n", "patterns: [guaranteed\n"])
+def test_a_lexicon_that_can_not_be_read_is_not_also_unknown(text: str, tmp_path: Path) -> None:
+    check = "id: a\nname: a\nseverity: S3\nprimary_bucket: C\nscope: universal\nrouting:\n"
+    check += "  route: lexicon_only\n  deterministic_precheck: promises\n"
+    files = {"rulewright.yaml": "project: p\n", "checks/a.yaml": check, "lexicons/promises.yaml": text}
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    (found,) = lint([tmp_path]).diagnostics
+    assert found.code in ("wrong-type", "yaml-syntax")
+    assert found.span.path.endswith("promises.yaml")
