@@ -73,6 +73,7 @@ def diff(
         "pairs": len(paired.both),
         "only_before": list(paired.only_before),
         "only_after": list(paired.only_after),
+        "new_failures": [name for name in paired.only_after if _is_no_pass(runs[1].rows[name])],
         "changed": {
             **_changed(runs),
             "scorecard": recombiner.other_scorecard,
@@ -173,6 +174,8 @@ def _note(
     same_transcript: bool,
 ) -> str:
     """The reason why a reply differs, if it is known; else an empty string."""
+    if sets == ((RULE,),) and None in verdicts:
+        return "the check is in one of the plans only"
     if not any(REPLY in each for each in sets):
         return ""
     if judges_differ:
@@ -232,6 +235,10 @@ def _best(run: StoredRun, row: JsonMapping) -> Json:
 
 def _worst_outcome(row: JsonMapping) -> tuple[Json, ...]:
     return (rank_of(row["after"]) - rank_of(row["before"]), rank_of(row["after"]), row["transcript_id"])
+
+
+def _is_no_pass(row: JsonMapping) -> bool:
+    return rank_of(row[ENGINE]["outcome"]) < rank_of("passed")
 
 
 def _score(runs: Sequence[StoredRun], paired: Pairs, scores: Iterable[Json]) -> JsonObject:
@@ -337,6 +344,8 @@ def _open(comparison: JsonMapping, across_judges: bool) -> Iterator[str]:
         yield f"{_count(undecided)} {'is' if len(undecided) == 1 else 'are'} undecided now"
     if only_before := comparison["only_before"]:
         yield f"{_count(only_before)} of the first run {_is(only_before)} missing in the second"
+    if new := comparison["new_failures"]:
+        yield f"{_count(new)} only in the second run failed or {_is(new)} undecided ({_some(new)})"
     if lost := comparison["lost"]:
         yield f"{plural(len(lost), 'answer')} of the first run {_is(lost)} not known in the second ({_some(lost)})"
     elif (missing := _missing(comparison["after"])) > _missing(comparison["before"]):

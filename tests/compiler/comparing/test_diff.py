@@ -22,6 +22,7 @@ from tests.compiler.comparing.planted import (
     project,
     write_transcripts,
 )
+from tests.compiler.reporting.test_leaderboard import BAD, GOOD, answers, plan, scan
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -176,6 +177,22 @@ class SilentOf(Judge):
     def ask(self, request: Any) -> str:
         verdict = "UNCLEAR" if request.transcript_id == self.silent else "PASS"
         return json.dumps({"verdict": verdict, "rationale_code": "so", "evidence": []})
+
+
+def test_a_new_transcript_or_check_that_fails_is_never_not_worse(tmp_path: Path) -> None:
+    first = plan(tmp_path / "p")
+    before = scan(tmp_path / "a", first, answers("old", GOOD, GOOD))
+    grown = diff(before, scan(tmp_path / "b", first, answers("old", GOOD, GOOD) | answers("new", GOOD, BAD)))
+    assert (grown["verdict"], grown["new_failures"]) == ("inconclusive", ["new__day"])
+    assert grown["reasons"] == ["1 transcript only in the second run failed or is undecided (new__day)"]
+    passing = diff(before, scan(tmp_path / "c", first, answers("old", GOOD, GOOD) | answers("new", GOOD, GOOD)))
+    assert (passing["verdict"], passing["new_failures"]) == ("not worse", [])
+    check = (tmp_path / "p/checks/W-1.yaml").read_text(encoding="utf-8")
+    (tmp_path / "p/checks/W-2.yaml").write_text(check.replace("W-1", "W-2").replace("words", "more"), encoding="utf-8")
+    (tmp_path / "p/lexicons/more.yaml").write_text("patterns:\n  - as you\n", encoding="utf-8")
+    failing = diff(before, scan(tmp_path / "d", compile_project(tmp_path / "p"), answers("old", GOOD, GOOD)))
+    assert failing["verdict"] == "worse"
+    assert {flip["note"] for flip in failing["flips"]} == {"the check is in one of the plans only"}
 
 
 def test_as_many_missing_answers_in_other_places_are_inconclusive(plants: Plants, tmp_path: Path) -> None:
