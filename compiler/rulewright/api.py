@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from rulewright.check.project_check import compile_project
 from rulewright.errors import UsageError
@@ -22,20 +22,16 @@ from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.cases.engine_command import score as score_files
 from rulewright_runtime.english import ticked
-from rulewright_runtime.execution import BatchJudge, Engine, execute
+from rulewright_runtime.execution import BatchJudge, Engine, TranscriptResult, execute
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.judging.judge import is_live
+from rulewright_runtime.judging.judge import Judge, is_live
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.threshold import status_at
+from rulewright_runtime.runs.live import LiveJudge
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.values import Optional, to_host
-
-if TYPE_CHECKING:
-    from rulewright_runtime.execution import TranscriptResult
-    from rulewright_runtime.judging.judge import Judge
-    from rulewright_runtime.runs.live import LiveJudge
 
 Source: TypeAlias = Project | Plan | str | os.PathLike[str]
 TranscriptLike: TypeAlias = Transcript | Mapping[str, object] | str | os.PathLike[str]

@@ -10,19 +10,17 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright_runtime import quick_msgspec  # noqa: F401  before anything that imports msgspec
 
 # isort: split
+from collections.abc import Sequence
+
 from rulewright_runtime.commands.options import WrongUsageError
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 USAGE: Final = """\
 usage: python -m rulewright_runtime run PLAN DATA... --out RUN [options]

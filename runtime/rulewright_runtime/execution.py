@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
 from rulewright_runtime.aggregate.outcome import without_scores
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError, PlanError
-from rulewright_runtime.judging.judge import open_judge
+from rulewright_runtime.judging.judge import Judge, open_judge
 from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.guard import reading_verdicts
 from rulewright_runtime.plan.question import AnchoredWindow, WholeWindow
-from rulewright_runtime.plan.scan import NO_SCENARIO
+from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Lexicon, Plan
 from rulewright_runtime.plan.verifiers import (
     ExpressionVerifier,
     LexiconVerifier,
@@ -30,19 +31,11 @@ from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, failed, incomplete, not_eligible
 from rulewright_runtime.verify import lexicon, verifier_of
-from rulewright_runtime.verify.asking import reply_of
+from rulewright_runtime.verify.asking import Asking, Questions, Replies, reply_of
 from rulewright_runtime.verify.decisions import Decider, Eligibility, bindings_of
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator
-
-    from rulewright_runtime.judging.judge import Judge
-    from rulewright_runtime.plan.scan import Check, Lexicon, Plan
-    from rulewright_runtime.verify.asking import Asking, Questions, Replies
-
-    Item = Transcript | InputError | JsonMapping | str | os.PathLike[str]
+Item = Transcript | InputError | JsonMapping | str | os.PathLike[str]
 
 
 class TranscriptResult(msgspec.Struct, frozen=True):

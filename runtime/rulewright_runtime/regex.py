@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright_runtime.errors import PlanError
-
-if TYPE_CHECKING:
-    import re
 
 MEMORY: Final = 8 * 2**20
 

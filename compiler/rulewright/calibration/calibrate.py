@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.calibration.gold import Gold, GoldLabel, Item, gold_of, id_of, refuse_other_conversations
 from rulewright.calibration.measures import Confusion, krippendorffs_alpha, prediction_powered, rogan_gladen
@@ -19,13 +19,11 @@ from rulewright.calibration.propagate import (
 )
 from rulewright.comparing.pairs import other_judge, other_replies
 from rulewright.errors import UsageError
+from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    from rulewright.reporting.stored_run import StoredRun
-    from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.verdicts import VerdictResult
 
 VERSION: Final = 1
 MET, FAILED, INCONCLUSIVE = "met", "failed", "inconclusive"

@@ -14,14 +14,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.spreadsheet import cell, text_of
+from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.transcripts.containers import delimiter_of
-
-if TYPE_CHECKING:
-    from rulewright.reporting.stored_run import StoredRun
 
 HEADS: Final = ("id", "target", "annotator", "split")
 FINGERPRINT: Final = "conversation"

@@ -16,16 +16,14 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rulewright.calibration.gold import Item
 from rulewright.calibration.measures import LEVEL
+from rulewright.reporting.stored_run import StoredRun
+from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from rulewright.reporting.stored_run import StoredRun
-    from rulewright_runtime.aggregate.aggregation import Scorecard
 
 SEED: Final = 20250115
 DRAWS: Final = 2_000

@@ -9,22 +9,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright.claims.workflow_machine import Explorer
 from rulewright.documents.workflow import EVIDENCE_KEYS, evidence_phrase
+from rulewright.lower.workflow_machine import LoweredTask
 from rulewright.proving.workflow_values import Truths, World, paths_of, points_of, texts_of
 from rulewright_runtime.errors import StateError
+from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence
 from rulewright_runtime.workflow.machine import ENDS, TERMINAL, activity, start, status, step
-from rulewright_runtime.workflow.workflow_plan import EVIDENCE
-
-if TYPE_CHECKING:
-    from rulewright.lower.workflow_machine import LoweredTask
-    from rulewright_runtime.ir import Program
-    from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
+from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Gate, TaskPlan
 
 MOST_STEPS: Final = 2_000
 MOST_CONTEXTS: Final = 4_096

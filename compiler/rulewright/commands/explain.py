@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulewright.categories import category_line, category_of, since
 from rulewright.commands.output import answer
@@ -14,12 +14,9 @@ from rulewright.documents.base import items, text
 from rulewright.documents.library import parameters_of, ready_check, ready_checks
 from rulewright.errors import UsageError
 from rulewright.function_pages import function_names, function_page
-from rulewright.load import plain
+from rulewright.load import Mapping, plain
 from rulewright.manual import explain, pages
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from rulewright.load import Mapping
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -20,9 +20,7 @@ from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.english import plural
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.verdicts import VerdictResult
 
 VERSION: Final = 1
 MARGIN: Final = 0.05

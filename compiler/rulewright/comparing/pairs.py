@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright.errors import UsageError
-
-if TYPE_CHECKING:
-    from rulewright.reporting.stored_run import StoredRun
-
+from rulewright.reporting.stored_run import StoredRun
 
 _PROPERTIES: Final = ("provider", "requested_model", "name", "parameters", "served_models", "wrapper")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -20,15 +20,11 @@ from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import Engine, Execution, TranscriptResult, needs_judge
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
-from rulewright_runtime.judging.judge import REPLAY, NotRecordedError, ReplayJudge, open_judge
+from rulewright_runtime.judging.judge import REPLAY, JudgeRequest, NotRecordedError, ReplayJudge, open_judge
 from rulewright_runtime.plan.envelope import digest
+from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
-
-if TYPE_CHECKING:
-    from rulewright_runtime.judging.judge import JudgeRequest
-    from rulewright_runtime.plan.scan import Check, Plan
-
 
 TRANSCRIPT, REPLY, RULE, SCENARIO = "transcript", "judge reply", "rule", "scenario"
 VERDICTS, SCORECARD, THRESHOLD = "verdicts", "scorecard", "threshold"

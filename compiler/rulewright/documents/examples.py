@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import descend, items, text
+from rulewright.documents.check import CheckDocument
 from rulewright.load import Node, plain
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import execute, needs_judge
+from rulewright_runtime.judging.judge import Judge, JudgeRequest
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import VerdictResult
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright_runtime.judging.judge import Judge, JudgeRequest
 
 PAGES: Final[dict[str, str]] = {
     "check-misses-own-example": """A check gives an example in its file another verdict than the example expects.

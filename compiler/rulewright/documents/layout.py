@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright import dependencies
+from rulewright.documents.project_file import ProjectFile
 from rulewright.spelling import Guess, is_slip_of
-
-if TYPE_CHECKING:
-    from rulewright.documents.project_file import ProjectFile
 
 PROJECT_FILE_NAMES: Final = ("rulewright.yaml", "rulewright.yml", "rulewright.json")
 SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})

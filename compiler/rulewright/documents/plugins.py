@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
@@ -11,10 +11,7 @@ from rulewright.expression.declarations import parse_signature
 from rulewright.load import Scalar
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.plan.scan import PlugInFunction
-from rulewright_runtime.plugins import FUNCTIONS, PlugInError, declared, installed
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plugins import PlugIn
+from rulewright_runtime.plugins import FUNCTIONS, PlugIn, PlugInError, declared, installed
 
 PAGES: Final[dict[str, str]] = {
     "unusable-plug-in": """The project names a distribution whose functions can't be used.

@@ -6,20 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from rulewright.exporting.flat_records import run_fields
 from rulewright.reporting.gather import gather
+from rulewright.reporting.judged import FinishedRun
 from rulewright_runtime import __version__
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.runs.folder import SUMMARY
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from rulewright.reporting.judged import FinishedRun
 
 SCHEMA: Final = "0.2.1"
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")

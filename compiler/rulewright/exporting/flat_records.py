@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from rulewright.reporting.judged import FinishedRun, JudgedTranscript
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.runs.manifest import read_manifest
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from rulewright.reporting.judged import FinishedRun, JudgedTranscript
 
 Record = JsonObject
 

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from rulewright.exporting.flat_records import Record, verdict_records
+from rulewright.reporting.judged import FinishedRun
 from rulewright_runtime import __version__
 from rulewright_runtime.runs.folder import SUMMARY
-
-if TYPE_CHECKING:
-    from rulewright.reporting.judged import FinishedRun
 
 EVENT: Final = "gen_ai.evaluation.result"
 _EVENTS_PER_REQUEST: Final = 500

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Final
+from pathlib import Path
+from typing import IO, Final
 
 from rulewright.errors import UsageError
 from rulewright.exporting.flat_records import Record, score_records, verdict_records
+from rulewright.reporting.judged import FinishedRun
 from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.runs.manifest import NAME, RunFile, described, read_manifest
 from rulewright_runtime.strict_json import Json
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rulewright.reporting.judged import FinishedRun
 
 VERDICTS: Final = "verdicts.parquet"
 SCORES: Final = "scores.parquet"

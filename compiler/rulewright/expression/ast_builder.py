@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+from lark import Token
 
 from rulewright.expression.expand import expand
 from rulewright.expression.syntax_errors import end_of, start_of
@@ -23,9 +25,6 @@ from rulewright.expression.syntax_tree import (
     Unary,
 )
 from rulewright_runtime.values import Value
-
-if TYPE_CHECKING:
-    from lark import Token
 
 _SPELLING = {"OR": "||", "AND": "&&"}
 Kids: TypeAlias = list[Value]  # the values of a rule's symbols: tokens, nodes, or results of other methods

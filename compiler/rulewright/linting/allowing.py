@@ -10,16 +10,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.layout import project_file_above
 from rulewright.errors import UsageError
+from rulewright.linting.lint_report import Report
 from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, plain, walk
 from rulewright.load.suppressions import SUPPRESSION_CODES, Suppression, read
-
-if TYPE_CHECKING:
-    from rulewright.linting.lint_report import Report
 
 NEWLINE: Final = re.compile(r"\r\n|\r|\n")
 ACCEPT: Final = "accept"

@@ -12,14 +12,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from rulewright.diagnostics import Diagnostic
 from rulewright.errors import UsageError
+from rulewright.linting.lint_report import Report
 from rulewright_runtime.files import write_whole
-
-if TYPE_CHECKING:
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.linting.lint_report import Report
 
 Entry: TypeAlias = tuple[str, str, str]  # a path from the baseline's folder, a code, a message
 VERSION: Final = 1

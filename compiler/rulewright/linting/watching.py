@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from time import sleep
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.dependencies import DependencyTracker
 from rulewright.errors import RulewrightError
-
-if TYPE_CHECKING:
-    from rulewright_runtime.terminal import SafeStream
+from rulewright_runtime.terminal import SafeStream
 
 PAUSE: Final = 0.3  # seconds between two polls
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from yaml import YAMLError
 from yaml.reader import ReaderError
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Note
 from rulewright.load.load_errors import mistake, shorten
 from rulewright.load.source import Source
 from rulewright.load.yaml_slips import slip_above
-
-if TYPE_CHECKING:
-    from yaml import YAMLError
-
 
 # Characters that libyaml rejects: control characters and noncharacters.
 UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import eq
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Span
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.expression.compared import texts_compared
 from rulewright.expression.syntax_tree import NOWHERE, Name, Select
 from rulewright.lower.expressions_of import texts_in
 from rulewright.lower.scan_plan import condition_of
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scenario import ScenarioDocument
-    from rulewright.project import Project
+from rulewright.project import Project
 
 
 def applies(check: CheckDocument, scenario: ScenarioDocument) -> bool | None:

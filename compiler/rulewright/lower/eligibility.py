@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rulewright.diagnostics import Diagnostic
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.expression.build import Built, build
 from rulewright.expression.compose import choose, fill
 from rulewright.expression.types import BOOL
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expressions import build_in, composed
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
 
 ANY = ("any",)
 

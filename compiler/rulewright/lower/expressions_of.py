@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.documents.workflow import TaskDocument
 
-    DocumentWithExpressions: TypeAlias = (
-        CheckDocument | Profile | ScenarioDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument
-    )
-
+DocumentWithExpressions: TypeAlias = (
+    "CheckDocument | Profile | ScenarioDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument"
+)
 ScopedExpressions = list[tuple[Scalar, Environment]]
 # The function that finds the expressions of a document: its module lowers that kind, and is imported with the first
 # such document.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import Final, Literal, cast
 
+from rulewright.documents.lexicon import LexiconDocument, PatternEntry
 from rulewright_runtime.matching.folding import DIFFERENCES
 from rulewright_runtime.plan.scan import Difference, Lexicon, Pattern, Role
-
-if TYPE_CHECKING:
-    from rulewright.documents.lexicon import LexiconDocument, PatternEntry
 
 Fold = tuple[Difference, ...]
 TEXT: Final = cast("Fold", DIFFERENCES)

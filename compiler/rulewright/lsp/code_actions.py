@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lsprotocol.types import CodeAction, CodeActionKind, Position, Range, TextEdit, WorkspaceEdit
 
@@ -11,9 +11,7 @@ from rulewright.diagnostics import Diagnostic, Fix
 from rulewright.linting.fixes import fixed_texts
 from rulewright.lsp.positions import range_at, range_of
 from rulewright.lsp.shifted_findings import to_protocol
-
-if TYPE_CHECKING:
-    from rulewright.lsp.workspace import TextDocument, Workspace
+from rulewright.lsp.workspace import TextDocument, Workspace
 
 FIX_ALL: Final = f"{CodeActionKind.SourceFixAll.value}.rulewright"
 KINDS: Final = (CodeActionKind.QuickFix, FIX_ALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lsprotocol.types import (
     CompletionItem,
@@ -23,15 +23,13 @@ from rulewright.documents.library import parameters_of
 from rulewright.load import Mapping, Source, unsaved
 from rulewright.load import place as place_in
 from rulewright.lsp.cursor import MARK, CompletionContext, completion_contexts
+from rulewright.lsp.document_context import DocumentContext
 from rulewright.lsp.embedded_expressions import expression_at
 from rulewright.lsp.expression_help import Sort, suggestions_at
 from rulewright.lsp.hover import about_key
 from rulewright.lsp.positions import offset_at, range_at
 from rulewright.lsp.references import targets
 from rulewright.manual import pages
-
-if TYPE_CHECKING:
-    from rulewright.lsp.document_context import DocumentContext
 
 _ALLOW_COMMENT: Final = re.compile(r"#[ \t]*rulewright:[ \t]*allow[ \t]+(?:[a-z0-9-]+[ \t]*,[ \t]*)*([a-z0-9-]*)\Z")
 # Text that YAML might not read as text without quotes.

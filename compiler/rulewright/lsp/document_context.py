@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.layout import (
@@ -21,10 +21,8 @@ from rulewright.documents.project_file import read_project_file
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.errors import RulewrightError
 from rulewright.load import Mapping, Node, load_file
+from rulewright.project import Project
 from rulewright.workflow import DEFAULT_AGENTS, DEFAULT_CONTRACTS, Workflow, load_workflow
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 # The kind of the documents in each folder of a project, and of the single file in its place.
 KINDS: Final[dict[str, tuple[str, str]]] = {

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright.check.document import models_of
 from rulewright.documents.base import items
@@ -17,10 +17,8 @@ from rulewright.load import Mapping, Node, Scalar
 from rulewright.lower.environments import prompt_environment
 from rulewright.lower.expressions_of import scoped_expressions
 from rulewright.lower.workflow_environments import features_of, gate_environment
-
-if TYPE_CHECKING:
-    from rulewright.lsp.cursor import Cursor
-    from rulewright.lsp.document_context import DocumentContext
+from rulewright.lsp.cursor import Cursor
+from rulewright.lsp.document_context import DocumentContext
 
 _PROMPTS: Final = {("prompt",), ("phases", "confirm", "prompt"), ("phases", "sweep", "prompt")}
 _VALUE: Final = re.compile(r"\{\{-?(.*?)(?:\||-?\}\}|\Z)", re.DOTALL)  # a filter is not a part of the expression

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lsprotocol.types import Hover, MarkupContent, MarkupKind, Position, Range
 
 from rulewright.documents.keys import allowed
 from rulewright.load import Loaded, Scalar, place
 from rulewright.lsp.cursor import Cursor, cursor_at
+from rulewright.lsp.document_context import DocumentContext
 from rulewright.lsp.embedded_expressions import expression_at
 from rulewright.lsp.expression_help import describe_at
 from rulewright.lsp.positions import offset_at, range_at, range_of
 from rulewright.lsp.references import target
 from rulewright.manual import explain
 from rulewright_runtime.english import ticked
-
-if TYPE_CHECKING:
-    from rulewright.lsp.document_context import DocumentContext
 
 COMMENT: Final = re.compile(r"#[ \t]*rulewright:[ \t]*allow[ \t]+(?P<codes>[^#\r\n]*)")
 _CODE: Final = re.compile(r"[a-z0-9-]+")

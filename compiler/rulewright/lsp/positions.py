@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lsprotocol.types import Position, Range
 from pygls.uris import from_fs_path, to_fs_path
 
-if TYPE_CHECKING:
-    from rulewright.diagnostics import Span
-    from rulewright.load import Source
+from rulewright.diagnostics import Span
+from rulewright.load import Source
 
 UTF16: Final = "utf-16"  # supported by every editor
 WIDTHS: Final[dict[str, Callable[[str], int]]] = {

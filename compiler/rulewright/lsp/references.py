@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.documents.base import Document, descend, text
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.library import ready_checks
 from rulewright.load import Mapping, Node, Scalar
+from rulewright.lsp.cursor import Cursor
+from rulewright.lsp.document_context import DocumentContext
 from rulewright.manual import pages
-
-if TYPE_CHECKING:
-    from rulewright.lsp.cursor import Cursor
-    from rulewright.lsp.document_context import DocumentContext
-    from rulewright.workflow import Workflow
+from rulewright.workflow import Workflow
 
 # The kinds of targets that a key's values (or a list's items) name, by the kind of the document.
 TARGET_KINDS: Final[dict[str, dict[str, tuple[str, ...]]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lsprotocol.types import (
     CodeDescription,
@@ -19,11 +19,9 @@ from lsprotocol.types import (
 
 from rulewright.diagnostics import Diagnostic as Finding
 from rulewright.diagnostics import Severity, Span
+from rulewright.load import Source
 from rulewright.lsp.positions import range_of, uri_of
 from rulewright.shipped import rule_page
-
-if TYPE_CHECKING:
-    from rulewright.load import Source
 
 NAME: Final = "rulewright"
 SEVERITIES: Final = {

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.lower.applicability import overridden
+from rulewright.project import Project
 from rulewright_runtime.judging.votes import fewest
 from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.question import Judging, WholeWindow, Window
 from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Plan
 from rulewright_runtime.plan.verifiers import LexiconVerifier, PhasedVerifier, RubricVerifier, Verifier
 from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.windows import WindowTurns, select
 from rulewright_runtime.verify.decisions import Decider, bindings_of
 from rulewright_runtime.verify.rubric import window_of
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
-    from rulewright_runtime.transcripts.messages import Transcript
 
 REPORTED: Final = (
     "profile",

@@ -7,16 +7,13 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright import dependencies
 from rulewright.documents.layout import descriptions_in, documents_in, places, unread_places
 from rulewright.documents.library import DECIDING, PREFIX
 from rulewright.load import Loaded, Mapping, Node, Source, load_file
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
-
+from rulewright.project import Project
 
 LIBRARY: Final = PREFIX.rstrip("/")  # the subfolder of checks that `use` names
 

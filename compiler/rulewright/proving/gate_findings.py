@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import error, warning
-from rulewright.documents.scorecard import read_scorecard
+from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
 from rulewright.expression.types import BOOL
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expressions import build_in
@@ -18,14 +20,7 @@ from rulewright.proving.conditions import never
 from rulewright.proving.domains import Domains
 from rulewright.proving.gates import ANY_CHECK, GateClaim, GateProof, held_by_parts, prove_gates
 from rulewright.proving.results import Proved, Refuted, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rulewright.diagnostics import Diagnostic
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scorecard import GateDocument, ScorecardDocument
-    from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 PAGES: Final[dict[str, str]] = {
     "gate-cannot-stop": """An eligible FAIL of a gate's check does not stop the gate.

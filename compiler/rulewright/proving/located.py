@@ -7,28 +7,13 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from rulewright.lower.expressions_of import scoped_expressions
+from rulewright.lower.expressions_of import DocumentWithExpressions, scoped_expressions
 from rulewright.proving.studies import LocatedCondition, placed
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import ScenarioDocument
-    from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.documents.state_machine import StateMachineDocument
-    from rulewright.documents.workflow import TaskDocument
 
-    DocumentWithConditions: TypeAlias = (
-        CheckDocument
-        | Profile
-        | ScenarioDocument
-        | StateMachineDocument
-        | ScorecardDocument
-        | CaseScorecardDocument
-        | TaskDocument
-    )
-
+DocumentWithConditions: TypeAlias = "DocumentWithExpressions | StateMachineDocument"
 # Documents with more information than their conditions: a function of `proving.scorecard_conditions`, which is imported
 # with the first of them.
 SCORECARDS: Final = {"ScorecardDocument": "of_verdicts", "CaseScorecardDocument": "of_cases"}

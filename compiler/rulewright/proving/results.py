@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from rulewright.diagnostics import Span
+from rulewright.diagnostics import Span
 
 
 @dataclass(frozen=True, slots=True)

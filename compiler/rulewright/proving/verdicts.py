@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from rulewright.documents.check import CheckDocument
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.declarations import REPLIES
@@ -16,17 +17,13 @@ from rulewright.expression.unparse import unparse
 from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE, lacked_by
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole
+from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import extract, paths_of
 from rulewright.proving.results import Proved, Result
 from rulewright.proving.search import Search, refuting
 from rulewright.proving.static_types import typed
 from rulewright.proving.substitution import with_values
 from rulewright_runtime.ir import Node, Program, free_locals
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.proving.intervals import Goal
-
 
 SHARES: Final = ("edit_similarity", "rouge_l", "bleu", "word_overlap")  # functions that return a number from 0 to 1
 COUNTS: Final = ("size", "word_count", "sentence_count", "edit_distance", "call_count")

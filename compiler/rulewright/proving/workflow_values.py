@@ -12,8 +12,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rulewright.documents.overlays import Loop
+from rulewright.documents.workflow import TaskDocument
+from rulewright.load import Scalar
 from rulewright.lower.workflow_environments import features_of
 from rulewright.lower.workflow_guards import Guards
 from rulewright_runtime.ir import NUMBERS, Node, Program
@@ -21,11 +24,6 @@ from rulewright_runtime.polarity import Polarity as Polarity
 from rulewright_runtime.polarity import boolean
 from rulewright_runtime.values import Value
 from rulewright_runtime.workflow.machine import Guard
-
-if TYPE_CHECKING:
-    from rulewright.documents.overlays import Loop
-    from rulewright.documents.workflow import TaskDocument
-    from rulewright.load import Scalar
 
 Path = tuple[str, ...]
 World = Mapping[str, Value]

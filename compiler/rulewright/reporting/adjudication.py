@@ -9,13 +9,13 @@ import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
-from rulewright.reporting.judged import JudgedTranscript, open_run
+from rulewright.reporting.judged import FinishedRun, JudgedTranscript, open_run
 from rulewright.reporting.stored_run import has_skipped, score_again, summary_like
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
@@ -30,9 +30,6 @@ from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.run_rows import ROW_KEY, verdict_key
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
-
-if TYPE_CHECKING:
-    from rulewright.reporting.judged import FinishedRun
 
 FOLDER: Final = "adjudicated"
 DECISIONS: Final = "decisions.jsonl"

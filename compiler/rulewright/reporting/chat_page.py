@@ -7,20 +7,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.findings import conditions
 from rulewright.reporting.judge_words import JudgeWords, Words
+from rulewright.reporting.judged import FinishedRun, JudgedTranscript
+from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.report.summary import UNPROVEN, gaps
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.transcripts.messages import is_turn
-
-if TYPE_CHECKING:
-    from rulewright.reporting.judged import FinishedRun, JudgedTranscript
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.transcripts.messages import Message, Transcript
-
+from rulewright_runtime.transcripts.messages import Message, Transcript, is_turn
 
 REJECTED: Final = "unverified_evidence"
 

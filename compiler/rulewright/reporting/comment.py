@@ -4,9 +4,11 @@ quotes."""
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from rulewright.reporting.findings import because
+from rulewright.reporting.judged import FinishedRun
 from rulewright_runtime.english import plural
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import UNPROVEN, judge_line, scores, unproven
@@ -14,11 +16,6 @@ from rulewright_runtime.report.text import code, escape, number, percent, table
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from rulewright.reporting.judged import FinishedRun
 
 MOST_CHECKS: Final = 20
 MOST_QUOTES: Final = 3  # of one check

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulewright_runtime.plan.part import VERDICTS
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Plan, Scenario
+from rulewright_runtime.plan.scan import Plan, Scenario
 
 
 @dataclass(slots=True)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from rulewright.diagnostics import Diagnostic, Severity, Span
 from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
+from rulewright.reporting.judged import FinishedRun, JudgedTranscript
+from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.summary import gaps
 from rulewright_runtime.strict_json import JsonMapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from rulewright.reporting.judged import FinishedRun, JudgedTranscript
-    from rulewright_runtime.plan.scan import Check
 
 REFUSED = "refused-input"
 INCOMPLETE = "incomplete-transcript"

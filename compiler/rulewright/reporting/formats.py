@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rulewright.render.github import github
 from rulewright.render.sarif import sarif
@@ -11,9 +11,6 @@ from rulewright.reporting.findings import findings
 from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.reporting.junit import junit
 from rulewright_runtime import __version__
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def run_as(form: str, folder: Path, status: int) -> str:

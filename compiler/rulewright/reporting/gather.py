@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import RunTally, cluster_of, contrasts
@@ -13,12 +13,10 @@ from rulewright.reporting.judged import open_run
 from rulewright.reporting.leaderboard import UNRECORDED, leaderboard
 from rulewright.reporting.run_reader import engine_of, headline_of, rows, score_of
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, wilson
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.text import NO_SCENARIO
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Plan
 
 VERSION: Final = 3
 MOST_WAITING: Final = 1000  # verdicts; the others are counted

@@ -7,20 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
+from rulewright.reporting.judged import FinishedRun
 from rulewright_runtime import strict_json
 from rulewright_runtime.judging.exchanges import RecordedExchange
 from rulewright_runtime.judging.judge import REPLAY, ReplayJudge, open_judge
 from rulewright_runtime.judging.replies import why_unusable
+from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from rulewright.reporting.judged import FinishedRun
-    from rulewright_runtime.plan.question import Judging
 
 _FENCE: Final = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from rulewright.errors import UsageError
 from rulewright.reporting.run_reader import engine_of, plan_of, refuse_changed_run, row_of, rows, summary_of
 from rulewright_runtime.english import plural
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.folder import LOG
 from rulewright_runtime.runs.log import Log, read_finished
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rulewright_runtime.plan.scan import Plan
 
 
 @dataclass(frozen=True, slots=True)

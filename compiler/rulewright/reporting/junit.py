@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from rulewright.render.xml_output import HEAD, xml_text
 from rulewright.reporting.findings import because
+from rulewright.reporting.judged import FinishedRun, JudgedTranscript
+from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.report.unresolved import gate_line, gate_result, is_unresolved
 from rulewright_runtime.strict_json import JsonMapping
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rulewright.reporting.judged import FinishedRun, JudgedTranscript
-    from rulewright_runtime.plan.scan import Check
 
 KINDS = ("failures", "errors", "skipped")
 _KIND_OF = {"FAIL": "failures", "UNCLEAR": "errors", "NOT_APPLICABLE": "skipped"}

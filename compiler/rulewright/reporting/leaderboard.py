@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import cluster_of
@@ -22,12 +22,10 @@ from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, t
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
 from rulewright_runtime.cases.confidence_intervals import Sample
 from rulewright_runtime.english import plural
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import is_unproven, judge_line
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Plan
 
 VERSION: Final = 3
 ALPHA: Final = 0.05

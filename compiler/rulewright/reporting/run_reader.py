@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -16,15 +16,13 @@ from rulewright_runtime.aggregate.outcome import ENGINE, GateState, Outcome
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.file import decode
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import VERSION
 from rulewright_runtime.runs.folder import FILES, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.integrity import refuse_damaged
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Plan
 
 PARTS: Final = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")
 _BLOCK: Final = 1 << 16  # bytes of lines that are decoded together

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +19,8 @@ from rulewright.reporting.run_reader import engine_of, headline_of, rows, score_
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results, without_scores
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.report.gathered import FirstEntries
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import REPLIES
@@ -26,10 +28,6 @@ from rulewright_runtime.runs.log import Log, LogStep
 from rulewright_runtime.runs.run_rows import summary_of as empty_summary
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Plan
-    from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 _RESULTS: Final = frozenset(Summary().result())  # computed by a summary; the rest describes its run
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, items, scalar, text
 from rulewright.documents.layout import path_meant
 from rulewright.load import Mapping, Scalar
-
-if TYPE_CHECKING:
-    from rulewright.workflow import Workflow
+from rulewright.workflow import Workflow
 
 PROGRAMS: Final = frozenset((".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"))
 

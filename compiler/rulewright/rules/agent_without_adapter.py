@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend
+from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Mapping
 from rulewright.spelling import Guess, did_you_mean
+from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.run_settings import DEFAULT
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
-    from rulewright.workflow import Workflow
 
 
 def agent_without_adapter(workflow: Workflow) -> Iterator[Diagnostic]:

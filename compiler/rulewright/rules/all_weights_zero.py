@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.load import place
-
-if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
 
 WEIGHTS: Final = re.compile(r"\bwmean\s*\(\s*\[[^][]*\]\s*,\s*\[([^][]*)\]\s*\)")
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.lower.applicability import anchored_checks, applies
 from rulewright.lower.semantics import unit_of
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 
 def anchor_without_event_window(project: Project) -> Iterator[Diagnostic]:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.syntax_tree import Literal
-from rulewright.lower.expressions_of import parts_of
-
-if TYPE_CHECKING:
-    from rulewright.lower.expressions_of import DocumentWithExpressions
+from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 
 def backspace_in_expression(document: DocumentWithExpressions) -> Iterator[Diagnostic]:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from jsonschema import Draft202012Validator
 
 from rulewright.diagnostics import Diagnostic, error, respell
 from rulewright.documents.base import texts
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.validation import departures
 from rulewright.expression.syntax_tree import NOWHERE, Call, Name, Select
 from rulewright.load import Mapping, Node, Sequence
 from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import Guess, suggest
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
 
 # JSON Schema 2020-12: the vocabularies of core, applicators, validation, content and annotations.
 KEYWORDS: Final = frozenset(Draft202012Validator.VALIDATORS) | {

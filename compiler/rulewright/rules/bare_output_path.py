@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, Fix, replace
+from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
 
 
 def bare_output_path(task: TaskDocument) -> Iterator[Diagnostic]:

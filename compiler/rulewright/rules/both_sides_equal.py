@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.syntax_tree import Binary, Conditional
-from rulewright.lower.expressions_of import parts_of
-
-if TYPE_CHECKING:
-    from rulewright.lower.expressions_of import DocumentWithExpressions
+from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 JOINING: Final = frozenset({"&&", "||"})

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, advice, error
 from rulewright.documents.base import text_scalars
 from rulewright.load import Mapping
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 
 def bucket_without_checks(project: Project) -> Iterator[Diagnostic]:

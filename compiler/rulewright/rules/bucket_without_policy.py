@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, text_scalars
+from rulewright.documents.check import CheckDocument
 from rulewright.load import Mapping
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.project import Project
+from rulewright.project import Project
 
 
 def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.check import CheckDocument
 from rulewright.proving.results import Proved
 from rulewright.proving.verdicts import never_given
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
 
 
 def check_never_fails(check: CheckDocument) -> Iterator[Diagnostic]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.lower.applicability import applies, by_condition, is_silenced
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scenario import ScenarioDocument
-    from rulewright.project import Project
+from rulewright.project import Project
 
 
 def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:

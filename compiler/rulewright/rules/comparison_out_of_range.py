@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.proving.located import placed_conditions
+from rulewright.proving.located import DocumentWithConditions, placed_conditions
 from rulewright.proving.program_parts import written
 from rulewright.proving.studies import span_of
-
-if TYPE_CHECKING:
-    from rulewright.proving.located import DocumentWithConditions
 
 
 def comparison_out_of_range(document: DocumentWithConditions) -> Iterator[Diagnostic]:

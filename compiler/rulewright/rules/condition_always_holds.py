@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.proving.located import placed_conditions
+from rulewright.proving.located import DocumentWithConditions, placed_conditions
 from rulewright.proving.studies import span_of
-
-if TYPE_CHECKING:
-    from rulewright.proving.located import DocumentWithConditions
 
 
 def condition_always_holds(document: DocumentWithConditions) -> Iterator[Diagnostic]:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument
-from rulewright.proving.located import placed_conditions
+from rulewright.proving.located import DocumentWithConditions, placed_conditions
 from rulewright.proving.results import Proved
 from rulewright.proving.studies import span_of
 from rulewright.proving.verdicts import never_given
-
-if TYPE_CHECKING:
-    from rulewright.proving.located import DocumentWithConditions
 
 
 def condition_never_holds(document: DocumentWithConditions) -> Iterator[Diagnostic]:

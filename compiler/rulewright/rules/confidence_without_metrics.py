@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import value
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
+from rulewright.documents.workflow import TaskDocument
 
 
 def confidence_without_metrics(task: TaskDocument) -> Iterator[Diagnostic]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
+from rulewright.documents.workflow import ArtifactDocument, TaskDocument
 from rulewright.load import Scalar
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import ArtifactDocument, TaskDocument
-    from rulewright.workflow import Workflow
+from rulewright.workflow import Workflow
 
 
 def contract_mismatch(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import descend, value
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
+from rulewright.documents.workflow import TaskDocument
 
 
 def coverage_not_required(task: TaskDocument) -> Iterator[Diagnostic]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, advice, warning
 from rulewright.documents.base import value
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.keys import key
 from rulewright.load import Node, plain
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.project import Project
+from rulewright.project import Project
 
 # The keys of a check that `semantics: reference` does not read, and the values without an effect.
 SEED_ONLY: Final[tuple[tuple[tuple[str, str], tuple[object, ...]], ...]] = (

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.lower.case_scorecard import requirements_of_defaults
-
-if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
 
 
 def defaults_break_a_requirement(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import value
+from rulewright.project import Project
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 
 def detector_without_definition(project: Project) -> Iterator[Diagnostic]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, error
-
-if TYPE_CHECKING:
-    from rulewright.documents.scenario import ScenarioDocument, SessionDocument
+from rulewright.documents.scenario import ScenarioDocument, SessionDocument
 
 
 def duplicate_session_number(scenario: ScenarioDocument) -> Iterator[Diagnostic]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.expression.syntax_tree import Binary, Call, ListLiteral
-from rulewright.lower.expressions_of import parts_of
-
-if TYPE_CHECKING:
-    from rulewright.lower.expressions_of import DocumentWithExpressions
+from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 SEARCHING: Final = frozenset({"contains_any", "contains_all", "contains_none", "has_any_word", "called_in_order"})
 

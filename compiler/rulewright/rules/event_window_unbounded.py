@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import first_place
+from rulewright.documents.check import CheckDocument
 from rulewright.lower.semantics import unit_of
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.project import Project
+from rulewright.project import Project
 
 
 def event_window_unbounded(project: Project) -> Iterator[Diagnostic]:

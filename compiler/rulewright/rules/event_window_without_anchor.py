@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.lower.applicability import applies
 from rulewright.lower.semantics import unit_of
+from rulewright.project import Project
 from rulewright.rules.event_window_unbounded import finds_cues
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scenario import ScenarioDocument
-    from rulewright.project import Project
 
 
 def event_window_without_anchor(project: Project) -> Iterator[Diagnostic]:

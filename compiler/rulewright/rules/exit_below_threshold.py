@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
+from rulewright.documents.workflow import TaskDocument
 from rulewright.proving.workflow_values import undercutting
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
 
 
 def exit_below_threshold(task: TaskDocument) -> Iterator[Diagnostic]:

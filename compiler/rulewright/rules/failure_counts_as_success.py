@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, error
-
-if TYPE_CHECKING:
-    from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.scorecard import ScorecardDocument
 
 
 def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:

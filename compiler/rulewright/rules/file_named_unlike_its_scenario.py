@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.project import Project
 from rulewright.spelling import is_spelt_like
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 FEWEST: Final = 3  # other scenarios that make a convention
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.workflow import contract_of
+from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.artifacts import has_format
-
-if TYPE_CHECKING:
-    from rulewright.workflow import Workflow
 
 
 def file_of_another_format(workflow: Workflow) -> Iterator[Diagnostic]:

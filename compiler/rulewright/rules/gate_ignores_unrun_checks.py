@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-
-if TYPE_CHECKING:
-    from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.scorecard import ScorecardDocument
 
 
 def gate_ignores_unrun_checks(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import descend
 from rulewright.documents.check import LEXICON_ROUTES
 from rulewright.lower.lexicons import TEXT, folded
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 
 def gate_lexicon_opts_out_of_folding(project: Project) -> Iterator[Diagnostic]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.lower.workflow_order import ancestors
-
-if TYPE_CHECKING:
-    from rulewright.workflow import Workflow
+from rulewright.workflow import Workflow
 
 
 def input_not_awaited(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic
+from rulewright.documents.agents import Registry
 from rulewright.documents.base import descend
+from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Mapping, plain
+from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.run_settings import DEFAULT
-
-if TYPE_CHECKING:
-    from rulewright.documents.agents import Registry
-    from rulewright.documents.workflow import TaskDocument
-    from rulewright.workflow import Workflow
 
 NAMES: Final = frozenset({"display_name", "name", "version"})  # they don't make an agent a different one
 ONE_AGENT: Final = "are one agent under two names"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, respell, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.layout import path_meant, resolve
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 REPLAY: Final = "replay:"
 

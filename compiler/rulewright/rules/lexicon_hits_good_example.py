@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, advice, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import LEXICON_ROUTES
 from rulewright.load import place
 from rulewright.lower.semantics import policies
+from rulewright.project import Project
 from rulewright.rules.lexicon_misses_own_example import examples, finds
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 
 def lexicon_hits_good_example(project: Project) -> Iterator[Diagnostic]:

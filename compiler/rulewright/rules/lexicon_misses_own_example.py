@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Span, advice, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import LEXICON_ROUTES, CheckDocument
+from rulewright.documents.lexicon import LexiconDocument
 from rulewright.load import place
 from rulewright.lower.lexicons import Fold, lower_lexicon
 from rulewright.lower.semantics import policies, unit_of
+from rulewright.project import Project
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.matching.match import first
 
-if TYPE_CHECKING:
-    from rulewright.documents.lexicon import LexiconDocument
-    from rulewright.project import Project
-
-    Report = Callable[..., Diagnostic]
+Report = Callable[..., Diagnostic]
 
 QUOTED: Final = re.compile('"([^"\\n]+(?:\\n[^"\\n]+)?)"|\u201c([^\u201c\u201d]+)\u201d')
 # What comes before words that the assistant does not say: a negation, or another speaker.

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, advice
+from rulewright.documents.check import CheckDocument
 from rulewright.lower.applicability import overridden
+from rulewright.project import Project
 from rulewright_runtime.english import plural, ticked
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.project import Project
 
 
 def list_and_tags_disagree(project: Project) -> Iterator[Diagnostic]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.workflow_fixes import add_key
-
-if TYPE_CHECKING:
-    from rulewright.workflow import Workflow
+from rulewright.workflow import Workflow
 
 
 def loop_without_bound(workflow: Workflow) -> Iterator[Diagnostic]:

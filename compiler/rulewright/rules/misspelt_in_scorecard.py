@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.base import text_scalars
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.syntax_tree import Binary, Expr, Literal, Select
 from rulewright.load import place
 from rulewright.lower.expressions_of import expressions_of
+from rulewright.project import Project
 from rulewright.spelling import Guess, is_spelt_like
-
-if TYPE_CHECKING:
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.project import Project
 
 Word: TypeAlias = tuple[str, Span]
 Part: TypeAlias = tuple[str, int, int]  # a word, and its start and end in the expression

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.load import Scalar, walk
 from rulewright.spelling import Guess, is_spelt_like
-
-if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
 
 
 def misspelt_input_path(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error, replace, warning
 from rulewright.documents.base import scalar, text_scalars
 from rulewright.load import Scalar, Sequence
+from rulewright.project import Project
 from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 DECLARED: Final = {
     "buckets": "primary_bucket",

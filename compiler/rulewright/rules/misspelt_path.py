@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, warning
@@ -14,9 +14,7 @@ from rulewright.documents.base import scalar
 from rulewright.documents.layout import path_meant
 from rulewright.load import Mapping, Node, Scalar, walk
 from rulewright.spelling import Guess, is_slip_of
-
-if TYPE_CHECKING:
-    from rulewright.workflow import Workflow
+from rulewright.workflow import Workflow
 
 PATH: Final = re.compile(r"(?:[\w.*-]+/)+[\w.*-]+|[\w.-]+\.[a-z]\w{1,4}")
 DIGITS: Final = re.compile(r"\d")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, text_scalars
 from rulewright.load import Mapping
+from rulewright.project import Project
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 READ: Final[dict[tuple[str, ...], frozenset[str]]] = {
     (): frozenset({"crisis", "disclosure", "extends", "forbidden"}),

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Span, warning
+from rulewright.documents.check import CheckDocument
 from rulewright.expression.syntax_tree import Expr, Index, Literal, Name, Select
 from rulewright.load import Scalar, Sequence, place
 from rulewright.lower.expressions_of import expressions_of
+from rulewright.project import Project
 from rulewright.spelling import Guess, did_you_mean, is_spelt_like
 from rulewright_runtime.english import ticked
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.project import Project
 
 Word: TypeAlias = tuple[str, Span | Scalar]
 

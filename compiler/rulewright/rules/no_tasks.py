@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-
-if TYPE_CHECKING:
-    from rulewright.workflow import Workflow
+from rulewright.workflow import Workflow
 
 
 def no_tasks(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.documents.workflow import TaskDocument
 from rulewright.rules import Rule
@@ -49,9 +49,7 @@ from rulewright.rules.weight_of_zero import weight_of_zero
 from rulewright.rules.weights_far_apart import weights_far_apart
 from rulewright.rules.workflow_version import workflow_version
 from rulewright.rules.yaml_trap import yaml_trap
-
-if TYPE_CHECKING:
-    from rulewright.workflow import Workflow
+from rulewright.workflow import Workflow
 
 WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     workflow_version,

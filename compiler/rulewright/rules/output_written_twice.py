@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
+from rulewright.documents.workflow import TaskDocument
 from rulewright.lower.workflow_order import ancestors
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
-    from rulewright.workflow import Workflow
+from rulewright.workflow import Workflow
 
 
 def output_written_twice(workflow: Workflow) -> Iterator[Diagnostic]:

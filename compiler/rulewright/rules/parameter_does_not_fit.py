@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error, replace
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.suggestions import number_meant
 from rulewright.expression.syntax_tree import Binary, Call, Expr, Name, Select
-from rulewright.expression.types import DOUBLE, INT, STRING, ListType
+from rulewright.expression.types import DOUBLE, INT, STRING, ListType, Type
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with
 from rulewright.lower.expressions_of import parts_of
 from rulewright.proving.verdicts import COUNTS, SHARES
 from rulewright.spelling import Guess
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.expression.types import Type
 
 COMPARISONS: Final = frozenset(("<", "<=", ">", ">="))
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.expression.syntax_tree import Binary, Name
 from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import Guess
-
-if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
 
 COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
+from rulewright.documents.workflow import TaskDocument
 
 
 def partner_missing(task: TaskDocument) -> Iterator[Diagnostic]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import LEXICON_ROUTES, CheckDocument
 from rulewright.documents.lexicon import PatternEntry, read_patterns
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 
 def pattern_shared_by_gates(project: Project) -> Iterator[Diagnostic]:

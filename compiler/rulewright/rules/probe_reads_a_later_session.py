@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-
-if TYPE_CHECKING:
-    from rulewright.documents.scenario import ScenarioDocument
+from rulewright.documents.scenario import ScenarioDocument
 
 
 def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnostic]:

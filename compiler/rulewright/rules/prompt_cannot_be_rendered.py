@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright.lower.applicability import applies, is_silenced
 from rulewright.lower.environments import prompt_environment
 from rulewright.lower.prompts import lower_prompt
 from rulewright.lower.scan_plan import DEFAULTS, facts
+from rulewright.project import Project
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.judging.prompts import filled
 from rulewright_runtime.verify import decisions
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.project import Project
 
 
 def prompt_cannot_be_rendered(project: Project) -> Iterator[Diagnostic]:

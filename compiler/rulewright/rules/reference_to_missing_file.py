@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.load import Mapping, Scalar, walk
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 ENDINGS: Final = ("_ref", "_file", "_path")
 SUFFIXES: Final = frozenset({".csv", ".json", ".jsonl", ".md", ".txt", ".yaml", ".yml"})

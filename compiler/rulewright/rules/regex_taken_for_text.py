@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Fix, replace, warning
-from rulewright.documents.lexicon import LexiconDocument
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.load import Scalar
 from rulewright.rules.short_word_hits_inside_others import plain_texts
-
-if TYPE_CHECKING:
-    from rulewright.documents.lexicon import MarkerSet
 
 OF_REGEX: Final = re.compile(
     r"\(\?[a-zA-Z:=!<]|\\[bBdDsSwW]|\.[*+]|\\[.?()\[\]]|\[\^?\w-\w\]|\((?:[\w ]+\|)+[\w ]*\)|\w\)\?"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument
+from rulewright.load import Scalar
 from rulewright.proving.scorecard_conditions import both_hold
-
-if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument
-    from rulewright.load import Scalar
 
 THRESHOLD: Final = re.compile(r"\s*(\w+)\s*(<=?|>=?)\s*([\w.]+)\s*")
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, get_args
+from typing import Final, get_args
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, scalar
+from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Entry, Loaded, Mapping
 from rulewright.spelling import Guess, suggest
+from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.adapters.agent_adapter import Purpose
 from rulewright_runtime.workflow.run_settings import DEFAULT
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
-    from rulewright.workflow import Workflow
 
 PURPOSES: Final[tuple[str, ...]] = get_args(Purpose)
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-
-if TYPE_CHECKING:
-    from rulewright.documents.scenario import ScenarioDocument
+from rulewright.documents.scenario import ScenarioDocument
 
 
 def session_number_skipped(scenario: ScenarioDocument) -> Iterator[Diagnostic]:

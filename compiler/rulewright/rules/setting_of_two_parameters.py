@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.load import Mapping, Scalar
-
-if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
 
 KEYS: Final = ("environment", "file", "flag")
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, Span, advice, warning
 from rulewright.lower.applicability import anchored_checks, applies
 from rulewright.lower.semantics import unit_of
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 
 def several_anchors_for_check(project: Project) -> Iterator[Diagnostic]:

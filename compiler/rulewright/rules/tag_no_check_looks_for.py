@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import text_scalars
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import TAG_KEYS
+from rulewright.project import Project
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.project import Project
 
 
 def tag_no_check_looks_for(project: Project) -> Iterator[Diagnostic]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from operator import eq
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, Span, advice, warning
+from rulewright.documents.check import CheckDocument
 from rulewright.expression.compared import texts_sought
 from rulewright.expression.syntax_tree import NOWHERE, Name, Select
 from rulewright.lower.expressions_of import texts_in
+from rulewright.project import Project
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.project import Project
 
 
 def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:

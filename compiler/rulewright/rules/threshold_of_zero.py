@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
-
-if TYPE_CHECKING:
-    from rulewright.documents.scorecard import ScorecardDocument
-    from rulewright.documents.workflow import TaskDocument
-    from rulewright.load import Scalar
+from rulewright.documents.workflow import TaskDocument
+from rulewright.load import Scalar
 
 
 def threshold_of_zero(document: ScorecardDocument | TaskDocument) -> Iterator[Diagnostic]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.state_machine import StateMachineDocument
 from rulewright.proving.hidden_transitions import hidden_transitions
-
-if TYPE_CHECKING:
-    from rulewright.documents.state_machine import StateMachineDocument
 
 
 def transition_never_made(machine: StateMachineDocument) -> Iterator[Diagnostic]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
+from rulewright.documents.check import CheckDocument
 
 
 def trigger_without_condition(check: CheckDocument) -> Iterator[Diagnostic]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, advice, warning
 from rulewright.lower.semantics import unit_of
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 
 def unit_of_analysis_missing(project: Project) -> Iterator[Diagnostic]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.spelling import did_you_mean
+from rulewright.workflow import Workflow
 from rulewright_runtime.english import ticked
-
-if TYPE_CHECKING:
-    from rulewright.workflow import Workflow
 
 
 def unknown_agent(workflow: Workflow) -> Iterator[Diagnostic]:

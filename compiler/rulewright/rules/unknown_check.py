@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.expression.compared import texts_compared
-from rulewright.expression.syntax_tree import Name, Select
+from rulewright.expression.syntax_tree import Expr, Name, Select
 from rulewright.lower.expressions_of import texts_in
 from rulewright.project import Project
 from rulewright.project.choices import used_scorecard
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from rulewright.expression.syntax_tree import Expr
 
 OF_RUBRICS: Final = "rubric/"  # the prefix of the ids of checks made from rubric criteria
 

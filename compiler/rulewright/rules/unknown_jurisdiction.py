@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.lower.applicability import texts_of_scenarios
 from rulewright.lower.jurisdictions import unknown_jurisdictions
+from rulewright.project import Project
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 
 def unknown_jurisdiction(project: Project) -> Iterator[Diagnostic]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error, respell, warning
+from rulewright.documents.check import CheckDocument
 from rulewright.load import Mapping
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import Guess, suggest
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
 
 READ: Final = re.compile(r"""\bparams\s*(?:\.\s*(\w+)|\[\s*(?:"(\w+)"|'(\w+)')\s*\])?""")
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scenario import WORDS, hours_between
-
-if TYPE_CHECKING:
-    from rulewright.documents.scenario import ScenarioDocument
+from rulewright.documents.scenario import WORDS, ScenarioDocument, hours_between
 
 
 def unreadable_elapsed_time(scenario: ScenarioDocument) -> Iterator[Diagnostic]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import scalar
 from rulewright.load import Entry, Mapping, Node, Sequence
 from rulewright.rules.misspelt_path import output_meant, paths_of
 from rulewright.spelling import Guess, did_you_mean
+from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentReply
 from rulewright_runtime.workflow.adapters.mock_adapter import SCRIPT_KEYS
-
-if TYPE_CHECKING:
-    from rulewright.workflow import Workflow
 
 KEYS: Final = SCRIPT_KEYS | {*AgentReply.__struct_fields__, "score"}
 DECISIONS: Final = ("GO", "NO_GO")

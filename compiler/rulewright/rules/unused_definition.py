@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend
+from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.load import Mapping, Node, Scalar, Sequence
-
-if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
-    from rulewright.documents.scorecard import ScorecardDocument
 
 NAMED: Final = {"parameters": "parameter", "inputs": "input", "texts": "text"}  # read by their own name
 GROUPED: Final = {"rates": "rate", "counts": "count", "lists": "list"}  # read as `counts.NAME`, or all as `counts`

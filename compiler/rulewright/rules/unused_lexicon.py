@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import first_place
+from rulewright.documents.check import CheckDocument
+from rulewright.project import Project
 from rulewright.spelling import Guess, suggest
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.project import Project
 
 KEYS: Final = ("deterministic_precheck", "cue", "expected_reply", "forbidden_reply")
 

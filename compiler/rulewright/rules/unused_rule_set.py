@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import text
+from rulewright.project import Project
 from rulewright.spelling import suggest
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 
 def unused_rule_set(project: Project) -> Iterator[Diagnostic]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
+from rulewright.project import Project
 from rulewright.project.weights import weights_of
 from rulewright.spelling import Guess
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 FAR: Final = 20  # times as large as the smallest
 FAR_FROM_A_SHARE: Final = 5  # the same where the smallest is below 1 and the largest above

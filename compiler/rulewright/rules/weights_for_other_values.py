@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.expression.syntax_tree import Call, ListLiteral
-from rulewright.lower.expressions_of import parts_of
-
-if TYPE_CHECKING:
-    from rulewright.lower.expressions_of import DocumentWithExpressions
+from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 
 def weights_for_other_values(document: DocumentWithExpressions) -> Iterator[Diagnostic]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.load import Mapping, Scalar, Sequence
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 
 def words_differ_in_case(project: Project) -> Iterator[Diagnostic]:

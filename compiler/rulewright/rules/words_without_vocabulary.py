@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error, replace
 from rulewright.documents.base import scalar
 from rulewright.documents.suggestions import DEGREES, by_degree
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.load import Mapping
+from rulewright.project import Project
 from rulewright.spelling import did_you_mean, suggest
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 PARTS: Final = (("buckets", "primary_bucket"), ("severities", "severity"))
 SHOWN: Final = 4  # words in the message

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rulewright.policies.scorecards import SIZE, with_sizes
 from rulewright.proving.program_parts import paths_of
 from rulewright.reporting.stored_run import StoredRun
+from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.effects import LEAVES_OPEN, Effect, counts_in, earned_in
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
-
-if TYPE_CHECKING:
-    from rulewright_runtime.aggregate.aggregation import Scorecard
-    from rulewright_runtime.ir import Program
-    from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.verdicts import VerdictResult
 
 Path = tuple[str, ...]
 

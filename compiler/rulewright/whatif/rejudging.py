@@ -8,16 +8,14 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulewright.comparing.recombine import Side, carried_out, only
 from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.execution import Engine
+from rulewright_runtime.plan.scan import Check, Plan
+from rulewright_runtime.verdicts import VerdictResult
 from rulewright_runtime.verify.decisions import Decider, bindings_of
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Check, Plan
-    from rulewright_runtime.verdicts import VerdictResult
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from rulewright.reporting.adjudication import DECISIONS
-from rulewright.reporting.stored_run import summary_like
-from rulewright.whatif.rescoring import plan_under, rescored
+from rulewright.reporting.stored_run import StoredRun, summary_like
+from rulewright.whatif.rescoring import ScoringPolicy, plan_under, rescored
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.envelope import encode
@@ -22,10 +21,6 @@ from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS
 from rulewright_runtime.runs.run_rows import verdict_key
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.verdicts import VerdictResult
-
-if TYPE_CHECKING:
-    from rulewright.reporting.stored_run import StoredRun
-    from rulewright.whatif.rescoring import ScoringPolicy
 
 
 def write_rescored(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -21,11 +20,9 @@ from rulewright.reporting.stored_run import (
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import OUTCOMES
 from rulewright_runtime.plan.file import seal
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Plan
-    from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, TypeGuard
+from typing import Final, TypeGuard
 
 from msgspec.structs import replace
 
@@ -23,16 +23,13 @@ from rulewright.whatif.columns import folded, reads_verdicts
 from rulewright.whatif.rescoring import ScoringPolicy
 from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
 from rulewright_runtime.aggregate.outcome import ENGINE
-from rulewright_runtime.ir import free_locals, literal_value
+from rulewright_runtime.ir import Program, free_locals, literal_value
+from rulewright_runtime.plan.parameters import Parameter
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import mentioned
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.strict_json import JsonMapping
-
-if TYPE_CHECKING:
-    from rulewright_runtime.ir import Program
-    from rulewright_runtime.plan.parameters import Parameter
-    from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.verdicts import VerdictResult
 
 _HALVINGS: Final = 40
 _CLOSE: Final = 1 << 30

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -14,9 +14,7 @@ from rulewright.whatif.rescoring import ScoringPolicy, rescored
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.plan.part import PlanPart
 from rulewright_runtime.plan.question import Judging
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.scan import Plan
 
 VOTES: Final = "votes"  # the name of their number for `--sweep`
 Row: TypeAlias = dict[str, object]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 
 from rulewright_runtime.errors import OutageError
-
-if TYPE_CHECKING:
-    from rulewright_runtime.models.call import CallFailure
+from rulewright_runtime.models.call import CallFailure
 
 THRESHOLD: Final = 8  # consecutive failures
 FIRST_COOLING: Final = 1.0  # seconds without calls; doubled after each failed probe

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rulewright_runtime.models.call import ModelCall, Usage
+from rulewright_runtime.models.call import ModelCall, Usage
 
 MESSAGE_TOKENS: Final = 32  # added to a message by a chat template: an upper bound for all known ones
 MAX_TOKEN_BYTES: Final = 128  # no tokenizer in use has a longer token

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from copy import copy
-from typing import TYPE_CHECKING
 
 from anyio.from_thread import start_blocking_portal
 
+from rulewright_runtime.calls.budget import Budget, Price
+from rulewright_runtime.calls.call_request import CallRequest
 from rulewright_runtime.calls.ledger import Ledger
-from rulewright_runtime.calls.scheduler import Scheduler
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from rulewright_runtime.calls.budget import Budget, Price
-    from rulewright_runtime.calls.call_request import CallRequest
-    from rulewright_runtime.calls.scheduler import CallLimits
-    from rulewright_runtime.models.call import Model, ModelAnswer
+from rulewright_runtime.calls.scheduler import CallLimits, Scheduler
+from rulewright_runtime.models.call import Model, ModelAnswer
 
 
 class CallPortal:

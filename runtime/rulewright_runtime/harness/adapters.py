@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Callable
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 from urllib.request import Request as Call
 from urllib.request import urlopen
@@ -22,9 +23,6 @@ from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.input_files import read_expanded
 from rulewright_runtime.models.call import ChatMessage
 from rulewright_runtime.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RAW: Final = "llm/raw"  # turns are sent to the model and replies recorded unchanged (seed 004)
 MAX_REPLY: Final = 2**20  # bytes of a product's answer

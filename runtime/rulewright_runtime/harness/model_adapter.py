@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.calls.call_request import CallRequest, request_key
+from rulewright_runtime.calls.portal import CallPortal
 from rulewright_runtime.harness.adapters import RAW, Reply, TurnRequest, transcript_id_of
-from rulewright_runtime.models.call import CallFailure, ChatMessage, ModelCall
+from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, Model, ModelAnswer, ModelCall
+from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rulewright_runtime.calls.portal import CallPortal
-    from rulewright_runtime.models.call import Identity, Model, ModelAnswer, ModelCall
-    from rulewright_runtime.models.capabilities import Capabilities
-    from rulewright_runtime.transcripts.redaction import Redaction
 
 
 class RedactedModel:

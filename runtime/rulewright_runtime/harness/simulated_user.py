@@ -6,20 +6,16 @@ conversation ends with the scenario's last turn. The harness of such a turn is `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
-from rulewright_runtime.harness.adapters import AdapterError, transcript_id_of
+from rulewright_runtime.calls.call_request import CallRequest
+from rulewright_runtime.harness.adapters import AdapterError, Reply, transcript_id_of
+from rulewright_runtime.harness.harness_plan import Script, ScriptSession
+from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.judging.prompts import fenced
 from rulewright_runtime.models.call import ChatMessage
 from rulewright_runtime.transcripts.messages import SIMULATED, Turn
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rulewright_runtime.calls.call_request import CallRequest
-    from rulewright_runtime.harness.adapters import Reply
-    from rulewright_runtime.harness.harness_plan import Script, ScriptSession
-    from rulewright_runtime.harness.model_adapter import ModelAdapter
 
 MAX_MESSAGE_TOKENS: Final = 512
 PURPOSE: Final = "user"  # of the user's calls in the ledger

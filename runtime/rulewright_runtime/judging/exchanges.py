@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+import os
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -10,10 +12,6 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.judging.judge import TooLongError
 from rulewright_runtime.models.call import WHOLE
 from rulewright_runtime.strict_json import UNDECODED, Decoder
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator
 
 
 class RecordedExchange(msgspec.Struct, frozen=True):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.capabilities import bare_name, family_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _FILE_ENDING: Final = re.compile(r"\.gguf$")
 

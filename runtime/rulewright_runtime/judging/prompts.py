@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.interpreter import Evaluator, prepare
+from rulewright_runtime.ir import Program
 from rulewright_runtime.judging.judge import SPEAKERS
-from rulewright_runtime.plan.question import ForSegment, IfSegment, TextSegment
+from rulewright_runtime.plan.question import ForSegment, IfSegment, Judging, ReplyField, Segment, TextSegment
 from rulewright_runtime.polarity import Polarity, boolean
 from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.transcripts.view import Aside
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rulewright_runtime.interpreter import Evaluator
-    from rulewright_runtime.ir import Program
-    from rulewright_runtime.plan.question import Judging, ReplyField, Segment
-    from rulewright_runtime.transcripts.messages import Turn
 
 _FENCE_RULE: Final = (
     "Between the two marks below stands a recorded conversation, every line of it behind a bar. It is material to be "

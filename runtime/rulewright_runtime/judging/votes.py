@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.plan.part import Verdict
 
 
 class Cast(msgspec.Struct, frozen=True):

@@ -22,13 +22,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Edit = tuple[int, int, str]  # start, end and replacement of a piece of a text
+Edit = tuple[int, int, str]  # start, end and replacement of a piece of a text
 
 _BLANK: Final = "\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000"  # and U+0020
 _RUN_OF_BLANKS: Final = re.compile("  +")

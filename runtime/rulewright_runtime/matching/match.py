@@ -16,22 +16,19 @@ original text.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache, partial
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from rulewright_runtime.matching.folding import fold, fold_case, turn_folded
+from rulewright_runtime.plan.scan import Lexicon, Pattern
 from rulewright_runtime.regex import compile_re2, compile_regex
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from rulewright_runtime.plan.scan import Lexicon, Pattern
-
-    Search = Callable[[Sequence[str]], list[int]]  # the indices of the texts that may contain a hit
+Search = Callable[[Sequence[str]], list[int]]  # the indices of the texts that may contain a hit
 
 
 FUSED_MEMORY: Final = 64 * 2**20

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PERSON: Final = re.compile(r"\s*(\w+)\s*/\s*(\w+)(?:\s*/\s*(\w+))?\s+for\s+(\S.*?)\s*")
 _SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")

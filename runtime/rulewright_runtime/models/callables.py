@@ -6,24 +6,20 @@ import asyncio
 import inspect
 import os
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from importlib import import_module
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
-from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer
+from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.terminal import prints_to_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rulewright_runtime.models.call import ModelCall
 
 WRAPPER: Final = "1"
 

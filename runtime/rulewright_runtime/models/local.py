@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
+from rulewright_runtime.models.call import ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.models.http import HttpModel
-
-if TYPE_CHECKING:
-    from rulewright_runtime.models.call import ModelAnswer, ModelCall
 
 CONTEXT: Final = 8192  # tokens of each of the slots
 SLOTS: Final = 4  # concurrent calls

@@ -7,17 +7,13 @@ Anthropic's API.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Mapping
+from typing import Final, Protocol
 
 from rulewright_runtime import strict_json
-from rulewright_runtime.models.call import WHOLE, CallFailure, ModelAnswer, Usage
+from rulewright_runtime.models.call import WHOLE, CallFailure, Finish, ModelAnswer, ModelCall, Usage
+from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rulewright_runtime.models.call import Finish, ModelCall
-    from rulewright_runtime.models.capabilities import Capabilities
 
 ANTHROPIC_VERSION: Final = "2023-06-01"
 SCHEMA_NAME: Final = "reply"

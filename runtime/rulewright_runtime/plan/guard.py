@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import validate
+from rulewright_runtime.plan.corpus import Corpus
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
+from rulewright_runtime.plan.state_machine import StateMachine
 from rulewright_runtime.regex import compile_regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright_runtime.plan.corpus import Corpus
-    from rulewright_runtime.plan.state_machine import StateMachine
 
 
 class PlanLimits(msgspec.Struct, frozen=True):

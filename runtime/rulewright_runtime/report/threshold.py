@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import exit_status
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rulewright_runtime.plan.scan import Plan
 
 NEVER: Final = "never"
 

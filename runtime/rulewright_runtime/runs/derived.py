@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 from zlib import crc32
 
 import msgspec
 
 from rulewright_runtime.files import write_whole
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.runs.folder import REPLIES, ROWS, SUMMARY, write_manifest
-from rulewright_runtime.runs.log import line_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from rulewright_runtime.plan.scan import Plan
-    from rulewright_runtime.runs.log import Header, LogStep
-    from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.runs.log import Header, LogStep, line_of
+from rulewright_runtime.strict_json import JsonObject
 
 
 def log_of(header: Header, steps: Iterable[LogStep], rows: Mapping[str, Mapping[str, bytes]]) -> bytes:

@@ -10,19 +10,15 @@ Every step can be repeated: opening the folder after a kill first completes an i
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
+from typing import Final
 
 from rulewright_runtime.files import sync_folder, write_synced, write_whole
 from rulewright_runtime.locks import lock_folder
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.manifest import manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from contextlib import AbstractContextManager
-
-    from rulewright_runtime.plan.scan import Plan
 
 LOG: Final = "inputs.jsonl"
 SUMMARY: Final = "summary.json"

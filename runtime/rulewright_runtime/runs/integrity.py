@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from rulewright_runtime.errors import PlanError
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY
 from rulewright_runtime.runs.log import read_finished
 from rulewright_runtime.runs.manifest import NAME, read_manifest, refuse_changed
 from rulewright_runtime.runs.run_rows import recount, summary_of
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Plan
-    from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.strict_json import JsonMapping
 
 _VERIFIED: Final = ("plan.json", *ROWS, SUMMARY, LOG, REPLIES)
 

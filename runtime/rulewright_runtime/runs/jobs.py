@@ -5,32 +5,26 @@ A worker that ends is replaced, and its task is given to another. Only the proce
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
 from rulewright_runtime.errors import InputError, PlanError, RuntimeFailure
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.log import changed, digest, missing, name
+from rulewright_runtime.runs.log import Log, changed, digest, missing, name
 from rulewright_runtime.runs.run_rows import Row, count
-from rulewright_runtime.runs.worker import Answer, PieceTask, next_frame, put_frame
+from rulewright_runtime.runs.worker import Answer, PieceTask, Setup, next_frame, put_frame
+from rulewright_runtime.transcripts.pieces import Piece
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.turn_lines import printable
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import Future
-
-    from rulewright_runtime.runs.log import Log
-    from rulewright_runtime.runs.worker import Setup
-    from rulewright_runtime.transcripts.pieces import Piece
 
 TASK_BYTES: Final = 2**20  # of input that are judged together
 TASK_FILES: Final = 256

@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -22,21 +22,16 @@ from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.portal import CallPortal
 from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
 from rulewright_runtime.errors import InputError, JudgeError
-from rulewright_runtime.execution import Execution, TranscriptResult
+from rulewright_runtime.execution import CheckAsking, Engine, Execution, TranscriptResult
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
 from rulewright_runtime.judging.judge import SPEAKERS, JudgeRecord, JudgeRequest, TooLongError
 from rulewright_runtime.models import open_model
-from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, ModelAnswer, ModelCall
+from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, Model, ModelAnswer, ModelCall
+from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.plan.question import ReplyField
 from rulewright_runtime.transcripts.messages import Transcript
-
-if TYPE_CHECKING:
-    from rulewright_runtime.execution import CheckAsking, Engine
-    from rulewright_runtime.models.call import Model
-    from rulewright_runtime.models.capabilities import Capabilities
-    from rulewright_runtime.plan.question import ReplyField
-    from rulewright_runtime.verify.asking import Replies, Reply
-
+from rulewright_runtime.verify.asking import Replies, Reply
 
 LEDGER: Final = os.path.join(".rulewright", "ledger.sqlite3")
 OPEN_TRANSCRIPTS: Final = 64  # transcripts that wait for replies at the same time

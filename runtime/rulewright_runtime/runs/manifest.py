@@ -7,18 +7,15 @@ same inputs with the same answers has the same id.
 from __future__ import annotations
 
 import os
-from typing import IO, TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import IO, Final
 
 import msgspec
 
 import rulewright_runtime
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import PlanError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.scan import Plan
 
 NAME: Final = "manifest.json"
 FORMAT: Final = "rulewright-run-manifest"

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import msgspec
 
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.files import ROOM, DiskError, make_room, open_part, sync
-from rulewright_runtime.judging.judge import BudgetExhaustedError, LimitedJudge, identity
+from rulewright_runtime.judging.judge import BudgetExhaustedError, Judge, JudgeRequest, LimitedJudge, identity
 from rulewright_runtime.runs.log import checked, checked_lines
-
-if TYPE_CHECKING:
-    from rulewright_runtime.judging.judge import Judge, JudgeRequest
 
 
 class RecordingJudge:

@@ -12,11 +12,13 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from rulewright_runtime import quick_msgspec  # noqa: F401  before anything that imports msgspec
 
 # isort: split
+from collections.abc import Iterator
+
 import msgspec
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
@@ -25,13 +27,9 @@ from rulewright_runtime.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.runs.run_rows import Row, RowWriter, summary_of
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.pieces import Piece
 from rulewright_runtime.transcripts.transcript_reader import Reader
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright_runtime.transcripts.messages import Transcript
 
 _LENGTH: Final = 8
 

@@ -5,18 +5,13 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Final
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, decoded
+from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, decoded
 from rulewright_runtime.transcripts.readers.inspect_logs import FINISHED, unfinished
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
-    from rulewright_runtime.transcripts.containers import Row
 
 ZSTD: Final = 93  # the compression method's number in zip archives
 MAX_MEMBERS: Final = 1_000_000

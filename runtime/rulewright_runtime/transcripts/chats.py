@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.transcripts.containers import MAX_DOCUMENT
+from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row
 from rulewright_runtime.transcripts.messages import TURN_ROLES, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import FORMATS, LINES, format_of, is_turns, unknown
 from rulewright_runtime.transcripts.readers.openai import LISTS
-from rulewright_runtime.transcripts.readers.shapes import ShapeError, parsed, related
+from rulewright_runtime.transcripts.readers.shapes import Format, Record, ShapeError, parsed, related
 from rulewright_runtime.transcripts.readers.table_rows import Columns, format_for
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
-
-if TYPE_CHECKING:
-    from rulewright_runtime.transcripts.containers import Row
-    from rulewright_runtime.transcripts.readers.shapes import Format, Record
-
 
 _PAGES: Final = ("data", "conversations", "chats", "records")  # the keys of a page's records
 

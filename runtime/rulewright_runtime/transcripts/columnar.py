@@ -7,19 +7,14 @@ that several processes can share a file.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.transcripts.containers import as_record, decoded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import IO
-
-    from rulewright_runtime.transcripts.containers import Row
-    from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.containers import Row, as_record, decoded
+from rulewright_runtime.transcripts.messages import Transcript
 
 ENDING: Final = ".parquet"
 GROUP_BYTES: Final = 2 * 2**20  # of lines in a row group

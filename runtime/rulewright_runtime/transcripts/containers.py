@@ -6,18 +6,15 @@ import csv
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import BinaryIO, Final
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import ENDINGS, is_compressed, open_expanded
 from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, JsonObject, why_not
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
-
-    Row = tuple[int, JsonObject | InputError]
+Row = tuple[int, JsonObject | InputError]
 
 MAX_DOCUMENT: Final = 64 * 2**20  # bytes that are read as a whole: a JSON document, a session, a member of an archive
 _SIGNATURES: Final = (

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.strict_json import JsonMapping
 
 # The ends of answers that are not whole; a refusal is whole.
 CUT: Final = {"length": "at the limit of its tokens", "filter": "by a filter", "other": "before its end"}

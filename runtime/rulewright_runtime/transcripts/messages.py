@@ -8,16 +8,14 @@ Conversation    id, messages, scenario_id, expected, metadata, usage, source, mo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
 
 import msgspec
 
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.finish import finish_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 Kind = Literal["text", "image", "audio", "file"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from io import BytesIO
-from typing import TYPE_CHECKING, Final, Literal
+from typing import BinaryIO, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -24,10 +25,6 @@ from rulewright_runtime.transcripts.containers import (
     unreadable,
 )
 from rulewright_runtime.transcripts.turn_lines import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
 
 PIECE: Final = 2 * 2**20  # bytes of one piece of a large file
 _LEAST_PACKED: Final = 2**15  # bytes; a smaller compressed or Parquet file is not split

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from rulewright_runtime.regex import compile_regex
-
-if TYPE_CHECKING:
-    from rulewright_runtime.transcripts.messages import Conversation, Message, Transcript, Turn
+from rulewright_runtime.transcripts.messages import Conversation, Message, Transcript, Turn
 
 
 class Redaction:

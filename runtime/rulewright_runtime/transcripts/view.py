@@ -5,21 +5,16 @@ A value that was not recorded is absent, so that reading it is an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
+from rulewright_runtime.plan.question import ShownContext
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
-from rulewright_runtime.transcripts.messages import Turn, is_turn
+from rulewright_runtime.transcripts.messages import Message, Transcript, Turn, is_turn
 from rulewright_runtime.values import from_host
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from rulewright_runtime.plan.question import ShownContext
-    from rulewright_runtime.transcripts.messages import Message, Transcript
 
 Record = JsonObject
 # The keys under which tools record usage: the field, its keys, and the divisor of their values.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -12,15 +13,10 @@ from rulewright_runtime.plan.question import (
     ExchangeWindow,
     LastPairWindow,
     NearbyWindow,
+    Window,
 )
-from rulewright_runtime.plan.scan import Scenario
+from rulewright_runtime.plan.scan import CueAnchor, Scenario
 from rulewright_runtime.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from rulewright_runtime.plan.question import Window
-    from rulewright_runtime.plan.scan import CueAnchor
 
 
 class TurnLike(Protocol):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
+from rulewright_runtime.transcripts.messages import Message, Part, ToolCall, Transcript
 from rulewright_runtime.transcripts.readers.native import to_line
 from rulewright_runtime.transcripts.readers.shapes import KNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rulewright_runtime.transcripts.messages import Message, Part, ToolCall, Transcript
 
 
 def _rulewright(transcript: Transcript) -> bytes:

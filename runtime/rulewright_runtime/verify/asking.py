@@ -8,14 +8,11 @@ calls in flight, a test - decides when and by whom they are answered; the result
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from rulewright_runtime.files import DiskError
-from rulewright_runtime.judging.judge import UnansweredError
-
-if TYPE_CHECKING:
-    from rulewright_runtime.judging.judge import Judge, JudgeRequest
-    from rulewright_runtime.verdicts import Finding
+from rulewright_runtime.judging.judge import Judge, JudgeRequest, UnansweredError
+from rulewright_runtime.verdicts import Finding
 
 Result = TypeVar("Result")
 Questions: TypeAlias = "tuple[JudgeRequest, ...]"

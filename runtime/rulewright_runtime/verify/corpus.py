@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import msgspec
 
 from rulewright_runtime.matching.match import first
+from rulewright_runtime.plan.corpus import Corpus, Fact, Outcome, Programme
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.verifiers import CorpusVerifier
 from rulewright_runtime.regex import compile_regex
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright_runtime.plan.corpus import Corpus, Fact, Outcome, Programme
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.plan.verifiers import CorpusVerifier
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]*]*\s+|\n+")
 _DIGITS: Final = re.compile(r"\d")

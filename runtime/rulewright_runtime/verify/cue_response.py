@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from rulewright_runtime.verdicts import Finding, missing_content, not_eligible
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rulewright_runtime.matching.match import MatchSpan
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.plan.verifiers import CueResponse
-    from rulewright_runtime.verdicts import EvidenceSpan
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
+from rulewright_runtime.matching.match import MatchSpan
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.verifiers import CueResponse
+from rulewright_runtime.verdicts import EvidenceSpan, Finding, missing_content, not_eligible
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 
 def verify(check: Check, verifier: CueResponse, context: EvaluationContext) -> Finding:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from rulewright_runtime.matching.match import MatchSpan
+from rulewright_runtime.plan.question import Judging
+from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.transcripts.windows import WindowTurns
+from rulewright_runtime.verdicts import Finding
+from rulewright_runtime.verify.asking import Asking
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 from rulewright_runtime.verify.judge import JudgeWindow, ask, ask_about
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rulewright_runtime.matching.match import MatchSpan
-    from rulewright_runtime.plan.question import Judging
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.verdicts import Finding
-    from rulewright_runtime.verify.asking import Asking
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 
 def confirm(

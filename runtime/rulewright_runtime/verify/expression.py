@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup, personal, texts
-from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.functions.table import Function
+from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.interpreter.evaluator import evaluator
+from rulewright_runtime.ir import Program
+from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.transcripts.view import Record, View
 from rulewright_runtime.values import cel_type_name
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, missing_content, not_eligible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rulewright_runtime.functions.table import Function
-    from rulewright_runtime.interpreter import Evaluator
-    from rulewright_runtime.ir import Program
-    from rulewright_runtime.plan.part import Verdict
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.plan.verifiers import ExpressionVerifier
-    from rulewright_runtime.transcripts.view import Record, View
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 MAX_SPANS: Final = 5  # quotes of one condition
 MAX_ITEMS: Final = 20  # deciding items with evidence

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -10,21 +11,16 @@ from msgspec.structs import replace
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judging import evidence, prompts, replies, votes
 from rulewright_runtime.judging.judge import JudgeRequest, UnansweredError
+from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.plan.question import Judging
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.verifiers import JudgeVerifier
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.view import Aside
 from rulewright_runtime.transcripts.windows import WindowTurns
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, combine, failed, missing_content, not_eligible
-from rulewright_runtime.verify.asking import together
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rulewright_runtime.plan.part import Verdict
-    from rulewright_runtime.plan.question import Judging
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.plan.verifiers import JudgeVerifier
-    from rulewright_runtime.verify.asking import Asking, Reply, Verification
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
+from rulewright_runtime.verify.asking import Asking, Reply, Verification, together
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 FIRST_TEMPERATURE: Final = 0.0
 NEXT_TEMPERATURE: Final = 0.3

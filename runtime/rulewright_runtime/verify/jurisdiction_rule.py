@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.verifiers import JurisdictionRule, RulePart
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, missing_content, not_eligible
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.plan.verifiers import JurisdictionRule, RulePart
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 
 def verify(check: Check, verifier: JurisdictionRule, context: EvaluationContext) -> Finding:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from rulewright_runtime.matching.match import MatchSpan
 from rulewright_runtime.plan.question import WholeWindow
+from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import LexiconVerifier
 from rulewright_runtime.verdicts import Finding, failed, missing_content
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rulewright_runtime.matching.match import MatchSpan
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.verify.asking import Verification
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
+from rulewright_runtime.verify.asking import Verification
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 
 def verify(check: Check, verifier: LexiconVerifier, context: EvaluationContext) -> Verification:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.verifiers import LongitudinalVerifier
+from rulewright_runtime.verdicts import EvidenceSpan, Finding
+from rulewright_runtime.verify.asking import Asking
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 from rulewright_runtime.verify.judge import ask
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.plan.verifiers import LongitudinalVerifier
-    from rulewright_runtime.verdicts import EvidenceSpan, Finding
-    from rulewright_runtime.verify.asking import Asking
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 
 def verify(check: Check, verifier: LongitudinalVerifier, context: EvaluationContext) -> Asking[Finding]:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
-from rulewright_runtime.verdicts import combine, not_eligible
-from rulewright_runtime.verify.asking import together
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.verifiers import PhasedVerifier
+from rulewright_runtime.verdicts import Finding, combine, not_eligible
+from rulewright_runtime.verify.asking import Asking, together
 from rulewright_runtime.verify.edge import window_of_hit
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 from rulewright_runtime.verify.judge import JudgeWindow, ask, ask_about
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.plan.verifiers import PhasedVerifier
-    from rulewright_runtime.verdicts import Finding
-    from rulewright_runtime.verify.asking import Asking
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 
 def verify(check: Check, verifier: PhasedVerifier, context: EvaluationContext) -> Asking[Finding]:

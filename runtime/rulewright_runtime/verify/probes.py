@@ -9,22 +9,18 @@ pronoun_continuity  every sentence about a person, up to that turn, uses that pe
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from rulewright_runtime.matching import pronouns
-from rulewright_runtime.matching.near_matches import find
+from rulewright_runtime.matching.near_matches import SimilarSpan, find
+from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.plan.scan import Check, Probe
+from rulewright_runtime.plan.verifiers import ProbeVerifier
+from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
-
-if TYPE_CHECKING:
-    from rulewright_runtime.matching.near_matches import SimilarSpan
-    from rulewright_runtime.plan.part import Verdict
-    from rulewright_runtime.plan.scan import Check, Probe
-    from rulewright_runtime.plan.verifiers import ProbeVerifier
-    from rulewright_runtime.transcripts.messages import Turn
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
-
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 UNANSWERED: Final = "probed_turn_without_answer"
 

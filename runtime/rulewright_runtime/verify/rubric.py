@@ -6,23 +6,18 @@ autofail has no points; meeting it fails.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.verifiers import RubricVerifier
+from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.transcripts.windows import WindowTurns
-from rulewright_runtime.verdicts import missing_content, not_eligible
+from rulewright_runtime.verdicts import Finding, missing_content, not_eligible
+from rulewright_runtime.verify.asking import Asking
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 from rulewright_runtime.verify.judge import JudgeWindow, ask_about
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.plan.verifiers import RubricVerifier
-    from rulewright_runtime.transcripts.messages import Turn
-    from rulewright_runtime.verdicts import Finding
-    from rulewright_runtime.verify.asking import Asking
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 LEVEL = "level"  # the field of a reply that names the level of an ordinal criterion
 

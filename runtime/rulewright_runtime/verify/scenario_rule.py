@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ScenarioRule
 from rulewright_runtime.verdicts import Finding, failed, missing_content, not_eligible
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 
 def verify(check: Check, verifier: ScenarioRule, context: EvaluationContext) -> Finding:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
+from rulewright_runtime.matching.match import MatchSpan
+from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.plan.state_machine import StateMachine, Transition
+from rulewright_runtime.plan.verifiers import TraceVerifier
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.values import NONE, Optional
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rulewright_runtime.matching.match import MatchSpan
-    from rulewright_runtime.plan.part import Verdict
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.plan.state_machine import StateMachine, Transition
-    from rulewright_runtime.plan.verifiers import TraceVerifier
-    from rulewright_runtime.verify.evaluation_context import EvaluationContext
+from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 SURE: Final = 0.95
 SILENT: Final = 0.9

@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.plan.envelope import content_hash
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentError, open_adapters
 from rulewright_runtime.workflow.carry import Carry, carry, initial_task
@@ -36,9 +37,6 @@ from rulewright_runtime.workflow.run_database import (
 from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.steps import advance, fail, watch_budget
 from rulewright_runtime.workflow.workflow_plan import RunLimits, TaskPlan, WorkflowPlan, decode
-
-if TYPE_CHECKING:
-    from rulewright_runtime.judging.judge import Judge
 
 LOG: Final = logging.getLogger("rulewright.workflow")
 

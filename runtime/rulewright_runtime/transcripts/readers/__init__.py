@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.transcripts.readers import (
@@ -19,9 +19,7 @@ from rulewright_runtime.transcripts.readers import (
     sharegpt,
     spans,
 )
-
-if TYPE_CHECKING:
-    from rulewright_runtime.transcripts.readers.shapes import Format, Record
+from rulewright_runtime.transcripts.readers.shapes import Format, Record
 
 LINES: Final = openai.LINES
 # In the order in which they are tried: the most specific formats first.

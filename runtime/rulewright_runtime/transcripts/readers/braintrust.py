@@ -7,12 +7,12 @@ no model call, that of its outermost event. The outermost event holds the expect
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from rulewright_runtime.strict_json import Json
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role
 from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, OUTPUT_KEYS, run_messages
 from rulewright_runtime.transcripts.readers.shapes import (
     Format,
@@ -25,9 +25,6 @@ from rulewright_runtime.transcripts.readers.shapes import (
     word,
 )
 from rulewright_runtime.transcripts.readers.spans import unrepeated
-
-if TYPE_CHECKING:
-    from rulewright_runtime.transcripts.messages import Role
 
 _LISTS: Final = ("events", "data")  # of an API response
 _USAGE: Final = {

@@ -6,10 +6,10 @@ They are in the shape of LangChain, OpenAI or Anthropic, under one of several ke
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright_runtime.strict_json import Json, JsonObject
-from rulewright_runtime.transcripts.messages import Message, Part, repeats
+from rulewright_runtime.transcripts.messages import Message, Part, Role, repeats
 from rulewright_runtime.transcripts.readers.shapes import (
     ROLE_WORDS,
     Record,
@@ -27,9 +27,6 @@ from rulewright_runtime.transcripts.readers.shapes import (
     rest,
     word,
 )
-
-if TYPE_CHECKING:
-    from rulewright_runtime.transcripts.messages import Role
 
 INPUT_KEYS: Final = ("input", "question", "query", "prompt", "text", "user_input")
 ANSWER_KEYS: Final = ("output", "answer", "response")

@@ -9,21 +9,26 @@ from __future__ import annotations
 import base64
 import binascii
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard
 
 import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.finish import finish_of
-from rulewright_runtime.transcripts.messages import KINDS, Message, Part, ToolCall, digest_of, repeats
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rulewright_runtime.transcripts.messages import Conversation, Kind, Role
+from rulewright_runtime.transcripts.messages import (
+    KINDS,
+    Conversation,
+    Kind,
+    Message,
+    Part,
+    Role,
+    ToolCall,
+    digest_of,
+    repeats,
+)
 
 Record = JsonMapping
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from rulewright_runtime import strict_json
+from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.workflow.adapters.agent_adapter import (
     AgentAdapter,
     AgentError,
@@ -22,9 +22,6 @@ from rulewright_runtime.workflow.adapters.judged_adapter import JudgedAdapter
 from rulewright_runtime.workflow.adapters.mock_adapter import MockAdapter
 from rulewright_runtime.workflow.adapters.python_adapter import PythonAdapter, find_callable
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
-
-if TYPE_CHECKING:
-    from rulewright_runtime.judging.judge import Judge
 
 __all__ = ["AgentAdapter", "AgentError", "AgentReply", "Brief", "Purpose", "open_adapters"]
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from rulewright_runtime.errors import OutageError
-from rulewright_runtime.judging.judge import JudgeRequest
+from rulewright_runtime.judging.judge import Judge, JudgeRequest
 from rulewright_runtime.models.call import CallFailure
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentAdapter, AgentError, AgentReply, Brief, read_reply
 from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage
-
-if TYPE_CHECKING:
-    from rulewright_runtime.judging.judge import Judge
 
 MAX_REPLY_TOKENS = 2000  # a score and its reason
 
