@@ -12,7 +12,7 @@ from typing import Final
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, read_agents, registry
-from rulewright.documents.base import descend, text, value
+from rulewright.documents.base import descend, entries, text, value
 from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, places, project_file_above, resolve
 from rulewright.documents.project_file import ProjectFile, read_project_file
 from rulewright.documents.scoring_file import ModelPrice, read_pricing
@@ -180,7 +180,7 @@ class WorkflowReader:
         found: dict[Path, Loaded] = {}
         named = {
             entry.name: root / script
-            for entry in (adapters.entries if isinstance(adapters, Mapping) else ())
+            for entry in entries(adapters)
             if value(entry.value, "type") == "mock" and (script := text(entry.value, "script"))
         }
         for path in {path: None for path in named.values() if dependencies.is_file(path)}:

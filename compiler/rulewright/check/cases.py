@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
-from rulewright.documents.base import descend, items, texts
+from rulewright.documents.base import descend, entries, items, texts
 from rulewright.documents.kinds import CASE_SETTINGS, OUTPUT_KEYS, kind_of, outputs_by_id
 from rulewright.documents.layout import CASE_LINES, SUFFIXES, files_below
 from rulewright.errors import DocumentError
@@ -141,7 +141,7 @@ def records_in(root: Node) -> tuple[Node, ...]:
             return by_id
         listed = next((found for key in LIST_KEYS if isinstance(found := root.get(key), Sequence)), None)
         return (root,) if listed is None else listed.items
-    return root.items if isinstance(root, Sequence) else ()
+    return items(root)
 
 
 def _record(node: Mapping, name: str | None) -> _Record:
@@ -271,7 +271,7 @@ def strange_groups(settings: Mapping) -> Iterator[Diagnostic]:
     for key, name in GROUPS.items():
         groups = descend(settings, key)
         known = _named(Path(settings.source.path), name) if isinstance(groups, Mapping) else set()
-        for entry in groups.entries if isinstance(groups, Mapping) else ():
+        for entry in entries(groups):
             near = next((each for each in sorted(known) if is_spelt_like(entry.name, each)), None)
             if near is not None and entry.name not in known:
                 message = f"no case has the {name} `{entry.name}`"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from rulewright.diagnostics import Span
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
-from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.load import Entry, Mapping, Node, Scalar, Sequence
 
 Step = str | int
 Model = TypeVar("Model", bound="Document")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +56,15 @@ class Document:
         if type(above) is Mapping and isinstance(last, str) and last in above:
             return above.key_span(last)
         return place_of(self.node, *steps)
+
+
+def repeated(values: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tuple[T, T]]:
+    """Every value whose key an earlier one has, with the first of that key."""
+    first: dict[Hashable, T] = {}
+    for value in values:
+        earlier = first.setdefault(key(value), value)
+        if earlier is not value:
+            yield value, earlier
 
 
 def with_vocabulary(document: Model, vocabulary: Vocabulary) -> Model:
@@ -147,6 +158,12 @@ def items(node: Node | None, *steps: Step) -> tuple[Node, ...]:
     """The items of the list at `steps`; empty if it is not a list."""
     found = descend(node, *steps)
     return found.items if type(found) is Sequence else ()
+
+
+def entries(node: Node | None, *steps: Step) -> tuple[Entry, ...]:
+    """The keys with values of the mapping at `steps`; empty if it is not a mapping."""
+    found = descend(node, *steps)
+    return found.entries if type(found) is Mapping else ()
 
 
 def texts(node: Node | None, *steps: Step) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import descend, first_place, scalar, text
+from rulewright.documents.base import descend, entries, first_place, scalar, text
 from rulewright.documents.validation import departures, validate
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, load_file, plain
@@ -143,8 +143,7 @@ def _of_parameters(root: Mapping) -> list[Diagnostic]:
 
 
 def _needless(root: Mapping) -> list[Diagnostic]:
-    values = root.get("params")
-    keys = values.entries if isinstance(values, Mapping) else ()
+    keys = entries(root, "params")
     message = f"`{text(root, 'use')}` takes no parameters"
     return [error(entry.key, message, code="unknown-key") for entry in keys]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rulewright.documents.base import Document, descend, items, texts
+from rulewright.documents.base import Document, descend, entries, items, texts
 from rulewright.load import Mapping, Scalar, plain
 from rulewright_runtime.strict_json import JsonObject
 
@@ -26,16 +26,13 @@ class Scoring(Document):
 
 def read_scoring(node: Mapping) -> Scoring:
     """The model of a scoring file's mapping."""
-    units = descend(node, "unit_of_analysis_by_bucket")
-    gates = descend(node, "gates")
-    each = [entry.value for entry in gates.entries] if isinstance(gates, Mapping) else []
+    units = plain(descend(node, "unit_of_analysis_by_bucket"))
+    gates = [entry.value for entry in entries(node, "gates")]
     return Scoring(
         node,
-        {key: unit for key, unit in plain(units).items() if isinstance(unit, str)}
-        if isinstance(units, Mapping)
-        else {},
-        frozenset(bucket for gate in each for bucket in texts(gate, "mode_buckets")),
-        frozenset(severity for gate in each for severity in texts(gate, "hard_fail_on_severity")),
+        {key: unit for key, unit in units.items() if isinstance(unit, str)} if isinstance(units, dict) else {},
+        frozenset(bucket for gate in gates for bucket in texts(gate, "mode_buckets")),
+        frozenset(severity for gate in gates for severity in texts(gate, "hard_fail_on_severity")),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar, get_ar
 
 from rulewright.documents.base import (
     descend,
+    entries,
     flag,
     fraction,
     items,
@@ -118,7 +119,7 @@ def read_each(model: type[Model], node: Node | None) -> Iterator[Model]:
 
 def entries_of(node: Node | None) -> list[tuple[str, Node]]:
     """The keys of a mapping with their values; empty if it is not a mapping."""
-    return [(entry.name, entry.value) for entry in node.entries] if isinstance(node, Mapping) else []
+    return [(entry.name, entry.value) for entry in entries(node)]
 
 
 def mappings_in(node: Node | None) -> Iterator[tuple[str, Mapping]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 from rulewright.diagnostics import Diagnostic, Located, Severity, Span, finding
-from rulewright.documents.base import Document, Step, descend, items, place_of, scalar, text, texts, value
+from rulewright.documents.base import Document, Step, descend, entries, items, place_of, scalar, text, texts, value
 from rulewright.documents.overlays import LOOPING, Loop, Overlay, overlay
 from rulewright.documents.typed_reader import At, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
@@ -196,15 +196,13 @@ def read_workflow(
     """The model of a workflow file called `stem`; `defaults` are the project's overlays; the overlays in `off`
     are always disabled."""
     layers = tuple(each for each in (descend(node, "overlays"), defaults) if isinstance(each, Mapping))
-    tasks = descend(node, "tasks")
-    entries = tasks.entries if isinstance(tasks, Mapping) else ()
     return read(
         WorkflowDocument,
         node,
         name=text(node, "name") or stem,
         tasks=tuple(
             _task(entry.name, entry.key, entry.value, layers, off)
-            for entry in entries
+            for entry in entries(node, "tasks")
             if isinstance(entry.value, Mapping)
         ),
     )

@@ -11,7 +11,7 @@ from typing import Final
 
 from rulewright.categories import CATEGORIES, fits_any, is_default
 from rulewright.diagnostics import Diagnostic, Severity, warning
-from rulewright.documents.base import descend, flag, items, optional_text, text_scalars
+from rulewright.documents.base import descend, entries, flag, items, optional_text, text_scalars
 from rulewright.documents.layout import path_fits, project_file_above
 from rulewright.documents.project_file import Accept, ProjectFile, read_project_file
 from rulewright.documents.vocabulary import Vocabulary
@@ -153,13 +153,12 @@ def read_lint_settings(root: Node | None) -> tuple[LintSetting, ...]:
 
 
 def _setting(row: Mapping) -> LintSetting:
-    grades = row.get("severity")
     return LintSetting(
         path=optional_text(row, "path") or "**",
         select=text_scalars(row, "select"),
         ignore=text_scalars(row, "ignore"),
         extend=text_scalars(row, "extend_select"),
-        severity=grades.entries if isinstance(grades, Mapping) else (),
+        severity=entries(row, "severity"),
         preview=flag(row, "preview") or False,
     )
 

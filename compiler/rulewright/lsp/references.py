@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from rulewright.documents.base import Document, descend, text
+from rulewright.documents.base import Document, descend, entries, text
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.library import ready_checks
 from rulewright.load import Mapping, Node, Scalar
@@ -166,8 +166,8 @@ def _contracts(context: DocumentContext, kind: str) -> list[Target]:
     roots: list[Node | None] = [workflow.document.node]
     roots += [loaded.root for loaded in workflow.loaded if kind_of(loaded.root) == "contracts"]
     contracts: dict[str, Target] = {}
-    for contract_section in (descend(root, "contracts") for root in roots):
-        for entry in contract_section.entries if isinstance(contract_section, Mapping) else ():
+    for root in roots:
+        for entry in entries(root, "contracts"):
             contracts.setdefault(
                 entry.name, Target(entry.name, "contract", entry.key, text(entry.value, "description"))
             )

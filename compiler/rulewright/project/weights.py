@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from rulewright.documents.base import descend, numeric
+from rulewright.documents.base import entries, numeric
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
-from rulewright.load import Mapping, Scalar
+from rulewright.load import Scalar
 from rulewright.project import Project
 
 
@@ -30,7 +30,6 @@ def _weight_scalars(document: ScorecardDocument | TaskDocument | Project) -> Ite
         metrics = document.metrics if document.on("confidence_loop") is not None else ()
         weights = [(metric.type, numeric(metric.node, "weight")) for metric in metrics]
     else:
-        dimensions = descend(document.scoring.node, "quality_dimensions") if document.scoring else None
-        entries = dimensions.entries if isinstance(dimensions, Mapping) else ()
-        weights = [(entry.name, numeric(entry.value, "weight")) for entry in entries]
+        dimensions = entries(document.scoring.node, "quality_dimensions") if document.scoring else ()
+        weights = [(entry.name, numeric(entry.value, "weight")) for entry in dimensions]
     yield from ((name, scalar) for name, scalar in weights if scalar is not None)

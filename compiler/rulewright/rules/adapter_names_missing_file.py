@@ -9,9 +9,9 @@ from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import descend, items, scalar, text
+from rulewright.documents.base import entries, items, scalar, text
 from rulewright.documents.layout import path_meant
-from rulewright.load import Mapping, Scalar
+from rulewright.load import Scalar
 from rulewright.workflow import Workflow
 
 PROGRAMS: Final = frozenset((".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"))
@@ -25,8 +25,7 @@ def adapter_names_missing_file(workflow: Workflow) -> Iterator[Diagnostic]:
     in the adapter's own `folder` below it.
     """
     written = {path for task in workflow.document.tasks for path in [each.path for each in task.outputs]}
-    adapters = descend(workflow.settings, "adapters")
-    for adapter in (entry.value for entry in adapters.entries) if isinstance(adapters, Mapping) else ():
+    for adapter in (entry.value for entry in entries(workflow.settings, "adapters")):
         script = scalar(adapter, "script")
         if script is not None and _is_missing(workflow.root, str(script.value)):
             yield _missing(script, workflow.root, "`script` is relative to the project's root")

@@ -8,7 +8,7 @@ from typing import Final
 from jsonschema import Draft202012Validator
 
 from rulewright.diagnostics import Diagnostic, error, respell
-from rulewright.documents.base import texts
+from rulewright.documents.base import entries, texts
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.validation import departures
 from rulewright.expression.syntax_tree import NOWHERE, Call, Name, Select
@@ -51,7 +51,7 @@ def _schemas(check: CheckDocument) -> list[str]:
 
 
 def _misspelt(schema: Node) -> Iterator[Diagnostic]:
-    for entry in schema.entries if isinstance(schema, Mapping) else ():
+    for entry in entries(schema):
         if entry.name not in KEYWORDS and (meant := suggest(entry.name, KEYWORDS)):
             fix = respell(entry.key, meant, safe=False)
             yield error(entry.key, f"unknown JSON Schema keyword `{entry.name}`", help=Guess(meant), fix=fix)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, advice, error
-from rulewright.documents.base import text_scalars
-from rulewright.load import Mapping
+from rulewright.documents.base import entries, text_scalars
 from rulewright.project import Project
 
 
@@ -20,13 +19,11 @@ def bucket_without_checks(project: Project) -> Iterator[Diagnostic]:
     if project.scoring is None or not project.checks:
         return
     empty = set(project.vocabulary.buckets) - {check.primary_bucket for check in project.checks}
-    units = project.scoring.node.get("unit_of_analysis_by_bucket")
-    for entry in units.entries if isinstance(units, Mapping) else ():
+    for entry in entries(project.scoring.node, "unit_of_analysis_by_bucket"):
         if entry.name in empty:
             yield advice(entry.key, f"no check is in bucket `{entry.name}`")
     for section, key in (("gates", "mode_buckets"), ("quality_dimensions", "buckets")):
-        parts = project.scoring.node.get(section)
-        for entry in parts.entries if isinstance(parts, Mapping) else ():
+        for entry in entries(project.scoring.node, section):
             buckets = text_scalars(entry.value, key)
             found = [bucket for bucket in buckets if bucket.value in empty]
             if found and len(found) == len(buckets):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import descend, text_scalars
+from rulewright.documents.base import entries, text_scalars
 from rulewright.documents.check import CheckDocument
-from rulewright.load import Mapping
 from rulewright.project import Project
 
 
@@ -19,12 +18,10 @@ def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
     """
     if project.scoring is None:
         return
-    dimensions = descend(project.scoring.node, "quality_dimensions")
-    gates = descend(project.scoring.node, "gates")
     listed = [
         bucket
-        for part, key in ((gates, "mode_buckets"), (dimensions, "buckets"))
-        for entry in (part.entries if isinstance(part, Mapping) else ())
+        for part, key in (("gates", "mode_buckets"), ("quality_dimensions", "buckets"))
+        for entry in entries(project.scoring.node, part)
         for bucket in text_scalars(entry.value, key)
     ]
     counted = {str(each.value) for each in listed}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import repeated
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.project import Project
 
@@ -24,13 +25,10 @@ def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
     for name, siblings in groups.items():
         if len(siblings) == 1:
             yield warning(siblings[0].place("contrast_group"), f"no other scenario is in the contrast set `{name}`")
-        seen: dict[str | None, ScenarioDocument] = {}
-        for scenario in siblings:
-            first = seen.setdefault(scenario.contrast_variable, scenario)
-            if first is not scenario:
-                shared = f"`{scenario.contrast_variable}`" if scenario.contrast_variable else "none"
-                yield warning(
-                    scenario.place("contrast_variable"),
-                    f"`{scenario.id}` and `{first.id}` have the same `contrast_variable`: {shared}",
-                    notes=[(first.place("contrast_variable"), "the other scenario")],
-                )
+        for scenario, first in repeated(siblings, lambda each: each.contrast_variable):
+            shared = f"`{scenario.contrast_variable}`" if scenario.contrast_variable else "none"
+            yield warning(
+                scenario.place("contrast_variable"),
+                f"`{scenario.id}` and `{first.id}` have the same `contrast_variable`: {shared}",
+                notes=[(first.place("contrast_variable"), "the other scenario")],
+            )

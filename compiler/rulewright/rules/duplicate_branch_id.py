@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.scenario import BranchDocument, ScenarioDocument
+from rulewright.documents.base import repeated
+from rulewright.documents.scenario import ScenarioDocument
 
 
 def duplicate_branch_id(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
@@ -15,9 +16,7 @@ def duplicate_branch_id(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     Instead: give each branch of a turn its own id.
     """
     for turn in scenario.turns:
-        seen: dict[str, BranchDocument] = {}
-        for branch in turn.branches:
-            first = seen.setdefault(branch.branch_id, branch)
-            if branch.branch_id and first is not branch:
-                notes = [(first.place("branch_id"), "first used here")]
-                yield error(branch.place("branch_id"), f"duplicate branch id `{branch.branch_id}`", notes=notes)
+        named = [branch for branch in turn.branches if branch.branch_id]
+        for branch, first in repeated(named, lambda each: each.branch_id):
+            notes = [(first.place("branch_id"), "first used here")]
+            yield error(branch.place("branch_id"), f"duplicate branch id `{branch.branch_id}`", notes=notes)

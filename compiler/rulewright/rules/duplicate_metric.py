@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.workflow import TaskDocument, TaskMetricDocument
+from rulewright.documents.base import repeated
+from rulewright.documents.workflow import TaskDocument
 
 
 def duplicate_metric(task: TaskDocument) -> Iterator[Diagnostic]:
@@ -14,11 +15,7 @@ def duplicate_metric(task: TaskDocument) -> Iterator[Diagnostic]:
     Why it matters: conditions refer to a metric by its type (`metrics.llm_judge`), which is then ambiguous.
     Instead: keep one of them, with the sum of the weights or with both sources.
     """
-    first: dict[str, TaskMetricDocument] = {}
-    for metric in task.metrics:
-        if metric.type:
-            other = first.setdefault(metric.type, metric)
-            if other is not metric:
-                place = metric.node.get("type") or metric.node
-                notes = [(other.node, "first used here")]
-                yield task.error(place, metric.field, f"duplicate metric `{metric.type}`", notes=notes)
+    for metric, first in repeated((each for each in task.metrics if each.type), lambda each: each.type):
+        place = metric.node.get("type") or metric.node
+        notes = [(first.node, "first used here")]
+        yield task.error(place, metric.field, f"duplicate metric `{metric.type}`", notes=notes)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.scenario import ScenarioDocument, SessionDocument
+from rulewright.documents.base import repeated
+from rulewright.documents.scenario import ScenarioDocument
 
 
 def duplicate_session_number(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
@@ -14,12 +15,8 @@ def duplicate_session_number(scenario: ScenarioDocument) -> Iterator[Diagnostic]
     Why it matters: transcripts and probes refer to a session by its number, which is then ambiguous.
     Instead: number the sessions in order.
     """
-    seen: dict[int, SessionDocument] = {}
-    for session in scenario.sessions:
-        if session.number is None:
-            continue
-        first = seen.setdefault(session.number, session)
-        if first is not session:
-            notes = [(first.place("session_number"), "first used here")]
-            message = f"two sessions have the number {session.number}"
-            yield error(session.place("session_number"), message, notes=notes)
+    numbered = [session for session in scenario.sessions if session.number is not None]
+    for session, first in repeated(numbered, lambda each: each.number):
+        notes = [(first.place("session_number"), "first used here")]
+        message = f"two sessions have the number {session.number}"
+        yield error(session.place("session_number"), message, notes=notes)

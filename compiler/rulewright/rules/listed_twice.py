@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, advice
-from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.documents.base import repeated, text_scalars
+from rulewright.load import Mapping, Node, Sequence
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -42,9 +43,5 @@ def repeated_in(node: Node, *, is_reported: bool = True) -> Iterator[Diagnostic]
 
 
 def _repeated(node: Sequence) -> Iterator[Diagnostic]:
-    first: dict[str, Scalar] = {}
-    for item in node.items:
-        if type(item) is Scalar and isinstance(item.value, str):
-            earlier = first.setdefault(item.value, item)
-            if earlier is not item:
-                yield advice(item, f"`{item.value}` is listed twice", notes=[(earlier, "the first")])
+    for item, first in repeated(text_scalars(node), lambda each: each.value):
+        yield advice(item, f"`{item.value}` is listed twice", notes=[(first, "the first")])

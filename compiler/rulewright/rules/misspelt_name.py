@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error, replace, warning
-from rulewright.documents.base import scalar, text_scalars
-from rulewright.load import Scalar, Sequence
+from rulewright.documents.base import items, scalar, text_scalars
+from rulewright.load import Scalar
 from rulewright.project import Project
 from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
 
@@ -30,7 +30,7 @@ def misspelt_name(project: Project) -> Iterator[Diagnostic]:
     for part, key in DECLARED.items():
         used = Counter(str(found.value) for each in project.checks if (found := scalar(each.node, key)))
         words = None if project.file is None else project.file.get("vocabulary", part)
-        listed = [each for each in words.items if isinstance(each, Scalar)] if isinstance(words, Sequence) else []
+        listed = [each for each in items(words) if isinstance(each, Scalar)]
         known = {str(each.value) for each in listed}
         unknown = [word for word in used if used[word] > 1 and word not in known]
         for each in listed:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import descend, text_scalars
+from rulewright.documents.base import descend, entries, text_scalars
 from rulewright.load import Mapping
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean
@@ -30,10 +30,9 @@ def misspelt_rule_key(project: Project) -> Iterator[Diagnostic]:
     for root in project.rule_files.values():
         for path, known in READ.items():
             node = descend(root, *path)
-            if not isinstance(node, Mapping):
-                continue
-            for entry in node.entries:
-                near = None if entry.name in known else did_you_mean(entry.name, known - set(node.keys))
+            present = {entry.name for entry in entries(node)}
+            for entry in entries(node):
+                near = None if entry.name in known else did_you_mean(entry.name, known - present)
                 if near is not None:
                     yield warning(entry.key, f"nothing reads `{entry.name}`", help=near)
         phrases = descend(root, "crisis", "action_phrases")

@@ -8,7 +8,8 @@ from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.load import Mapping, Scalar, walk
+from rulewright.documents.base import entries
+from rulewright.load import Scalar, walk
 from rulewright.project import Project
 
 ENDINGS: Final = ("_ref", "_file", "_path")
@@ -24,7 +25,7 @@ def reference_to_missing_file(project: Project) -> Iterator[Diagnostic]:
     roots = [project.roots.get("meta"), project.scoring.node if project.scoring else None]
     for root in roots:
         for node in walk(root):
-            for entry in node.entries if isinstance(node, Mapping) else ():
+            for entry in entries(node):
                 value = entry.value.value if isinstance(entry.value, Scalar) else None
                 if not isinstance(value, str) or not entry.name.endswith(ENDINGS) or not _is_path(value):
                     continue

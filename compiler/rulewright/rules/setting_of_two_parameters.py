@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.base import descend, entries
 from rulewright.documents.case_scorecard import CaseScorecardDocument
-from rulewright.load import Mapping, Scalar
+from rulewright.load import Scalar
 
 KEYS: Final = ("environment", "file", "flag")
 
@@ -18,11 +19,10 @@ def setting_of_two_parameters(scorecard: CaseScorecardDocument) -> Iterator[Diag
     Why it matters: a user who sets one of them also sets the other, and can't set them apart.
     Instead: give each parameter its own name.
     """
-    parameters = scorecard.get("parameters")
     seen: dict[tuple[str, object], tuple[str, Scalar]] = {}
-    for entry in parameters.entries if isinstance(parameters, Mapping) else ():
+    for entry in entries(scorecard.node, "parameters"):
         for key in KEYS:
-            written = entry.value.get(key) if isinstance(entry.value, Mapping) else None
+            written = descend(entry.value, key)
             if not isinstance(written, Scalar) or written.value is None:
                 continue
             other, first = seen.setdefault((key, written.value), (entry.name, written))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import scalar
-from rulewright.load import Entry, Mapping, Node, Sequence
+from rulewright.documents.base import entries, scalar
+from rulewright.load import Mapping, Node, Sequence
 from rulewright.rules.misspelt_path import output_meant, paths_of
 from rulewright.spelling import Guess, did_you_mean
 from rulewright.workflow import Workflow
@@ -27,10 +27,10 @@ def unusable_reply(workflow: Workflow) -> Iterator[Diagnostic]:
     named = {str(each.value) for each in paths_of(workflow)}
     scripts = {id(each): each.root for each in workflow.scripts.values()}
     replies = [reply for root in scripts.values() for reply in _replies(root)]
-    files = [entry for reply in replies for entry in _entries(reply.get("files"))]
+    files = [entry for reply in replies for entry in entries(reply, "files")]
     missing = named - {entry.name for entry in files}
     for root in scripts.values():
-        for entry in _entries(root):
+        for entry in entries(root):
             if not isinstance(entry.value, Sequence):
                 yield warning(
                     entry.key, f"the replies of `{entry.name}` must be a list", help="write the reply in `[...]`"
@@ -56,12 +56,8 @@ def _of_keys(reply: Mapping) -> Iterator[Diagnostic]:
 
 def _replies(root: Node | None) -> Iterator[Mapping]:
     """Every reply that is a mapping, of all agents and attempts."""
-    for entry in _entries(root):
+    for entry in entries(root):
         for call in entry.value if isinstance(entry.value, Sequence) else (entry.value,):
             for reply in call if isinstance(call, Sequence) else (call,):
                 if isinstance(reply, Mapping):
                     yield reply
-
-
-def _entries(node: Node | None) -> tuple[Entry, ...]:
-    return node.entries if isinstance(node, Mapping) else ()

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import descend
+from rulewright.documents.base import entries, items
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.load import Node, Scalar, Sequence
 
 NAMED: Final = {"parameters": "parameter", "inputs": "input", "texts": "text"}  # read by their own name
 GROUPED: Final = {"rates": "rate", "counts": "count", "lists": "list"}  # read as `counts.NAME`, or all as `counts`
@@ -30,17 +30,15 @@ def unused_definition(document: CaseScorecardDocument | ScorecardDocument) -> It
         whole = re.compile(rf"\b{section}\b(?!\s*\.\s*[A-Za-z_])")
         if not any(whole.search(text) for text in texts.values()):
             yield from _unused(document.node, section, kind, texts)
-    variables = descend(document.node, "variables")
-    for item in variables.items if isinstance(variables, Sequence) else ():
-        for entry in item.entries if isinstance(item, Mapping) else ():
+    for item in items(document.node, "variables"):
+        for entry in entries(item):
             others = [text for start, text in texts.items() if start != entry.value.start]
             if not any(entry.name in WORD.findall(text) for text in others):
                 yield warning(entry.key, f"nothing reads the variable `{entry.name}`")
 
 
 def _unused(root: Node, section: str, kind: str, texts: dict[int, str]) -> Iterator[Diagnostic]:
-    below = descend(root, section)
-    for entry in below.entries if isinstance(below, Mapping) else ():
+    for entry in entries(root, section):
         inside = range(entry.value.start, entry.value.end)
         others = [text for start, text in texts.items() if start not in inside]
         if not any(entry.name in WORD.findall(text) for text in others):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.load import Mapping, Scalar, Sequence
+from rulewright.documents.base import entries, repeated, text_scalars
 from rulewright.project import Project
 
 
@@ -15,12 +15,8 @@ def words_differ_in_case(project: Project) -> Iterator[Diagnostic]:
     Why it matters: both words are valid everywhere, so checks fall into two groups that readers take for one.
     Instead: keep one of them, and use it everywhere.
     """
-    vocabulary = None if project.file is None else project.file.get("vocabulary")
-    for entry in vocabulary.entries if isinstance(vocabulary, Mapping) else ():
-        first: dict[str, Scalar] = {}
-        for word in entry.value.items if isinstance(entry.value, Sequence) else ():
-            if isinstance(word, Scalar) and isinstance(word.value, str):
-                earlier = first.setdefault(word.value.casefold(), word)
-                if earlier.value != word.value:
-                    message = f"`{word.value}` differs from `{earlier.value}` only in case"
-                    yield warning(word, message, notes=[(earlier, "the other one")])
+    for entry in () if project.file is None else entries(project.file.node, "vocabulary"):
+        for word, first in repeated(text_scalars(entry.value), lambda each: str(each.value).casefold()):
+            if first.value != word.value:
+                message = f"`{word.value}` differs from `{first.value}` only in case"
+                yield warning(word, message, notes=[(first, "the other one")])

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error, warning
-from rulewright.documents.base import descend, items, numeric
+from rulewright.documents.base import entries, items, numeric
 from rulewright.documents.kinds import CASE_SETTINGS_FILE
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
@@ -156,8 +156,7 @@ def settings_findings(root: Mapping, plan: CaseScorecardPlan) -> list[Diagnostic
 
 def _crossed_thresholds(settings: Node) -> Iterator[Diagnostic]:
     """Report metrics whose threshold `review` is prefix `pass`: below `review` they fail, from `pass` on they pass."""
-    thresholds = descend(settings, "thresholds")
-    for entry in thresholds.entries if isinstance(thresholds, Mapping) else ():
+    for entry in entries(settings, "thresholds"):
         low, high = numeric(entry.value, "review"), numeric(entry.value, "pass")
         if low is not None and high is not None and float(low.raw) > float(high.raw):
             message = f"`{entry.name}` fails below {low.raw} and passes from {high.raw}"
