@@ -11,8 +11,7 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import Document, items, optional_text, optional_texts, scalar, text_scalars
 from rulewright.documents.typed_reader import At, Key, read
 from rulewright.load import Mapping, Node, Scalar, Sequence, place
-from rulewright_runtime.errors import PlanError
-from rulewright_runtime.regex import compile_regex
+from rulewright_runtime.regex import compile_re2
 
 _LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
 _BACK_REFERENCE: Final = re.compile(r"\\[1-9]")
@@ -126,9 +125,9 @@ def invalid_regex(scalar: Scalar) -> Diagnostic | None:
     """The finding that RE2 refuses the regular expression in `scalar`; None if it is valid."""
     pattern = str(scalar.value)
     try:
-        compile_regex(pattern)
-    except PlanError as failure:
-        reason = str(failure).partition("` is refused: ")[2]
+        compile_re2(pattern)
+    except ValueError as refusal:
+        reason = str(refusal)
         lacking = (help for part, help in _HELP if part.search(pattern))
         help = next(lacking, None) or next((cure for start, cure in _CURES if reason.startswith(start)), None)
         message = f"RE2 refuses the regular expression `{pattern}`: {reason}"

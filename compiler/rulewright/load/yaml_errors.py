@@ -105,14 +105,14 @@ def explain(failure: YAMLError, source: Source) -> Diagnostic:
     if lone is not None:
         return lone
     message, help = _reword(problem)
-    if "expected `,` or" in message:  # point behind the token before the gap
+    if "expected ',' or" in problem:  # point behind the token before the gap
         line_start = source.starts[source.position(offset)[0] - 1]
         if _WORD.fullmatch(source.text[line_start:offset]):  # the key of the next line
             offset = line_start
         start = len(source.text[:offset].rstrip())
         span = source.span(start if "\n" in source.text[start:offset] else offset, offset + 1)
         return mistake("yaml-syntax", span, message, *_context(failure, source, offset), help=help)
-    if "can't start a value" in message:
+    if "cannot start any token" in problem:
         message = f"`{shorten(char)}` can't start a value"
     notes = _context(failure, source, offset)
     return mistake("yaml-syntax", source.span(offset, offset + 1), message, *notes, help=help)

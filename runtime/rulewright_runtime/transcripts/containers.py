@@ -57,9 +57,13 @@ def rest_of_line(stream: BinaryIO, start: bytes, limit: int) -> int:
     return size
 
 
+class LongLineError(InputError):
+    """A line is longer than the limit."""
+
+
 def too_long(size: int, limit: int, path: str, number: int) -> InputError:
     """Why a line of more than `limit` bytes is refused."""
-    return InputError(f"the line has {size} bytes; at most {limit} are read", path, number)
+    return LongLineError(f"the line has {size} bytes; at most {limit} are read", path, number)
 
 
 def unreadable(error: OSError, path: str) -> InputError:
@@ -154,7 +158,7 @@ def is_document(path: str, shown: str, limit: int) -> bool:
         lines = numbered_lines(stream, shown, limit)
         _, first = next(lines, (0, b""))
         if isinstance(first, InputError):
-            return first.reason.startswith("the line has") and suffix_of(path) == ".json"
+            return isinstance(first, LongLineError) and suffix_of(path) == ".json"
         start = first.lstrip()[:1]
         if start == b"[" and next(lines, None) is None:
             return True

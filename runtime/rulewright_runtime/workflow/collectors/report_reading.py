@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -35,6 +36,10 @@ class CollectionError(RuntimeFailure):
         """`reason` says what is wrong with the file `path`."""
         self.path, self.reason = path, reason
         super().__init__(f"evidence collection error: `{path}`: {reason}")
+
+
+class NoTextError(CollectionError):
+    """A file that is empty or not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +101,11 @@ def read_text(root: Path, path: str) -> str:
     except FileNotFoundError:
         raise CollectionError(path, "no such file") from None
     except UnicodeDecodeError:
-        raise CollectionError(path, "is not UTF-8") from None
+        raise NoTextError(path, "is not UTF-8") from None
     except OSError as error:
         raise CollectionError(path, reason_of(error)) from None
     if not text.strip():
-        raise CollectionError(path, "is empty")
+        raise NoTextError(path, "is empty")
     return text
 
 
@@ -143,11 +148,8 @@ def texts_below(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
                 continue
             seen.add(file)
             name = file.relative_to(root.resolve()).as_posix()
-            try:
+            with suppress(NoTextError):
                 yield name, read_text(root, name)
-            except CollectionError as error:
-                if error.reason not in {"is not UTF-8", "is empty"}:
-                    raise
 
 
 def files_below(path: Path, skipped: Collection[str] | None = None) -> list[Path]:
