@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.operators import as_int
-from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.table import Function, Table
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import UINT_MAX, UInt, Value, is_number, less, no_overload
 
@@ -21,23 +23,16 @@ def _numbers(function: str, values: tuple[Value, ...]) -> Value:
     return numbers
 
 
-def greatest(*values: Any) -> object:
-    """Return the greatest of some numbers, given as arguments or as a list; of equal ones the first."""
-    numbers = _numbers("math.greatest", values)
-    best = numbers[0]
-    for number in numbers[1:]:
-        if less(best, number):
-            best = number
-    return best
+def _best(function: str, is_better: Callable[[Value, Value], bool]) -> Function:
+    """The function that returns the best of some numbers, given as arguments or as a list; of equal ones the first."""
 
+    def best(*values: Any) -> Value:
+        found, *others = _numbers(function, values)
+        for number in others:
+            if is_better(number, found):
+                found = number
+        return found
 
-def least(*values: Any) -> Value:
-    """Return the least of some numbers, given as arguments or as a list; of equal ones the first."""
-    numbers = _numbers("math.least", values)
-    best = numbers[0]
-    for number in numbers[1:]:
-        if less(number, best):
-            best = number
     return best
 
 
@@ -51,32 +46,21 @@ def _with_sign(number: int, value: float) -> float:
     return math.copysign(float(number), value)
 
 
-def ceil(value: object) -> float:
-    """Return the smallest whole double that is not less than the value."""
-    number = _double("math.ceil", value)
-    return _with_sign(math.ceil(number), number) if math.isfinite(number) else number
+def _whole(function: str, rounded: Callable[[float], int]) -> Function:
+    """The function that rounds a finite double to a whole one and keeps its sign."""
+
+    def whole(value: object) -> float:
+        number = _double(function, value)
+        return _with_sign(rounded(number), number) if math.isfinite(number) else number
+
+    return whole
 
 
-def floor(value: object) -> float:
-    """Return the largest whole double that is not greater than the value."""
-    number = _double("math.floor", value)
-    return _with_sign(math.floor(number), number) if math.isfinite(number) else number
-
-
-def round_half_away(value: object) -> float:
-    """Return the nearest whole double; halves are rounded away from zero."""
-    number = _double("math.round", value)
-    if not math.isfinite(number):
-        return number
+def _half_away(number: float) -> int:
+    """The nearest whole number; halves are rounded away from zero."""
     truncated = math.trunc(number)
     step = (1 if number > 0 else -1) if abs(number - truncated) >= 0.5 else 0
-    return _with_sign(truncated + step, number)
-
-
-def trunc(value: object) -> float:
-    """Return the double without its fraction."""
-    number = _double("math.trunc", value)
-    return _with_sign(math.trunc(number), number) if math.isfinite(number) else number
+    return truncated + step
 
 
 def absolute(value: Value) -> Value:
@@ -96,21 +80,6 @@ def sign(value: Value) -> Value:
     raise no_overload("math.sign", value)
 
 
-def is_nan(value: object) -> bool:
-    """Whether a double is NaN."""
-    return math.isnan(_double("math.isNaN", value))
-
-
-def is_inf(value: object) -> bool:
-    """Whether a double is infinite."""
-    return math.isinf(_double("math.isInf", value))
-
-
-def is_finite(value: object) -> bool:
-    """Whether a double is neither NaN nor infinite."""
-    return math.isfinite(_double("math.isFinite", value))
-
-
 def square_root(value: Value) -> float:
     """Return the square root; NaN for a negative number."""
     if not is_number(value) or isinstance(value, Score):
@@ -118,26 +87,16 @@ def square_root(value: Value) -> float:
     return math.sqrt(value) if value >= 0 else math.nan
 
 
-def _bits(function: str, left: Value, right: Value) -> Value:
-    kind = left.__class__
-    if kind is not right.__class__ or (kind is not int and kind is not UInt):
-        raise no_overload(function, left, right)
-    return kind
+def _bitwise(function: str, join: Callable[[int, int], int]) -> Function:
+    """The bitwise function of two ints or two uints."""
 
+    def joined(left: Value, right: Value) -> object:
+        kind = left.__class__
+        if kind is not right.__class__ or (kind is not int and kind is not UInt):
+            raise no_overload(function, left, right)
+        return kind(join(int(left), int(right)))
 
-def bit_and(left: Value, right: Value) -> object:
-    """Bitwise and of two ints or two uints."""
-    return _bits("math.bitAnd", left, right)(int(left) & int(right))
-
-
-def bit_or(left: Value, right: Value) -> object:
-    """Bitwise or of two ints or two uints."""
-    return _bits("math.bitOr", left, right)(int(left) | int(right))
-
-
-def bit_xor(left: Value, right: Value) -> object:
-    """Bitwise exclusive or of two ints or two uints."""
-    return _bits("math.bitXor", left, right)(int(left) ^ int(right))
+    return joined
 
 
 def bit_not(value: object) -> object:
@@ -177,21 +136,21 @@ def shift_right(value: Value, offset: Value) -> object:
 _MAX_ARGUMENTS: Final = 10_000
 
 TABLE: Final[Table] = {
-    "math.greatest": (greatest, 1, _MAX_ARGUMENTS),
-    "math.least": (least, 1, _MAX_ARGUMENTS),
-    "math.ceil": (ceil, 1, 1),
-    "math.floor": (floor, 1, 1),
-    "math.round": (round_half_away, 1, 1),
-    "math.trunc": (trunc, 1, 1),
+    "math.greatest": (_best("math.greatest", lambda number, best: less(best, number)), 1, _MAX_ARGUMENTS),
+    "math.least": (_best("math.least", less), 1, _MAX_ARGUMENTS),
+    "math.ceil": (_whole("math.ceil", math.ceil), 1, 1),
+    "math.floor": (_whole("math.floor", math.floor), 1, 1),
+    "math.round": (_whole("math.round", _half_away), 1, 1),
+    "math.trunc": (_whole("math.trunc", math.trunc), 1, 1),
     "math.abs": (absolute, 1, 1),
     "math.sign": (sign, 1, 1),
-    "math.isNaN": (is_nan, 1, 1),
-    "math.isInf": (is_inf, 1, 1),
-    "math.isFinite": (is_finite, 1, 1),
+    "math.isNaN": (lambda value: math.isnan(_double("math.isNaN", value)), 1, 1),
+    "math.isInf": (lambda value: math.isinf(_double("math.isInf", value)), 1, 1),
+    "math.isFinite": (lambda value: math.isfinite(_double("math.isFinite", value)), 1, 1),
     "math.sqrt": (square_root, 1, 1),
-    "math.bitAnd": (bit_and, 2, 2),
-    "math.bitOr": (bit_or, 2, 2),
-    "math.bitXor": (bit_xor, 2, 2),
+    "math.bitAnd": (_bitwise("math.bitAnd", operator.and_), 2, 2),
+    "math.bitOr": (_bitwise("math.bitOr", operator.or_), 2, 2),
+    "math.bitXor": (_bitwise("math.bitXor", operator.xor), 2, 2),
     "math.bitNot": (bit_not, 1, 1),
     "math.bitShiftLeft": (shift_left, 2, 2),
     "math.bitShiftRight": (shift_right, 2, 2),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.table import Function, Table
 from rulewright_runtime.values import NANOS, Duration, Timestamp, no_overload
 
 _TIMESTAMP: Final = re.compile(
@@ -130,85 +131,40 @@ def _local(moment: Timestamp, zone: object) -> tuple[int, dt.date, int, int]:
     return cycles, dt.date.fromordinal(ordinal - cycles * _CYCLE), rest // NANOS, rest % NANOS
 
 
-def _fields(name: str, moment: object, zone: object) -> tuple[int, dt.date, int, int]:
-    if not isinstance(moment, Timestamp):
-        raise no_overload(name, moment)
-    return _local(moment, zone)
-
-
-def get_full_year(moment: object, zone: object = "") -> int:
-    """Return the year."""
-    cycles, day, _, _ = _fields("getFullYear", moment, zone)
-    return day.year + 400 * cycles
-
-
-def get_month(moment: object, zone: object = "") -> int:
-    """Return the month, from 0 for January."""
-    return _fields("getMonth", moment, zone)[1].month - 1
-
-
-def get_date(moment: object, zone: object = "") -> int:
-    """Return the day of the month, from 1."""
-    return _fields("getDate", moment, zone)[1].day
-
-
-def get_day_of_month(moment: object, zone: object = "") -> int:
-    """Return the day of the month, from 0."""
-    return _fields("getDayOfMonth", moment, zone)[1].day - 1
-
-
-def get_day_of_week(moment: object, zone: object = "") -> int:
-    """Return the day of the week, from 0 for Sunday."""
-    return _fields("getDayOfWeek", moment, zone)[1].isoweekday() % 7
-
-
-def get_day_of_year(moment: object, zone: object = "") -> int:
-    """Return the day of the year, from 0."""
-    return _fields("getDayOfYear", moment, zone)[1].timetuple().tm_yday - 1
-
-
 def _truncated(nanos: int, unit: int) -> int:
     return nanos // unit if nanos >= 0 else -(-nanos // unit)
 
 
-def get_hours(value: object, *zone: object) -> int:
-    """Return the hour of a timestamp, or the total hours of a duration."""
-    if isinstance(value, Duration) and not zone:
-        return _truncated(value.nanos, 3600 * NANOS)
-    return _fields("getHours", value, *zone or ("",))[2] // 3600
+def _milliseconds(nanos: int) -> int:
+    total = _truncated(nanos, 10**6)
+    return total % 1000 if total >= 0 else -(-total % 1000)
 
 
-def get_minutes(value: object, *zone: object) -> int:
-    """Return the minute of a timestamp, or the total minutes of a duration."""
-    if isinstance(value, Duration) and not zone:
-        return _truncated(value.nanos, 60 * NANOS)
-    return _fields("getMinutes", value, *zone or ("",))[2] // 60 % 60
+def _selector(
+    name: str, part: Callable[[int, dt.date, int, int], int], of_duration: Callable[[int], int] | None = None
+) -> tuple[Function, int, int]:
+    """The function `name`: a part of a timestamp in a time zone (see `_local`), or of the nanoseconds of a duration."""
+
+    def selected(value: object, *zone: object) -> int:
+        if of_duration is not None and isinstance(value, Duration) and not zone:
+            return of_duration(value.nanos)
+        if not isinstance(value, Timestamp):
+            raise no_overload(name, value)
+        return part(*_local(value, *zone or ("",)))
+
+    return selected, 1, 2
 
 
-def get_seconds(value: object, *zone: object) -> int:
-    """Return the second of a timestamp, or the total seconds of a duration."""
-    if isinstance(value, Duration) and not zone:
-        return _truncated(value.nanos, NANOS)
-    return _fields("getSeconds", value, *zone or ("",))[2] % 60
-
-
-def get_milliseconds(value: object, *zone: object) -> int:
-    """Return the milliseconds within the second of a timestamp or a duration."""
-    if isinstance(value, Duration) and not zone:
-        total = _truncated(value.nanos, 10**6)
-        return total % 1000 if total >= 0 else -(-total % 1000)
-    return _fields("getMilliseconds", value, *zone or ("",))[3] // 10**6
-
-
-TABLE: Final[Table] = {
-    "getFullYear": (get_full_year, 1, 2),
-    "getMonth": (get_month, 1, 2),
-    "getDate": (get_date, 1, 2),
-    "getDayOfMonth": (get_day_of_month, 1, 2),
-    "getDayOfWeek": (get_day_of_week, 1, 2),
-    "getDayOfYear": (get_day_of_year, 1, 2),
-    "getHours": (get_hours, 1, 2),
-    "getMinutes": (get_minutes, 1, 2),
-    "getSeconds": (get_seconds, 1, 2),
-    "getMilliseconds": (get_milliseconds, 1, 2),
-}
+_SELECTORS: Final = (
+    ("getFullYear", lambda cycles, day, second, nanos: day.year + 400 * cycles),
+    ("getMonth", lambda cycles, day, second, nanos: day.month - 1),  # from 0 for January
+    ("getDate", lambda cycles, day, second, nanos: day.day),  # of the month, from 1
+    ("getDayOfMonth", lambda cycles, day, second, nanos: day.day - 1),  # from 0
+    ("getDayOfWeek", lambda cycles, day, second, nanos: day.isoweekday() % 7),  # from 0 for Sunday
+    ("getDayOfYear", lambda cycles, day, second, nanos: day.timetuple().tm_yday - 1),  # from 0
+    ("getHours", lambda cycles, day, second, nanos: second // 3600, lambda nanos: _truncated(nanos, 3600 * NANOS)),
+    ("getMinutes", lambda cycles, day, second, nanos: second // 60 % 60, lambda nanos: _truncated(nanos, 60 * NANOS)),
+    ("getSeconds", lambda cycles, day, second, nanos: second % 60, lambda nanos: _truncated(nanos, NANOS)),
+    ("getMilliseconds", lambda cycles, day, second, nanos: nanos // 10**6, _milliseconds),
+)
+TABLE: Final[Table] = {name: _selector(name, *parts) for name, *parts in _SELECTORS}
