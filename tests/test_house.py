@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -308,6 +309,20 @@ def test_no_class_name_stands_for_two_concepts() -> None:
     ]
     first: dict[str, str] = {}
     assert [(name, path, first[name]) for name, path in names if first.setdefault(name, path) != path] == []
+
+
+# One concept in several layers: a command and what it runs, a document and its part of the plan, a format that is
+# written and read.
+SHARED_NAMES = {
+    "baseline", "calibrate", "case_scorecard", "cases", "corpus", "diff", "errors", "gold", "harness", "hil", "judge",
+    "junit", "leaderboard", "lexicon", "lexicons", "page", "parameters", "play", "plugins", "prompts", "questions",
+    "run", "scan", "score", "scorecard", "state_machine", "verdicts", "verifiers", "workflow", "workflow_machine",
+}  # fmt: skip
+
+
+def test_no_module_name_stands_for_two_concepts() -> None:
+    names = Counter(path.stem for _, path in sources() if not path.stem.startswith("__"))
+    assert {name for name, count in names.items() if count > 1} == SHARED_NAMES
 
 
 def test_no_helper_of_the_tests_is_named_for_how_a_sentence_sounds() -> None:
