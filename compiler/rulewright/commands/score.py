@@ -116,16 +116,21 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
             about["comparison"] = compare(plan, baseline, results, run.errors, settings_hash)
         head = report_head(run, batch_id=args.batch, concern_id=args.concern, generated_at=now, about=about)
         _complain(run, args.concern)
-        _write_reports(places, prepared, run, head)
+        status = _status(run, about.get("comparison"), allow_errors=args.allow_errors)
+        _write_reports(places, prepared, run, head, status)
         if hooks is not None and args.events:
             hooks.announce(args.events, args.concern, args.batch, run.summary())
-    status = run.status(allow_errors=args.allow_errors)
     if baseline is not None and not about["comparison"]["paired"]:
         complain(f"error: `{args.baseline}` contains none of these cases")
-        status = REFUSED
-    elif baseline is not None and about["comparison"]["regression"] and status in (0, 2):
-        status = 1
     return 0 if args.exit_zero and status in (1, 2) else status
+
+
+def _status(run: BatchRun, comparison: JsonObject | None, *, allow_errors: bool) -> int:
+    """The exit status of a run, and of its comparison with a baseline."""
+    status = run.status(allow_errors=allow_errors)
+    if comparison is not None and not comparison["paired"]:
+        return REFUSED
+    return 1 if comparison is not None and comparison["regression"] and status in (0, 2) else status
 
 
 def _judge(
@@ -211,22 +216,22 @@ def _claimed(stack: ExitStack, destinations: Destinations) -> dict[str, Path | N
 
 
 def _write_reports(
-    places: Mapping[str, Path | None], prepared: CaseSettings, run: BatchRun, head: dict[str, object]
+    places: Mapping[str, Path | None], prepared: CaseSettings, run: BatchRun, head: dict[str, object], status: int
 ) -> None:
     scorer = prepared.scorer(None, None)
     for form, path in places.items():
         if path is None:
-            _write_out(form, run, head, scorer)
+            _write_out(form, run, head, scorer, status)
             continue
         try:
             with open_whole(path) as file:
-                write(form, file, run, head, scorer)
+                write(form, file, run, head, scorer, status)
         except OSError as error:
             raise UsageError(f"the report `{path}` can't be written: {error.strerror or error}") from None
         complain(f"{form} report: {path}")
 
 
-def _write_out(form: str, run: BatchRun, head: JsonObject, scorer: Any) -> None:
+def _write_out(form: str, run: BatchRun, head: JsonObject, scorer: Any, status: int) -> None:
     columns = width_for(sys.stdout) if sys.stdout.isatty() else None
     with suppress(BrokenPipeError):  # the reader closed the pipe, like `| head`; the other reports are kept
-        write(form, safe_stream(sys.stdout).buffer, run, head, scorer, columns)
+        write(form, safe_stream(sys.stdout).buffer, run, head, scorer, status, columns)

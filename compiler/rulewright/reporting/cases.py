@@ -7,7 +7,7 @@ from itertools import chain
 from typing import IO, Final
 
 from rulewright.reporting.cases_console import MetricLine, Notes, console, details, judged, matched, notes
-from rulewright.reporting.cases_pages import html_page, junit, markdown
+from rulewright.reporting.cases_pages import cases_overview, html_page, junit, markdown
 from rulewright_runtime.cases.case_run import BatchRun
 from rulewright_runtime.cases.json_report import write_json
 from rulewright_runtime.cases.scoring import CaseScorer
@@ -23,10 +23,11 @@ def write(
     run: BatchRun,
     head: JsonMapping,
     scorer: CaseScorer,
+    status: int,
     columns: int | None = None,
 ) -> None:
-    """Write the report in one of `FORMATS`. `scorer` holds the general settings, by which means are graded; `columns`
-    is the width of the terminal, to which details are cut, and None for a pipe or a file."""
+    """Write the report in one of `FORMATS`. `scorer` holds the general settings, by which means are graded; `status` is
+    the exit code, and `columns` the width of the terminal, to which details are cut, and None for a pipe or a file."""
     if form == "json":
         write_json(stream, run, head)
         return
@@ -43,7 +44,8 @@ def write(
     elif form == "junit":
         lines = junit(head, title, cases, metrics)
     else:
-        lines = {"markdown": markdown, "html": html_page}[form](head, title, cases, metrics, _notes(run))
+        overview = cases_overview(head, status, run.plan.exits)
+        lines = {"markdown": markdown, "html": html_page}[form](head, title, cases, metrics, _notes(run), overview)
     for line in lines:
         stream.write(line.rstrip().encode("utf-8", "replace") + b"\n")
 

@@ -2,25 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 from xml.etree.ElementTree import Element, tostring
 
 from rulewright.reporting.cases_console import REFERENCE, Notes, changes_of, is_under_reference, judged, verdict_of
+from rulewright.reporting.overview import TONES, Figure
+from rulewright_runtime.english import plural
 from rulewright_runtime.report.text import escape, percent, table
 from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.terminal import one_line
 
 Report = JsonMapping
 Cases = Iterable[JsonMapping]
+_WORDS: Final = ("Passed", "Failed", "To review", "Not all scored")  # by exit code
+_SORTED: Final = 2000  # cases in a table that a browser still searches and sorts at once
 _NOTED: Final = 1000  # rows of a table behind the cases
 
 
+@dataclass(frozen=True, slots=True)
+class CasesOverview:
+    """The head of a page: the result in a word and a sentence, figures, and the tone of each label."""
+
+    word: str
+    tone: str
+    sentence: str
+    figures: tuple[Figure, ...]
+    tones: Mapping[str, str]
+
+
+def cases_overview(report: Report, status: int, exits: Iterable[tuple[str, int]]) -> CasesOverview:
+    """Return the overview of a report; `status` is the exit code, `exits` give that of each label."""
+    tones = {label: TONES[code] for label, code in exits}
+    errors, total = report["summary"]["errors"], report["total_cases"]
+    counts = report["label_distribution"]
+    figures = [Figure(label, str(count), _share(count, total), tones[label]) for label, count in counts.items()]
+    figures += [Figure("Error", str(errors), ("could not be scored",), "bad")] * (errors > 0)
+    figures.append(_composite(report))
+    labelled = ", ".join(f"{count} {label}" for label, count in counts.items())
+    sentence = f"{plural(total, 'case')}: {labelled}{f', {errors} could not be scored' if errors else ''}"
+    if report.get("comparison", {}).get("regression"):
+        sentence += "; worse than the baseline"
+    return CasesOverview(_WORDS[status], TONES[status], f"{sentence}.", tuple(figures), tones)
+
+
+def _share(count: int, total: int) -> tuple[str, ...]:
+    return (f"{percent(count / total)} of {plural(total, 'case')}",) if total else ()
+
+
+def _composite(report: Report) -> Figure:
+    interval = _range(report["confidence_intervals"]["mean_scores"]["composite"], ".2f")
+    mean = f"{report['mean_scores']['composite']:.2f}"
+    return Figure("Composite", mean, (f"95 % interval {interval}",) if interval != "–" else ())
+
+
 def markdown(
-    report: Report, title: str, cases: Cases, metrics: list[str], notes: Iterable[Notes] = ()
+    report: Report, title: str, cases: Cases, metrics: list[str], notes: Iterable[Notes], about: CasesOverview
 ) -> Iterator[str]:
     """Return the lines of the Markdown page; `notes` follow the cases."""
     yield f"# {escape(title)}"
+    yield ""
+    yield f"**{about.word}**: {escape(about.sentence)}"
     yield ""
     yield f"Batch {escape(report['batch_id'])}, {escape(report['generated_at'])}.{_semantics(report)}"
     yield ""
@@ -43,9 +87,9 @@ def markdown(
 
 
 def html_page(
-    report: Report, title: str, cases: Cases, metrics: list[str], notes: Iterable[Notes] = ()
+    report: Report, title: str, cases: Cases, metrics: list[str], notes: Iterable[Notes], about: CasesOverview
 ) -> Iterator[str]:
-    """Return the lines of a page without scripts and other files; `notes` follow the cases."""
+    """Return the lines of a page without other files; `notes` follow the cases."""
     from rulewright.web.rendering import rendered  # imports Jinja, which no other report needs
 
     written = rendered(
@@ -54,7 +98,9 @@ def html_page(
         report=report,
         title=title,
         semantics=_semantics(report),
-        tables=_tables(report, metrics),
+        about=about,
+        most=_SORTED,
+        tables=islice(_tables(report, metrics), 1, None),  # the first is shown as figures
         head=["Test ID", "Archetype", *metrics, "composite", "Label"],
         cases=(_cells(case, metrics) for case in cases),
         notes=((heading, names, _first(found)) for heading, names, found in notes),
@@ -147,7 +193,11 @@ def _tables(report: Report, metrics: list[str]) -> Iterator[tuple[str, list[str]
         yield "Batches", ["batch", "cases", "composite", "pass rate"], batches
     for name, entries in report["failure_analysis"].items():
         if name != "worst_performers":
-            yield name.replace("_", " "), ["phrase", "count"], [list(entry.values()) for entry in entries]
+            yield (
+                f"{name[:1].upper()}{name[1:]}".replace("_", " "),
+                ["phrase", "count"],
+                [list(entry.values()) for entry in entries],
+            )
     if "comparison" in report:
         yield from _comparison(report["comparison"])
     yield "Errors", ["place", "message"], [[_place(error), error["message"]] for error in report["errors"]]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Data = Mapping[str, Any]
 _LEAST: Final = Decimal("0.0001")  # USD that are told as a number
-_TONES: Final = ("good", "bad", "open", "bad")  # by exit code
+TONES: Final = ("good", "bad", "open", "bad")  # by exit code
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def overview(report: Data, status: int | None = None, words: JudgeWords | None =
     measured = tuple(_measured(report))
     figures = tuple(_figures(report, measured))
     return Overview(
-        RESULTS[known].capitalize(), _TONES[known], sentence(summary), figures, measured, tuple(_facts(report, words))
+        RESULTS[known].capitalize(), TONES[known], sentence(summary), figures, measured, tuple(_facts(report, words))
     )
 
 

@@ -333,5 +333,5 @@ def _score(path: Path, chance: random.Random) -> None:
     )
     for form in writing.FORMATS:
         with batch.with_suffix(".report").open("wb") as file:
-            writing.write(form, file, run, head, prepared.scorer(None, None))
+            writing.write(form, file, run, head, prepared.scorer(None, None), run.status())
     batch.unlink()

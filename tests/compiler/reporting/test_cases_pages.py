@@ -10,7 +10,7 @@ import pytest
 from tests.safe_cases import case, safe, settings, write
 
 from rulewright.reporting.cases_console import console
-from rulewright.reporting.cases_pages import html_page, junit, markdown
+from rulewright.reporting.cases_pages import cases_overview, html_page, junit, markdown
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import report_head, score_batches
 
@@ -34,7 +34,8 @@ def test_no_form_holds_all_cases(form: str, tmp_path: Any) -> None:
         lines = console(head, "title", [], cases(), ["Pass", "Review", "Fail"])
     else:
         pages: dict[str, Any] = {"html": html_page, "junit": junit, "markdown": markdown}
-        lines = pages[form](head, "title", cases(), ["CR", "AH", "AC"])
+        about = () if form == "junit" else ((), cases_overview(head, 0, done.plan.exits))
+        lines = pages[form](head, "title", cases(), ["CR", "AH", "AC"], *about)
     for line in lines:
         if "T0" in line:
             break
@@ -47,9 +48,10 @@ def test_a_page_is_markup_and_what_it_tells_is_text(tmp_path: Any) -> None:
     path = write(tmp_path / "b.json", [case(evil), case("T2", archetype=evil)])
     done = score_batches(settings(), CaseReader(safe().plan), [Batch(evil, str(path))])
     head = report_head(done, batch_id=evil, concern_id="I25", generated_at="2025-01-15T10:30:00Z", about={})
-    page = "\n".join(html_page(head, evil, done.spool.results(), ["CR", "AH", "AC"]))
-    assert page.startswith("<!DOCTYPE html>\n<html lang=")
-    assert page.endswith("</table>\n</body></html>")
+    about = cases_overview(head, 0, done.plan.exits)
+    page = "\n".join(html_page(head, evil, done.spool.results(), ["CR", "AH", "AC"], (), about))
+    assert page.startswith("<!doctype html>\n<html lang=")
+    assert page.endswith("</body>\n</html>")
     assert "<b>" not in page
     assert "\u202e" not in page
     suites = ElementTree.fromstring("".join(junit(head, evil, done.spool.results(), ["CR", "AH", "AC"])))
