@@ -49,7 +49,7 @@ def test_the_schema_of_plans_is_that_of_the_structures() -> None:
 def test_the_same_project_gives_the_same_bytes_in_every_process() -> None:
     folder("invisiblebench")
     plans = set()
-    for seed, locale in (("0", "C"), ("1", "C.UTF-8"), ("4242", "POSIX")):
+    for seed, locale in (("0", "C"), ("4242", "C.UTF-8")):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": locale}
         command = [sys.executable, "-c", PRINT_PLAN, str(ROOT / "benchmark" / "invisiblebench")]
         plans.add(subprocess.run(command, capture_output=True, check=True, env=environment).stdout)

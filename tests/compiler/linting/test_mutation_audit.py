@@ -1,12 +1,11 @@
 """Single mistakes in clean projects: how many lint notices, on the right line, with exactly one finding.
 
-CI and `make torture` make 300 of them, `make test` the first 40. Run as a script it prints figures and what missed:
+`make torture` makes 300 of them, `make test` the first 40. Run as a script it prints figures and what missed:
 `python -m tests.compiler.linting.test_mutation_audit [COUNT [SEED]]`.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections import Counter
@@ -16,6 +15,7 @@ from typing import Final
 
 import pytest
 from tests.compiler.linting.mutations import PROJECTS, Mutant, copied, mutants
+from tests.rounds import rounds
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.linting.lint_run import lint
@@ -63,7 +63,7 @@ def test_the_projects_have_no_findings_before_a_slip(project: str, tmp_path: Pat
 
 
 def test_realistic_mistakes_are_reported_once_at_their_line(tmp_path: Path) -> None:
-    count = MANY if os.environ.get("RULEWRIGHT_TORTURE") or os.environ.get("CI") else FEW
+    count = rounds(FEW, MANY)
     counts, others = audit(mutants(count, SEED), tmp_path)
     assert counts["all"] == count
     shares = {name: counts[name] / count for name in BARS}

@@ -154,7 +154,7 @@ def test_a_double_meets_the_nearest_double_of_an_int() -> None:
     assert holds_never(passed, domains) == Proved()
 
 
-@pytest.mark.parametrize("count", [55, 210, 3000])
+@pytest.mark.parametrize("count", [55, 210, 1000])
 def test_hundreds_of_alternatives_are_linted_in_seconds(count: int) -> None:
     text = " or ".join(f"answer == 'w{number}'" for number in range(count))
     start = time.perf_counter()
