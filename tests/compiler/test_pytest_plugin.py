@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from rulewright import pytest_plugin
 
 CHECK = """id: no-promises
 each: reply
@@ -71,6 +74,20 @@ def run(folder: Path, *words: str) -> str:
     return " ".join((done.stdout + done.stderr).split())  # however wide the terminal
 
 
+@pytest.fixture
+def run_here(shop: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What pytest prints in this process, where it imports no test."""
+    monkeypatch.chdir(shop)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def run(*words: str) -> str:
+        pytest.main(["-p", "no:cacheprovider", "-rs", "--color=no", *words], plugins=[pytest_plugin])
+        return " ".join("".join(capfd.readouterr()).split())
+
+    return run
+
+
 def test_the_fixture_holds_a_chat_against_a_check(shop: Path) -> None:
     shown = run(shop, "test_bot.py")
     assert "4 failed, 3 passed" in shown
@@ -89,17 +106,17 @@ def test_the_fixture_holds_a_chat_against_a_check(shop: Path) -> None:
     assert "Traceback" not in shown
 
 
-def test_the_examples_of_check_files_are_tests(shop: Path) -> None:
-    assert "no tests ran" in run(shop, "checks")  # nobody asked for these files
-    shown = run(shop, "checks/no-promises.yaml", "checks/polite.yaml")
+def test_the_examples_of_check_files_are_tests(shop: Path, run_here: Callable[..., str]) -> None:
+    assert "no tests ran" in run_here("checks")  # nobody asked for these files
+    shown = run_here("checks/no-promises.yaml", "checks/polite.yaml")
     assert "1 failed, 1 passed, 1 skipped" in shown
     assert "error[check-misses-own-example]: `no-promises` gives FAIL for a broken promise, which expects PASS" in shown
     assert "`I *promise`" in shown
     assert "`polite` asks a judge: give one with `--rulewright-judge`" in shown
     (shop / "pytest.ini").write_text("[pytest]\nrulewright_checks = checks\n", encoding="utf-8")
-    assert "1 failed, 1 passed, 1 skipped" in run(shop, "checks")
+    assert "1 failed, 1 passed, 1 skipped" in run_here("checks")
     (shop / "pytest.ini").write_text("[pytest]\nrulewright_checks = cheks\n", encoding="utf-8")
-    assert "`rulewright_checks` names `cheks`, which is not a folder" in run(shop, "checks")
+    assert "`rulewright_checks` names `cheks`, which is not a folder" in run_here("checks")
     (shop / "pytest.ini").unlink()
     (shop / "checks" / "polite.yaml").write_text("id: polite\nfail: nothing\n", encoding="utf-8")
     broken = run(shop, "checks/no-promises.yaml")
