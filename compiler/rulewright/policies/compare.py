@@ -165,7 +165,7 @@ def _united(one: Domains, two: Domains) -> Domains:
             known[path] = replace(mine, pieces=tuple(dict.fromkeys((*mine.pieces, *domain.pieces))))
         elif mine != domain:
             del known[path]
-    return Domains({**one.types, **two.types}, known, {**one.lacking, **two.lacking})
+    return Domains({**one.types, **two.types}, known, {**one.standing, **two.standing})
 
 
 def _data(one: Policy, two: Policy, found: Mapping[str, Comparison]) -> JsonObject:

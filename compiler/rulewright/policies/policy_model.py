@@ -127,13 +127,6 @@ def computed(place: str, program: Program) -> PolicyDecision:
     return PolicyDecision(place, tuple(steps), outcome_of(program, unabridged(program)))
 
 
-def reads(*path: str) -> Program:
-    """The program that reads a path."""
-    nodes = [Node("name", (), [[path[0], []]])]
-    nodes += [Node("select", (at,), name) for at, name in enumerate(path[1:])]
-    return Program(tuple(nodes))
-
-
 def is_one_of(program: Program, words: Sequence[str]) -> Program:
     """The program that tests whether the result of another is one of some words."""
     at = len(program.nodes)

@@ -23,12 +23,11 @@ from rulewright.policies.policy_model import (
     is_one_of,
     outcome_of,
     permitting,
-    reads,
     unless,
 )  # fmt: skip
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
 from rulewright.proving.gates import RESULT_FIELDS, as_recorded
-from rulewright.proving.program_parts import extract, path_at, paths_of, unabridged
+from rulewright.proving.program_parts import extract, path_at, paths_of, reading, unabridged
 from rulewright.proving.substitution import reads_name, substitute, with_program
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program, literal
@@ -38,8 +37,8 @@ from rulewright_runtime.score import parse_score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.values import Optional
 
-_ELIGIBLE: Final = reads("v", "eligible")
-_VERDICT: Final = reads("v", "verdict")
+_ELIGIBLE: Final = reading(("v", "eligible"))
+_VERDICT: Final = reading(("v", "verdict"))
 _OUT: Final = PolicyOutcome("out", "not counted")
 _NO_RECORD: Final = is_one_of(_VERDICT, [NO_RECORD])
 _SETTLED: Final = PolicyOutcome("settled", "can be decided")

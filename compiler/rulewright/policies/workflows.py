@@ -10,8 +10,9 @@ from rulewright.check.workflow_check import lowered
 from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_environments import features_of, gate_environment, loop_environment
-from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting, reads
+from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting
 from rulewright.proving.domains import Domain, Domains, Path, whole
+from rulewright.proving.program_parts import reading
 from rulewright.workflow import Workflow
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineTransition
@@ -65,7 +66,7 @@ def _domains(types: dict[str, Type], machine: Machine) -> Domains:
 
 def _step(transition: MachineTransition) -> PolicyStep:
     """A transition, enabled if its guard holds and every loop that it counts has an iteration left."""
-    parts = [reads("iterations_left", loop) for loop in transition.counts]
+    parts = [reading(("iterations_left", loop)) for loop in transition.counts]
     if transition.guard is not None:
         parts.insert(0, _condition(transition.guard))
     effects = [" ".join(filter(None, (each.kind, each.subject))) for each in transition.effects]

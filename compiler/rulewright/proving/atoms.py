@@ -93,7 +93,6 @@ class Term:
     program: Program
     domain: Domain
     reason: str
-    lacks: Path | None = None  # the part without which it has no value, if it has one otherwise
 
 
 @dataclass(slots=True)
@@ -215,19 +214,8 @@ class Atoms:
         atom = atoms._analyse(extract(renamed, len(nodes) - 1))
         if atom.opaque is not None:
             return opaque
-        self.terms[variable] = Term(part, known.known[variable], str(opaque.opaque), lacked_by(part, self.domains))
+        self.terms[variable] = Term(part, known.known[variable], str(opaque.opaque))
         return atom
-
-
-def lacked_by(program: Program, domains: Domains) -> Path | None:
-    """The one part of variables without which a program has no value, if it has one wherever that is present."""
-    read = [(path, domains.find(path)) for path in paths_of(program) or ()]
-    parts = {path[: part + 1] for path, domain in read if domain is not None for part in domain.absent}
-    if len(parts) != 1:
-        return None
-    (part,) = parts
-    present = [at for at in range(len(program.nodes)) if path_at(program, at) == part]
-    return part if typed(program, domains, present)[-1].total else None
 
 
 def _order(program: Program, reads: Mapping[Path, Domain]) -> Order | None:
@@ -546,12 +534,15 @@ class _Cuts:
 
 
 def value_of(program: Program, at: int) -> Value:
-    """The value of a part that reads nothing; None when it has none."""
+    """The value of a part that reads nothing; None when it reads something or has no value."""
     node = program.nodes[at]
     if node.op == "const":
         return literal_value(node.value)
+    part = extract(program, at)
+    if paths_of(part) != [] or free_locals(part)[-1]:
+        return None
     try:
-        return prepare(extract(program, at))({})
+        return prepare(part)({})
     except RuntimeFailure:
         return None
 

@@ -30,6 +30,7 @@ from rulewright.expression.types import (
     Type,
     WrapperType,
 )  # fmt: skip
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import Parameter
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Optional, UInt, Value
@@ -151,12 +152,12 @@ def _first(absent: bool) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """The domains of variables: from their static `types`, or more exact ones in `known` for some paths. Variables in
-    `lacking` are absent exactly where that part of others is."""
+    """The domains of variables: from their static `types`, or more exact ones in `known` for some paths. Some variables
+    stand for parts of conditions (`standing`) that read other variables."""
 
     types: Mapping[str, Type] = field(default_factory=dict)
     known: Mapping[Path, Domain] = field(default_factory=dict)
-    lacking: Mapping[Path, Path] = field(default_factory=dict)
+    standing: Mapping[Path, Program] = field(default_factory=dict)
 
     @classmethod
     def of(cls, **known: Domain) -> Domains:

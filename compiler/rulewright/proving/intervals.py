@@ -8,10 +8,10 @@ has several results is split at a relevant atom; single cells have one result, s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from typing import Any, Final, TypeAlias
 
@@ -32,7 +32,8 @@ from rulewright.proving.atoms import (
     bits_of,
 )
 from rulewright.proving.domains import Absent, Domain, Domains, Path
-from rulewright.proving.program_parts import paths_of
+from rulewright.proving.program_parts import paths_of, reading
+from rulewright.proving.relations import BoxVariable, relations
 from rulewright.proving.sums import NumberRange, Octagon, Terms, bounds_of, cell_of, cells_with_ints, divide, total
 from rulewright.proving.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare
@@ -44,6 +45,7 @@ Box: TypeAlias = tuple[int, ...]
 # Conditions by number, each with the results it may have (TRUE, FALSE and ERROR as bits).
 Goal: TypeAlias = "Sequence[tuple[int, int]]"
 MAX_BOXES: Final = 50_000
+_MOST_RESULTS: Final = 5_000  # boxes of conditions on items of lists
 _LARGEST_TABLE: Final = 64
 _MOST_DECISIONS: Final = 200_000  # atoms times the cells of their variable: with n values of one, the square of n
 
@@ -143,23 +145,22 @@ class Space:
         self.terms = atoms.terms
         self.sums: dict[Terms, int] = {}  # the index of every compared sum
         self.spans: dict[Terms, list[NumberRange]] = {}  # the cells of every compared sum
-        lacking = {path: term.lacks for path, term in atoms.terms.items() if term.lacks is not None}
-        self._missing = self._shared_absences({**domains.lacking, **lacking})
         self._summed = {path: bounds for path, each in atoms.summed.items() if (bounds := bounds_of(each))}
         self._whole = frozenset(path for path, each in atoms.summed.items() if each.kind == "int")
         self._summed_indices = [at for at, path in enumerate(self.paths) if path in self._summed]
-        self._possible: dict[Box, bool] = {}
+        self._possible: dict[Hashable, bool] = {}
         self._facts: list[_Facts | _Joint] = [self._study(atom) for atom in self.atoms]
         self.everything: Box = tuple((1 << len(cells)) - 1 for cells in self.cells)
+        self._relations = list(relations(list(self._variables(domains.standing)), domains, results_of))
 
-    def _shared_absences(self, lacks: Mapping[Path, Path]) -> list[list[tuple[int, int]]]:
-        """For each part that several paths lack together, their indices in a box and the cells of the lack."""
-        shared: dict[Path, list[tuple[int, int]]] = {}
+    def _variables(self, standing: Mapping[Path, Program]) -> Iterator[BoxVariable]:
+        """The variables of the boxes with the parts of conditions that they stand for."""
         for at, path in enumerate(self.paths):
-            for part in sorted(self.kinds[at].absent):
-                lacking = sum(1 << n for n, c in enumerate(self.cells[at]) if isinstance(c, Absent) and c.part <= part)
-                shared.setdefault(lacks.get(path, path[: part + 1]), []).append((at, lacking))
-        return [places for places in shared.values() if len(places) > 1]
+            program = self.terms[path].program if path in self.terms else standing.get(path) or reading(path)
+            yield BoxVariable(at, program, self.cells[at], frozenset(self.cuts[at]))
+        for at, atom in self.opaque.items():
+            if atom.order is None:
+                yield BoxVariable(at, atom.program, (True, False, Absent(0))[: len(self.cells[at])], frozenset())
 
     def exact(self, path: Path, box: Box) -> list[Value] | None:
         """All values that a variable may have in a box; None where that can't be told."""
@@ -235,15 +236,18 @@ class Space:
         return Octagon(variables, sums)
 
     def possible(self, box: Box) -> bool:
-        """Whether the sums and variables of a box may be consistent; False is exact."""
-        for shared in self._missing:
-            if any(box[at] & ~cells == 0 for at, cells in shared) and any(box[at] & cells == 0 for at, cells in shared):
+        """Whether the variables of a box may be consistent; False is exact."""
+        for relation in self._relations:
+            cells = tuple([box[at] for at in relation.indices])
+            is_constrained = any(box[at] != self.everything[at] for at in relation.indices)
+            if is_constrained and not self._remembered((relation, cells), partial(relation.allows, cells)):
                 return False
-        if not self.sums:
-            return True
-        key = tuple([box[at] for at in (*self.sums.values(), *self._summed_indices)])
+        sums = tuple([box[at] for at in (*self.sums.values(), *self._summed_indices)])
+        return not self.sums or self._remembered(sums, lambda: self._octagon(box).is_possible())
+
+    def _remembered(self, key: Hashable, ask: Callable[[], bool]) -> bool:
         if key not in self._possible:
-            self._possible[key] = self._octagon(box).is_possible()
+            self._possible[key] = ask()
         return self._possible[key]
 
     def runs(self, box: Box) -> list[Box]:
@@ -401,3 +405,26 @@ class Space:
 
 def _lowest(cells: int) -> int:
     return (cells & -cells).bit_length() - 1
+
+
+def results_of(programs: Sequence[Program], domains: Domains) -> list[tuple[int, ...]] | None:
+    """The results that conditions may have together: TRUE, FALSE or ERROR of each; None if there are too many cases."""
+    found: dict[tuple[int, ...], None] = {}
+    try:
+        space = Space(programs, domains, by_terms=True)
+    except TooMany:
+        return None
+    pending = [space.everything]
+    for _ in range(_MOST_RESULTS):
+        if not pending:
+            return list(found)
+        box = pending.pop()
+        if not space.possible(box):
+            continue
+        asked = [space.ask(number, box) for number in range(len(programs))]
+        at = next((at for _, at in asked if at is not None), None)
+        if at is None:
+            found[tuple([bits for bits, _ in asked])] = None
+        else:
+            pending += space.split(box, at)
+    return None

@@ -62,6 +62,13 @@ def path_at(program: Program, at: int) -> Path | None:
     return None
 
 
+def reading(path: Path) -> Program:
+    """The program that reads a path."""
+    nodes = [Node("name", (), [[path[0], []]])]
+    nodes += [Node("select", (at,), name) for at, name in enumerate(path[1:])]
+    return Program(tuple(nodes))
+
+
 def paths_of(program: Program) -> list[Path] | None:
     """The longest paths a program reads, sorted; None if it reads an unresolved name."""
     prefixes: set[int] = set()

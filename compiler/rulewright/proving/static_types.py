@@ -13,10 +13,12 @@ from rulewright.expression.types import (
     BOOL,
     BYTES,
     DOUBLE,
+    DURATION,
     DYN,
     INT,
     SCORE,
     STRING,
+    TIMESTAMP,
     UINT,
     EnumType,
     ListType,
@@ -35,9 +37,11 @@ LOOPS: Final = frozenset(("all", "exists", "exists_one", "filter", "map_list"))
 _LITERALS: Final = {"int": INT, "uint": UINT, "double": DOUBLE, "string": STRING, "bytes": BYTES, "bool": BOOL,
                     "score": SCORE}  # fmt: skip
 _NUMBERS: Final = (INT, UINT, DOUBLE, SCORE)
-_ORDER: Final = ("_<_", "_<=_", "_>_", "_>=_")
+ORDER: Final = ("_<_", "_<=_", "_>_", "_>=_")
+COUNTS: Final = ("size", "word_count", "sentence_count", "edit_distance", "call_count")  # of what fits in memory
+LARGEST_COUNT: Final = 2**31
 # Functions that have a result for all arguments of their types, and those that have one for these types only.
-_TOTAL: Final = frozenset((
+TOTAL: Final = frozenset((
     "size", "lowerAscii", "upperAscii", "trim", "reverse", "contains", "startsWith", "endsWith", "contains_ci",
     "substring_ci", "same_text", "word_count", "sentence_count", "is_refusal", "is_json", "base64.encode", "hasValue",
     "first", "last", "math.ceil", "math.floor", "math.round", "math.trunc", "math.isNaN", "math.greatest",
@@ -98,6 +102,11 @@ def _typed(program: Program, at: int, args: list[Typed], found: Sequence[Typed],
             return Typed(BOOL, all(each == (BOOL, True) for each in args))
         case "cond" if args[1].type == args[2].type:
             return Typed(args[1].type, args[0].type == BOOL and all(each.total for each in args))
+        case "filter" if len(node.value) == 1:
+            return Typed(args[0].type, isinstance(args[0].type, ListType) and args[0].total and args[1] == (BOOL, True))
+        case "map_list" if len(args) == 2 and len(node.value) == 1 and args[1].type is not None:
+            is_total = isinstance(args[0].type, ListType) and all(each.total for each in args)
+            return Typed(ListType(args[1].type), is_total)
         case "exists" | "all" | "exists_one":
             return Typed(BOOL, isinstance(args[0].type, ListType) and args[0].total and args[1] == (BOOL, True))
         case "call":
@@ -151,15 +160,21 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
         return Typed(BOOL, total)
     if name == "@in":
         return Typed(BOOL, total and isinstance(types[1], ListType))
-    if name in _ORDER:
-        comparable = types[0] == types[1] and types[0] in (*_NUMBERS, STRING)
+    if name in ORDER:
+        comparable = types[0] == types[1] and types[0] in (*_NUMBERS, STRING, TIMESTAMP, DURATION)
         return Typed(BOOL, total and (comparable or all(each in _NUMBERS for each in types)))
     if name in ("orValue", "value") and isinstance(types[0], OptionalType):
         return Typed(types[0].value, total and name == "orValue")
     result = _result(name, types)
     if name == "matches":
         return Typed(result, total and _is_pattern(program.nodes[node.args[1]]))
-    return Typed(result, total and result is not None and (name in _TOTAL or _is_total_of(name, types)))
+    if name in ("_%_", "_/_") and types[0] == INT:
+        return Typed(result, total and _is_positive(program.nodes[node.args[1]]))
+    if name in ("_+_", "_-_", "_*_") and types == [INT, INT]:
+        return Typed(INT, total and all(_is_small(program.nodes[arg]) for arg in node.args))
+    if name == "replace" and result == STRING:
+        return Typed(STRING, total and _is_shortening(*(program.nodes[arg] for arg in node.args[1:])))
+    return Typed(result, total and result is not None and (name in TOTAL or _is_total_of(name, types)))
 
 
 def _is_total_of(name: str, types: Sequence[Type | None]) -> bool:
@@ -180,6 +195,23 @@ def _takes(declared: Type, given: Type | None) -> bool:
     if isinstance(declared, ListType) and isinstance(given, ListType):
         return _takes(declared.element, given.element)
     return declared in (given, DYN) or isinstance(declared, TypeParam)
+
+
+def _is_small(node: Node) -> bool:
+    """Whether a node is a number so small that arithmetic with another one can't overflow."""
+    if node.op == "const":
+        return node.value[0] == "int" and abs(int(node.value[1])) <= LARGEST_COUNT
+    return node.op == "call" and node.value in COUNTS
+
+
+def _is_shortening(old: Node, new: Node, *_: Node) -> bool:
+    """Whether a replacement can't make a text longer."""
+    return old.op == new.op == "const" and old.value[1] != "" and len(new.value[1]) <= len(old.value[1])
+
+
+def _is_positive(node: Node) -> bool:
+    """Whether a node is a positive whole number."""
+    return node.op == "const" and node.value[0] == "int" and int(node.value[1]) > 0
 
 
 def _is_pattern(node: Node) -> bool:

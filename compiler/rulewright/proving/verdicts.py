@@ -15,22 +15,21 @@ from rulewright.expression.decompile import decompile
 from rulewright.expression.types import BOOL
 from rulewright.expression.unparse import unparse
 from rulewright.lower.expression_checks import environment_of
-from rulewright.proving.atoms import FALSE, TRUE, lacked_by
+from rulewright.proving.atoms import FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole
 from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import extract, paths_of
 from rulewright.proving.results import Proved, Result
 from rulewright.proving.search import Search, refuting
-from rulewright.proving.static_types import typed
+from rulewright.proving.static_types import COUNTS, LARGEST_COUNT, typed
 from rulewright.proving.substitution import with_values
 from rulewright_runtime.ir import Node, Program, free_locals
 
 SHARES: Final = ("edit_similarity", "rouge_l", "bleu", "word_overlap")  # functions that return a number from 0 to 1
-COUNTS: Final = ("size", "word_count", "sentence_count", "edit_distance", "call_count")
 _RESULTS: Final = {
     **{name: boolean(absent=True) for name, each in REPLIES.items() if all(o.result == BOOL for o in each)},
     **{name: number(0, 1, absent=True) for name in SHARES},
-    **{name: whole(0, absent=True) for name in COUNTS},
+    **{name: whole(0, LARGEST_COUNT, absent=True) for name in COUNTS},
     **{name: replace(score(absent=True), optional=True) for name in ("rate", "share")},
     **{name: boolean(absent=True) for name in ("contains_ci", "substring_ci", "contains", "matches", "startsWith")},
 }
@@ -84,16 +83,16 @@ def without_calls(program: Program, domains: Domains) -> tuple[Program, Domains]
 def domains_of(calls: Mapping[str, CallVariable], others: Domains) -> Domains:
     """The domains of the variables that replace calls, added to the others."""
     known: dict[Path, Domain] = {(call.variable,): call.domain for call in calls.values()}
-    lacking: dict[Path, Path] = {(call.variable,): call.lacks for call in calls.values() if call.lacks is not None}
-    return Domains(others.types, {**others.known, **known}, {**others.lacking, **lacking})
+    standing: dict[Path, Program] = {(call.variable,): call.program for call in calls.values()}
+    return Domains(others.types, {**others.known, **known}, {**others.standing, **standing})
 
 
 class CallVariable(NamedTuple):
-    """A variable that replaces a call, the domain of the call's results, and the part without which it has none."""
+    """A variable that replaces a call, the domain of the call's results, and the call."""
 
     variable: str
     domain: Domain
-    lacks: Path | None
+    program: Program
 
 
 def in_calls(text: str, calls: Mapping[str, CallVariable]) -> str:
@@ -114,9 +113,7 @@ def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domain
         part = extract(program, at)
         if domain is not None and paths_of(part) != [] and not free_locals(part)[-1]:
             domain = replace(domain, absent=frozenset()) if types[at].total else domain
-            call = calls.setdefault(
-                unparse(decompile(part)), CallVariable(f"__call_{len(calls) + 1}", domain, lacked_by(part, domains))
-            )
+            call = calls.setdefault(unparse(decompile(part)), CallVariable(f"__call_{len(calls) + 1}", domain, part))
             nodes[at] = Node("name", (), [[call.variable, []]], node.at)
     return extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
 

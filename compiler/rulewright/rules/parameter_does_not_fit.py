@@ -15,7 +15,8 @@ from rulewright.expression.types import DOUBLE, INT, STRING, ListType, Type
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with
 from rulewright.lower.expressions_of import parts_of
-from rulewright.proving.verdicts import COUNTS, SHARES
+from rulewright.proving.static_types import COUNTS
+from rulewright.proving.verdicts import SHARES
 from rulewright.spelling import Guess
 
 COMPARISONS: Final = frozenset(("<", "<=", ">", ">="))

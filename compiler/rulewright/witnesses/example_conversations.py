@@ -25,9 +25,9 @@ from rulewright.witnesses.candidates import (
     OtherVerdict,
     Written,
     contexts,
-    records,
     written_in,
 )
+from rulewright.witnesses.records import records
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import CheckAsking, Engine, results
 from rulewright_runtime.plan.part import Verdict, programs_of
@@ -40,9 +40,9 @@ from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, not_el
 from rulewright_runtime.verify.decisions import Eligibility
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
-MOST: Final = 6_000  # inputs that are tried
+MOST: Final = 10_000  # inputs that are tried
 AT_ONCE: Final = 4  # conversations that are tried in one context before the next
-MOST_RECORDS: Final = 2_000  # conversations among them
+MOST_RECORDS: Final = 5_000  # conversations among them
 Verdicts: TypeAlias = tuple[str, ...]  # of each check
 
 

@@ -15,8 +15,10 @@ from typing import Final, TypeVar
 
 from rulewright.proving.atoms import COMPARISONS
 from rulewright.proving.domains import Absent, Domain, Path
+from rulewright.proving.languages import Language, outcomes
 from rulewright.proving.program_parts import extract, path_at, paths_of, shape
 from rulewright.proving.static_types import LOOPS, loop_of
+from rulewright.proving.text_conditions import condition_on_text
 from rulewright.witnesses.inverses import INVERSES, UNKNOWN
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import prepare
@@ -25,6 +27,7 @@ from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import NANOS, Optional, Timestamp, Value
 
 MOST_ITEMS: Final = 50  # of a list
+MOST_LANGUAGES: Final = 6  # of one text, considered at once
 SOME_TEXT: Final = "so"
 _ANYTHING: Final = (SOME_TEXT, 1, True)  # where nothing is known of a variable
 _TESTS: Final = frozenset((
@@ -39,9 +42,28 @@ Choice = TypeVar("Choice")
 def guesses(programs: Iterable[Program]) -> dict[Path, list[Value]]:
     """The values that each path may have where one of the programs turns, as far as they could be carried back."""
     found: dict[Path, dict[str, Value]] = {}
-    for program in programs:
-        _Guessing(program, found).collect()
+    guessing = [_Guessing(program, found) for program in programs]
+    for each in guessing:
+        each.collect()
+    _compare_texts(guessing)
     return {path: list(values.values()) for path, values in found.items()}
+
+
+def _compare_texts(guessing: Sequence[_Guessing]) -> None:
+    """A text that is read may be one for each of the outcomes that the conditions on it can have together."""
+    conditions: dict[str, dict[Language, None]] = {}
+    subjects: dict[str, list[tuple[_Guessing, int]]] = {}
+    for each in guessing:
+        for at, node in enumerate(each.program.nodes):
+            condition = condition_on_text(each.program, at) if node.op in ("call", "exists", "all") else None
+            if condition is not None:
+                conditions.setdefault(condition.subject, {})[condition.language] = None
+                subjects.setdefault(condition.subject, []).append((each, condition.at))
+    for subject, languages in conditions.items():
+        texts = (outcomes(list(languages)[:MOST_LANGUAGES]) or {}).values()
+        for guess, at in subjects[subject]:
+            for text in texts:
+                guess.carry(at, text)
 
 
 def choices(domain: Domain | None, guessed: Sequence[Value], path: Path) -> list[Value]:

@@ -16,7 +16,7 @@ from rulewright_runtime.regex import compile_re2
 from rulewright_runtime.values import NONE, Optional, Value, no_overload
 
 # Whitespace as Unicode defines it; `str.isspace` differs.
-_WHITESPACE: Final = (
+WHITESPACE: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
@@ -182,7 +182,7 @@ def substring(text: Value, start: Value, *end: Any) -> str:
 def trim(text: Value) -> str:
     """Remove leading and trailing whitespace, as Unicode defines it."""
     _texts("trim", text)
-    return str(text.strip(_WHITESPACE))
+    return str(text.strip(WHITESPACE))
 
 
 def upper_ascii(text: Value) -> str:

@@ -134,7 +134,9 @@ def as_bindings(witness: dict[str, Any]) -> dict[str, Any]:
     record = (witness.get("verdicts") or {}).get("E-2", "PASS")
     usual = {"verdict": record, "confidence": 1.0, "rationale_code": None}
     said = record if isinstance(record, dict) else usual
-    answers = [each["content"] for each in witness["messages"] if each["role"] == "assistant" and each["content"]]
+    answers = [
+        each["content"] for each in witness["messages"] if each["role"] == "assistant" and each["content"].strip()
+    ]
     return {"v": {} if record is None else {"E-2": said}} | ({"answer": answers[-1]} if answers else {})
 
 

@@ -1,0 +1,239 @@
+"""Languages of texts, to find which of several conditions on one text can hold together, each with a text.
+
+A language is a regular expression, also with intersections and complements, that is derived character by character
+(Brzozowski, Derivatives of Regular Expressions, 1964). Whether an assertion such as a word boundary holds depends on
+the characters before and after it. Characters that no language tells apart are represented by one of them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import chain
+from typing import Any, Final, NamedTuple, TypeAlias
+
+# ("none",) without texts, ("empty",) the empty text, ("set", ranges) one character, ("at", kind) an assertion, and
+# ("then", one, two), ("star", one), ("or", several), ("and", several), ("not", one)
+Language: TypeAlias = "tuple[Any, ...]"
+Ranges: TypeAlias = "tuple[tuple[int, int], ...]"  # of code points in order, each without its end
+MOST_STATES: Final = 4_000
+NOTHING: Final[Language] = ("none",)
+EMPTY: Final[Language] = ("empty",)
+ANY: Final[Language] = ("star", ("set", ((0, 0x110000),)))
+START, END, BOUNDARY, NO_BOUNDARY = "start", "end", "boundary", "no boundary"
+_WORD: Final = ((48, 58), (65, 91), (95, 96), (97, 123))  # as RE2 defines it
+_UPPER: Final = range(ord("A"), ord("Z") + 1)
+_SURROGATES: Final = range(0xD800, 0xE000)
+_USUAL: Final = "oaeinstrlcdumpghbyfvkwxzjq .,-'0123456789ABC!?\n"  # represent others before rarer characters
+
+
+class Outcome(NamedTuple):
+    """Which of several languages a text is in, and which of several lengths it reaches."""
+
+    holds: tuple[bool, ...]
+    reaches: tuple[bool, ...]
+
+
+def one_of(ranges: Iterable[tuple[int, int]]) -> Language:
+    """The texts of one character in one of the ranges."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], high)
+        else:
+            merged.append((low, high))
+    return ("set", tuple(merged)) if merged else NOTHING
+
+
+def literal(text: str) -> Language:
+    """The language of one text."""
+    return sequence([one_of([(ord(each), ord(each) + 1)]) for each in text])
+
+
+def sequence(parts: Sequence[Language]) -> Language:
+    """The texts that consist of a text of each part."""
+    return reduce(lambda after, before: _then(before, after), reversed(parts), EMPTY)
+
+
+def _then(one: Language, two: Language) -> Language:
+    if NOTHING in (one, two):
+        return NOTHING
+    if one[0] == "then":
+        return _then(one[1], _then(one[2], two))
+    return two if one == EMPTY else one if two == EMPTY else ("then", one, two)
+
+
+def union(parts: Iterable[Language]) -> Language:
+    """The texts that are in one of the parts."""
+    return _joined("or", parts, NOTHING, ANY)
+
+
+def intersection(parts: Iterable[Language]) -> Language:
+    """The texts that are in all parts."""
+    return _joined("and", parts, ANY, NOTHING)
+
+
+def _joined(kind: str, parts: Iterable[Language], neutral: Language, decisive: Language) -> Language:
+    several = frozenset(chain.from_iterable(each[1] if each[0] == kind else (each,) for each in parts)) - {neutral}
+    if decisive in several:
+        return decisive
+    return neutral if not several else next(iter(several)) if len(several) == 1 else (kind, several)
+
+
+def complement(language: Language) -> Language:
+    """The texts that are not in the language."""
+    opposite = {NOTHING: ANY, ANY: NOTHING}
+    return language[1] if language[0] == "not" else opposite.get(language) or ("not", language)
+
+
+def repeated(language: Language) -> Language:
+    """The texts that consist of any number of texts of the language."""
+    return EMPTY if language in (NOTHING, EMPTY) else language if language[0] == "star" else ("star", language)
+
+
+def holding(language: Language) -> Language:
+    """The texts in which a text of the language occurs."""
+    return sequence([ANY, language, ANY])
+
+
+def with_cases(language: Language, *, lower: bool) -> Language:
+    """The texts that are in the language once their ASCII letters are in lower case, else in upper case."""
+    if language[0] == "set":
+        gone, step = (_UPPER, 32) if lower else (range(_UPPER.start + 32, _UPPER.stop + 32), -32)
+        kept = [(low, high) for each in language[1] for low, high in _without(each, gone)]
+        return one_of([*kept, *((code, code + 1) for code in gone if _is_in(language[1], code + step))])
+    if language[0] in ("or", "and"):
+        return (union if language[0] == "or" else intersection)(with_cases(each, lower=lower) for each in language[1])
+    parts = [with_cases(each, lower=lower) if isinstance(each, tuple) else each for each in language[1:]]
+    return sequence(parts) if language[0] == "then" else (language[0], *parts)
+
+
+def _without(span: tuple[int, int], gone: range) -> list[tuple[int, int]]:
+    low, high = span
+    parts = (low, min(high, gone.start)), (max(low, gone.stop), high)
+    return [(start, end) for start, end in parts if start < end]
+
+
+def parts_of(language: Language) -> Iterator[Language]:
+    """The language and everything that it consists of."""
+    yield language
+    for each in language[1:] if language[0] in ("then", "star", "not") else ():
+        yield from parts_of(each)
+    for each in language[1] if language[0] in ("or", "and") else ():
+        yield from parts_of(each)
+
+
+def has_assertions(language: Language) -> bool:
+    """Whether the language depends on what stands around a text."""
+    return any(each[0] == "at" for each in parts_of(language))
+
+
+def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict[Outcome, str] | None:
+    """Every outcome that a text can have, each with one of the shortest texts that has it; None where there are more
+    than `MOST_STATES` states to go through."""
+    return _Exploration(languages, lengths).outcomes()
+
+
+class _Position(NamedTuple):
+    """What is left of each language, the kind of the character before, and the length so far."""
+
+    left: tuple[Language, ...]
+    before: bool | None
+    length: int
+
+
+class _Exploration:
+    """A breadth-first search through the derivatives of several languages at once."""
+
+    def __init__(self, languages: Sequence[Language], lengths: Sequence[int]) -> None:
+        self.lengths = lengths
+        self.are_bounded = any(map(has_assertions, languages))
+        self.characters = _representatives(languages)
+        self.first = _Position(tuple(languages), None, 0)
+        self.derived: dict[tuple[Language, bool | None, int], Language] = {}
+
+    def outcomes(self) -> dict[Outcome, str] | None:
+        texts: dict[_Position, str] = {self.first: ""}
+        found: dict[Outcome, str] = {}
+        pending = [self.first]
+        for state in pending:  # grows
+            found.setdefault(self.outcome(state), texts[state])
+            for code in self.characters:
+                after = self.step(state, code)
+                if after not in texts:
+                    texts[after] = texts[state] + chr(code)
+                    pending.append(after)
+            if len(pending) > MOST_STATES:
+                return None
+        return found
+
+    def outcome(self, state: _Position) -> Outcome:
+        holds = tuple([_ends(each, state.before, None) for each in state.left])
+        return Outcome(holds, tuple([state.length >= each for each in self.lengths]))
+
+    def step(self, state: _Position, code: int) -> _Position:
+        left = []
+        for each in state.left:
+            key = each, state.before, code
+            if key not in self.derived:
+                self.derived[key] = _derivative(each, state.before, code)
+            left.append(self.derived[key])
+        before = _is_in(_WORD, code) if self.are_bounded else None
+        return _Position(tuple(left), before, min(state.length + 1, max(self.lengths, default=0)))
+
+
+def _representatives(languages: Sequence[Language]) -> list[int]:
+    """One character of each kind that the languages tell apart."""
+    sets = {each[1] for language in languages for each in parts_of(language) if each[0] == "set"}
+    distinct = [*sorted(sets), *([_WORD] if any(map(has_assertions, languages)) else [])]
+    edges = sorted({0, _SURROGATES.stop, *(edge for ranges in distinct for span in ranges for edge in span)})
+    found: dict[tuple[bool, ...], int] = {}
+    for code in (*map(ord, _USUAL), *edges):
+        if code < 0x110000 and code not in _SURROGATES:
+            found.setdefault(tuple([_is_in(ranges, code) for ranges in distinct]), code)
+    return list(found.values())
+
+
+def _is_in(ranges: Ranges, code: int) -> bool:
+    at = bisect_right(ranges, code, key=lambda span: span[0])
+    return at > 0 and code < ranges[at - 1][1]
+
+
+def _ends(language: Language, before: bool | None, after: bool | None) -> bool:
+    """Whether the empty text is in the language, between characters that belong to words or not, or at an end."""
+    match language[0]:
+        case "empty" | "star":
+            return True
+        case "then":
+            return _ends(language[1], before, after) and _ends(language[2], before, after)
+        case "or":
+            return any(_ends(each, before, after) for each in language[1])
+        case "and":
+            return all(_ends(each, before, after) for each in language[1])
+        case "not":
+            return not _ends(language[1], before, after)
+        case "at":
+            is_boundary = bool(before) != bool(after)
+            return {START: before is None, END: after is None, BOUNDARY: is_boundary}.get(language[1], not is_boundary)
+    return False
+
+
+def _derivative(language: Language, before: bool | None, code: int) -> Language:
+    """What may follow the character in the texts of the language that start with it."""
+    match language[0]:
+        case "set":
+            return EMPTY if _is_in(language[1], code) else NOTHING
+        case "then":
+            first = _then(_derivative(language[1], before, code), language[2])
+            is_passed = _ends(language[1], before, _is_in(_WORD, code))
+            return union([first, _derivative(language[2], before, code)]) if is_passed else first
+        case "star":
+            return _then(_derivative(language[1], before, code), language)
+        case "or":
+            return union(_derivative(each, before, code) for each in language[1])
+        case "and":
+            return intersection(_derivative(each, before, code) for each in language[1])
+        case "not":
+            return complement(_derivative(language[1], before, code))
+    return NOTHING

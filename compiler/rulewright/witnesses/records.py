@@ -1,0 +1,224 @@
+"""Conversations as records that a scan reads, made of what conditions hold: those that differ from a plain conversation
+in few respects first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, permutations, product
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from rulewright.lower.environments import message_type, tool_call_type, usage_type
+from rulewright.witnesses.candidates import LONGEST, Written, placed
+from rulewright.witnesses.guesses import varied
+from rulewright_runtime.strict_json import JsonObject
+
+Chosen: TypeAlias = "Mapping[str, Any]"  # what a conversation has in some respects
+MOST_MESSAGES: Final = 80
+MOST_CALLS: Final = 8  # of tools, by their arguments, in pairs
+MOST_PAIRED: Final = 24  # values of each respect, where conversations differ in several
+USAGE: Final = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
+_OF_MESSAGES: Final = ("reasoning", "refusal", "name", "timestamp")
+_OF_RECORDS: Final[tuple[str, ...]] = ("expected", "model", "id")
+_TOOL: Final = "lookup"
+_HELLO, _ANSWER = "Hello.", "So it is."
+_MEDIA: Final = ("image_url", "input_audio", "file")
+# Whose fields have a place of their own; others stand in metadata or are arguments of tools.
+_TYPES: Final = (message_type(), tool_call_type(), usage_type())
+PLAIN: Final = ({"role": "user", "content": _HELLO}, {"role": "assistant", "content": _ANSWER})
+
+
+class _Length(NamedTuple):
+    """How many messages there are, and whether every one of a role says the same as the last."""
+
+    messages: int
+    alike: bool = False
+
+
+class _Call(NamedTuple):
+    """A call of a tool, and what it gave."""
+
+    name: str
+    arguments: JsonObject
+    result: str | None = None
+
+
+def records(written: Written) -> Iterator[JsonObject]:
+    """Conversations as records that a scan reads, the short ones first."""
+    respects = {name: values for name, values in _respects(written).items() if values}
+    yield _record({})
+    for name, values in respects.items():
+        yield from (_record({name: value}) for value in values)
+    few = {name: values[:MOST_PAIRED] for name, values in respects.items()}
+    yield from (_record(chosen) for chosen in varied(few) if len(chosen) > 1)
+
+
+def _respects(written: Written) -> dict[str, list[Any]]:
+    """In what conversations may differ, with what each may be."""
+    texts, fields = written.texts, {*written.fields}
+    parts = [" ".join(some) for size in range(1, len(texts) + 1) for some in combinations(texts, size)]
+    said = [*parts, *written.whole]
+    long = [each for number in written.numbers for part in ("", *parts) for each in _padded(part, number)]
+    return {
+        "reply": [*said, None, "", *long],
+        "calls": list(_calls(written)) if fields & {"tool_calls", "tool_call", "messages", "answer"} else [],
+        "usage": list(_usage(written)) if "usage" in fields else [],
+        "length": list(_lengths(written)),
+        "asked": said,
+        "extra": list(_extra(written, said)),
+        "record": list(_of_records(written)),
+    }
+
+
+def _lengths(written: Written) -> Iterator[_Length]:
+    for number in dict.fromkeys((*written.numbers, 2)):
+        several = [each for each in (2 * number, number, 2 * number + 1) if each <= MOST_MESSAGES]
+        yield from (_Length(*pair) for pair in product(several, (False, True)))
+
+
+def _calls(written: Written) -> Iterator[list[_Call]]:
+    """Calls of tools: one, several, each with arguments, with results."""
+    names = [name for name in written.texts if name.isidentifier()] or [_TOOL]
+    for size in range(1, 4):
+        yield from ([_Call(name, {}) for name in several] for several in permutations(names, size))
+    given = [{key: value} for key, value in _further(written)]
+    asked = [
+        [_call(each, names[0]) for each in calls]
+        for calls in written.guessed.get(("tool_calls",), ())
+        if isinstance(calls, list) and all(isinstance(each, dict) and _is_json(each) for each in calls)
+    ]
+    yield from asked
+    yield from ([*one, *two] for one, two in permutations(asked[:MOST_CALLS], 2))
+    for name in names:
+        yield from ([_Call(name, each)] for each in given)
+        yield from ([_Call(name, one), _Call(name, two)] for one, two in permutations([{}, *given][:MOST_CALLS], 2))
+        yield from ([_Call(name, {})] * number for number in written.numbers if number <= MOST_MESSAGES)
+        yield from ([_Call(name, {}, text)] for text in ("done", *written.texts, *written.whole))
+
+
+def _call(asked: JsonObject, name: str) -> _Call:
+    """A call with the fields that conditions ask for."""
+    arguments, result = asked.get("arguments"), asked.get("result")
+    return _Call(
+        str(asked.get("name", name)),
+        arguments if isinstance(arguments, dict) else {},
+        result if isinstance(result, str) else None,
+    )
+
+
+def _usage(written: Written) -> Iterator[JsonObject]:
+    """What a reply cost, as people write it; tokens are whole."""
+    read = [name for name in USAGE if name in written.fields] or USAGE
+    some = sorted({*written.amounts, *written.numbers})
+    for most in (1, 2):
+        for names in combinations(read, most):
+            for amounts in product(some if most == 1 else some[:MOST_CALLS], repeat=most):
+                yield {
+                    name: round(amount) if name.endswith("_tokens") else float(f"{amount:.6g}")
+                    for name, amount in zip(names, amounts, strict=True)
+                }
+
+
+def _extra(written: Written, said: Sequence[str]) -> Iterator[tuple[str, object]]:
+    """What the last reply holds beside its text, and messages of other roles: a field and its value."""
+    fields = {*written.fields}
+    yield from ((name, text) for name in _OF_MESSAGES if name in fields for text in said)
+    if fields & {"messages", "message"}:
+        yield from (("system", text) for text in said)
+        yield from _further(written)
+    if "media" in fields:
+        yield from (("media", {"type": kind, "id": each}) for kind in _MEDIA for each in ("it", *said))
+
+
+def _of_records(written: Written) -> Iterator[JsonObject]:
+    """What a record holds beside its messages; unknown keys are metadata."""
+    texts = [*written.texts, *written.whole]
+    for name in _OF_RECORDS:
+        yield from ({name: text} for text in texts if name in written.fields)
+    if "metadata" in written.fields:
+        yield from (each for each in _asked_of(written, "transcript", "metadata") if isinstance(each, dict))
+        yield from ({key: value} for key, value in _further(written))
+    if "expected" in written.fields:
+        yield from ({"expected": each} for each in _asked_of(written, "expected") if not isinstance(each, str))
+
+
+def _asked_of(written: Written, *root: str) -> Iterator[object]:
+    """What conditions ask of a value of any form, and of its parts."""
+    asked = {path[len(root) :]: several for path, several in written.guessed.items() if path[: len(root)] == root}
+    made = (*asked.pop((), ()), *(placed({}, chosen) for chosen in varied(asked)))
+    yield from filter(_is_json, made)
+
+
+def _is_json(value: object) -> bool:
+    if isinstance(value, dict | list):
+        return all(map(_is_json, value.values() if isinstance(value, dict) else value))
+    return value is None or isinstance(value, str | int | float)
+
+
+def _further(written: Written) -> Iterator[tuple[str, object]]:
+    """What stands in metadata or among arguments: each key that is read and nothing else, with what it may hold."""
+    known = {name for kind in _TYPES for name in kind.fields}
+    keys = sorted(name for name in written.fields if name and name not in known)
+    yield from product(keys, written.values)
+
+
+def _padded(part: str, number: int) -> Iterator[str]:
+    """The text made so many characters, words, sentences and lines long."""
+    start, missing = f"{part} " if part else "", number - len(part) - 1
+    if missing >= 0:
+        yield start.ljust(number, "o")
+        yield "o" * missing + " " + part if part else "o" * number
+    if 3 * number <= LONGEST:
+        words = number - len(part.split())
+        yield (start + "so " * words).strip()
+        yield (start + "So. " * number).strip()
+        yield "\n".join([f"{part}so"] * number)
+
+
+def _record(chosen: Chosen) -> JsonObject:
+    """The record of a conversation that differs in these respects from a plain one."""
+    messages = _said(chosen)
+    if messages and messages[-1]["role"] == "assistant":
+        messages[-1:] = _answered(messages[-1], chosen.get("calls", ()))
+    if "usage" in chosen:  # of every reply, since the sum is not known otherwise
+        messages = [{**each, "usage": chosen["usage"]} if each["role"] == "assistant" else each for each in messages]
+    name, value = chosen.get("extra", (None, None))
+    if name == "system":
+        messages.insert(0, {"role": "system", "content": value})
+    elif name == "media" and messages:
+        messages[0]["content"] = [{"type": "text", "text": messages[0]["content"]}, value]
+    elif name is not None and messages:
+        messages[-1][name] = value
+    return {"messages": messages, **chosen.get("record", {})}
+
+
+def _said(chosen: Chosen) -> list[JsonObject]:
+    """What is asked and answered in turn; an answer that is None is left out at the end."""
+    length, reply = chosen.get("length", _Length(2)), chosen.get("reply", _ANSWER)
+    asked, count = chosen.get("asked", _HELLO), length.messages - (length.messages % 2 == 0 and reply is None)
+    last = max((at for at in range(count) if at % 2), default=0)
+    answers = {
+        at: reply if reply is not None and (length.alike or at == last) else _ANSWER for at in range(1, count, 2)
+    }
+    return [
+        {"role": "assistant", "content": answers[at]}
+        if at in answers
+        else {"role": "user", "content": asked if length.alike or at == 0 else _HELLO}
+        for at in range(count)
+    ]
+
+
+def _answered(answer: JsonObject, calls: Sequence[_Call]) -> list[JsonObject]:
+    """An answer with calls of tools; after what they gave, another one follows."""
+    ids = [f"call-{number}" for number in range(1, len(calls) + 1)]
+    made = [
+        {"id": id_, "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.arguments)}}
+        for id_, call in zip(ids, calls, strict=True)
+    ]
+    given = [
+        {"role": "tool", "tool_call_id": id_, "content": call.result}
+        for id_, call in zip(ids, calls, strict=True)
+        if call.result is not None
+    ]
+    first = {**answer, **({"tool_calls": made} if made else {})}
+    return [first, *given, dict(PLAIN[1])] if given else [first]

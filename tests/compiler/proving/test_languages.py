@@ -1,0 +1,94 @@
+"""Languages of texts against RE2 itself: what is said of several expressions at once is true of every text."""
+
+from __future__ import annotations
+
+import re2
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.rounds import rounds
+
+from rulewright.proving.languages import (
+    ANY,
+    Language,
+    Outcome,
+    complement,
+    holding,
+    intersection,
+    literal,
+    outcomes,
+    sequence,
+    with_cases,
+)
+from rulewright.proving.re2_syntax import language_of
+
+ATOMS = ["a", "b", "A", "ab", ".", r"\w", r"\W", r"\s", "[ab]", "[^a]", "[[:upper:]]", r"\x41", "(?i:a)", "(?i:k)"]
+ASSERTIONS = ["^", "$", r"\b", r"\B", r"\A", r"\z"]
+REPEATS = ["", "*", "+", "?", "{2}", "{1,2}", "{2,}", "*?"]
+
+
+def expressions() -> st.SearchStrategy[str]:
+    """Expressions of a few parts, groups among them."""
+    atoms = st.tuples(st.sampled_from(ATOMS), st.sampled_from(REPEATS)).map("".join) | st.sampled_from(ASSERTIONS)
+
+    def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        grouped = st.tuples(inner, st.sampled_from(REPEATS)).map(lambda pair: f"(?:{pair[0]}){pair[1]}")
+        return grouped | st.lists(inner, min_size=1, max_size=3).map("".join) | st.tuples(inner, inner).map("|".join)
+
+    return st.recursive(atoms, grown, max_leaves=4)
+
+
+TEXTS = st.text("abAK k\n-_\u212a", max_size=6)
+
+
+def language(expression: str) -> Language:
+    found = language_of(expression)
+    assert found is not None, expression
+    return holding(found)
+
+
+def searches(expression: str, text: str) -> bool:
+    return re2.search(expression, text) is not None
+
+
+@given(st.lists(expressions(), min_size=1, max_size=2), st.lists(TEXTS, max_size=20))
+@settings(max_examples=rounds(60, 5_000), deadline=None)
+def test_every_outcome_has_its_text_and_every_text_its_outcome(several: list[str], texts: list[str]) -> None:
+    found = outcomes([language(each) for each in several], [2, 4])
+    if found is None:
+        return
+    for outcome, text in found.items():
+        assert outcome.holds == tuple([searches(each, text) for each in several])
+        assert outcome.reaches == (len(text) >= 2, len(text) >= 4)
+    for text in texts:
+        holds = tuple([searches(each, text) for each in several])
+        assert Outcome(holds, (len(text) >= 2, len(text) >= 4)) in found
+
+
+@given(expressions(), TEXTS)
+@settings(max_examples=rounds(40, 2_000), deadline=None)
+def test_cases_are_changed_before_a_text_is_searched(expression: str, text: str) -> None:
+    lower = str.maketrans("ABK", "abk")
+    for is_lower, changed in ((True, text.translate(lower)), (False, text.translate({v: k for k, v in lower.items()}))):
+        changed_first = with_cases(language(expression), lower=is_lower)
+        found = outcomes([changed_first, literal(text)])
+        assert found is None or Outcome((searches(expression, changed), True), ()) in found
+
+
+def test_texts_combine() -> None:
+    starts, ends = sequence([literal("ab"), ANY]), sequence([ANY, literal("ba")])
+    found = outcomes([intersection([starts, ends]), complement(starts)])
+    assert found is not None
+    assert {outcome.holds: text for outcome, text in found.items()} == {
+        (False, True): "",
+        (False, False): "ab",
+        (True, False): "aba",
+    }
+
+
+def test_what_is_not_read_is_no_language() -> None:
+    for expression in (r"(?m)^a", r"\Qa+b\E", r"\C", "a{500}", "(", "(?=a)"):
+        assert language_of(expression) is None, expression
+
+
+def test_too_many_states_are_given_up() -> None:
+    assert outcomes([language("(a|b)*a" + "(a|b)" * 14)]) is None

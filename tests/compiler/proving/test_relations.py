@@ -1,0 +1,149 @@
+"""Conditions on one text, one list or one value: what can't hold together is proved, and nothing else is."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.rounds import rounds
+
+from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import BOOL, DYN, STRING, ListType, MapType
+from rulewright.lower.environments import message_type
+from rulewright.proving.atoms import FALSE, TRUE, bits_of
+from rulewright.proving.domains import Domains, text
+from rulewright.proving.search import Search
+from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.ir import Program
+
+VARIABLES = {
+    "a": STRING,
+    "d": MapType(STRING, DYN),
+    "texts": ListType(STRING),
+    "messages": ListType(message_type()),
+    "calls": ListType(MapType(STRING, DYN)),
+}
+DOMAINS = Domains(VARIABLES, {("a",): text(absent=True)})
+
+
+def program(condition: str) -> Program:
+    return build(condition, Environment(variables=VARIABLES), expect=BOOL).program
+
+
+def is_refuted(condition: str, bits: int = TRUE) -> bool:
+    """Whether it is proved that a condition never has a result."""
+    return Search([program(condition)], DOMAINS, solver=False, by_terms=True).find([(0, bits)]) is None
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "a.startsWith('sure') && !a.matches('^(sure|of course)')",
+        "a.contains('refund') && !a.contains('fund')",
+        "a.matches('https?://') && !a.contains('http')",
+        "a.lowerAscii().contains('AI')",
+        "a.contains('As an AI') && !a.lowerAscii().contains('as an ai')",
+        "a.upperAscii() == 'YES' && a.startsWith('n')",
+        "a.trim() == 'yes' && !a.contains('yes')",
+        "a.trim() != '' && a == '  '",
+        r"a.matches('\\bsorry\\b') && !a.contains('sorry')",
+        "a.matches('(?i)thank') && !a.lowerAscii().contains('thank') && !a.contains('\\u212a')",
+        "['refund', 'return'].exists(w, a.contains(w)) && !['refund', 'return', 'money'].exists(w, a.contains(w))",
+        "['refund', 'return'].all(w, a.contains(w)) && size(a) < 6",
+        "a in ['yes', 'no'] && a.endsWith('?')",
+        "a.startsWith('abc') && a == 'abd'",
+        "contains_any(a, ['Refund']) && contains_none(a, ['refund', 'money'])",
+        "contains_all(a, ['one', 'two']) && !contains_any(a, ['one'])",
+        "substring_ci(a, 'Hello') && !substring_ci(a, 'hell')",
+        "size(a) < 3 && a.endsWith('word')",
+        "d.n > 3 && !(d.n > 2)",
+        "d.n == 'one' && d.n > 3",
+        "d.n in ['x'] && d.n == 'x' && d.n == 'y'",
+        "messages.all(m, size(m.text) < 500) && messages.exists(m, size(m.text) > 600)",
+        "messages.exists_one(m, m.role == user) && messages.all(m, m.role == assistant)",
+        "texts.exists(t, t.startsWith('ab')) && texts.all(t, !t.contains('a'))",
+        "calls.exists(c, c.name == 'pay' && c.n > 200) && !calls.exists(c, c.name == 'pay' && c.n > 100)",
+        "texts[0].startsWith('ab') && !texts[0].contains('a')",
+        "texts.exists(t, t.contains('a') && t.contains('b') && !t.contains('c')) && !texts.exists(t, t.contains('a'))",
+    ],
+)
+def test_what_excludes_each_other_is_proved(condition: str) -> None:
+    assert is_refuted(condition)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "a.startsWith('sure') && !a.matches('^(sure|of course)$')",
+        "a.contains('fund') && !a.contains('refund')",
+        "a.lowerAscii().contains('ai') && !a.contains('AI')",
+        "a.matches('(?i)thank') && !a.lowerAscii().contains('thank')",  # the Kelvin sign is a k
+        "contains_any(a, ['refund']) && !a.contains('refund')",
+        "size(a) < 5 && a.endsWith('word')",
+        "d.n > 3 && !(d.n > 4)",
+        "d.n != 3 && !(d.n == 'x')",
+        "messages.exists(m, m.role == user) && messages.exists(m, m.role == assistant)",
+        "texts.exists(t, t == 'a') && texts.exists(t, t == 'b') && !texts.exists(t, t == 'a' && t == 'b')",
+        "!texts.exists(t, t == 'a') && !texts.exists(t, t != 'a')",  # an empty list
+        "calls.exists(c, c.n > 100) && calls.exists(c, c.n < 50)",
+    ],
+)
+def test_what_some_input_shows_is_not_refuted(condition: str) -> None:
+    assert not is_refuted(condition)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "together"),
+    [
+        ("a.contains('x')", "a.startsWith('y')", True),
+        ("texts[0].contains('x')", "texts[0].startsWith('y')", True),
+        ("texts[0].contains('x')", "texts[1].startsWith('y')", False),
+        ("d.n > 3", "d.n < 2", True),
+        ("d.n > 3", "d.m > 3", False),
+        ("d.n > 3", "d.n > 'x'", False),
+        ("messages.exists(m, m.metadata.x > 1)", "messages.exists(m, m.metadata.x > 2)", False),
+        ("calls.all(c, c.n > 3)", "calls.all(c, c.n > 4)", False),
+    ],
+)
+def test_what_lacks_the_same_part_has_no_value_together(one: str, two: str, together: bool) -> None:
+    found = Search([program(one), program(two)], DOMAINS, solver=False, by_terms=True)
+    apart = [found.find([(0, 4), (1, TRUE | FALSE)]), found.find([(1, 4), (0, TRUE | FALSE)])]
+    assert (apart == [None, None]) == together
+
+
+TESTS = (
+    "a.contains('ab')", "a.startsWith('a')", "a.endsWith('b')", "a.matches('^a+b')", r"a.matches('\\bb')", "a == 'ab'",
+    "a.lowerAscii() == 'ab'", "a.trim() == 'a'", "size(a) > 2", "size(a) == 3", "a in ['b', 'ab']",
+    "texts.exists(t, t == 'a')", "texts.all(t, t.contains('a'))", "texts.exists_one(t, t.startsWith('a'))",
+    "texts.exists(t, size(t) > 1)", "texts[0] == 'a'", "texts[0].contains('b')", "d.n > 1", "d.n >= 2.5", "d.n == 'a'",
+    "d.n != 2", "d.n < 'b'", "contains_any(a, ['ab', 'B'])", "has(d.n)", "size(texts) > 1",
+)  # fmt: skip
+
+
+def an_input(chance: random.Random) -> dict[str, object]:
+    """A random input; some parts are missing."""
+
+    def words() -> str:
+        return "".join(chance.choices("abAB ", k=chance.randrange(4)))
+
+    values = [1, 2, 2.5, 3.0, "a", "b", True, None, [1]]
+    found: dict[str, object] = {"d": {"n": chance.choice(values)} if chance.random() < 0.8 else {}}
+    found["texts"] = [words() for _ in range(chance.randrange(3))]
+    return {**found, "a": words()} if chance.random() < 0.8 else found
+
+
+def test_no_random_input_contradicts_a_proof() -> None:
+    chance = random.Random(7)
+    inputs = [an_input(chance) for _ in range(150)]
+    refuted = 0
+    for _ in range(rounds(150, 4_000)):
+        several = [program(each) for each in chance.sample(TESTS, 3)]
+        search = Search(several, DOMAINS, solver=False, by_terms=True)
+        evaluators = [prepare(each) for each in several]
+        seen = {tuple([bits_of(each, given) for each in evaluators]) for given in inputs}
+        for bits in seen:
+            assert search.find(list(enumerate(bits))) is not None, (several, bits)
+        everything = [(one, two, three) for one in (1, 2, 4) for two in (1, 2, 4) for three in (1, 2, 4)]
+        refuted += sum(search.find(list(enumerate(bits))) is None for bits in everything)
+    assert refuted > 100
