@@ -60,7 +60,7 @@ def _respects(written: Written) -> dict[str, list[Any]]:
     said = [*parts, *written.whole]
     long = [each for number in written.numbers for part in ("", *parts) for each in _padded(part, number)]
     return {
-        "reply": [*said, None, "", *long],
+        "reply": [*said[:4], None, *said[4:], *long],
         "calls": list(_calls(written)) if fields & {"tool_calls", "tool_call", "messages", "answer"} else [],
         "usage": list(_usage(written)) if "usage" in fields else [],
         "length": list(_lengths(written)),
