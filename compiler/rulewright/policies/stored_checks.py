@@ -10,7 +10,7 @@ from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.scan_plan import PlanParts, seal_parts
 from rulewright.reporting.conversations import conversations
 from rulewright.reporting.stored_run import StoredRun
-from rulewright.witnesses.records import PLAIN
+from rulewright.witnesses.conversation_records import PLAIN
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.execution import Engine, needs_judge, results
 from rulewright_runtime.plan.scan import Check

@@ -27,7 +27,7 @@ from rulewright.witnesses.candidates import (
     contexts,
     written_in,
 )
-from rulewright.witnesses.records import records
+from rulewright.witnesses.conversation_records import records
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import CheckAsking, Engine, results
 from rulewright_runtime.plan.part import Verdict, programs_of

@@ -60,7 +60,7 @@ def _respects(written: Written) -> dict[str, list[Any]]:
     said = [*parts, *written.whole]
     long = [each for number in written.numbers for part in ("", *parts) for each in _padded(part, number)]
     return {
-        "reply": [*said[:4], None, *said[4:], *long],
+        "reply": [*said[:4], None, "", *said[4:], *long],
         "calls": list(_calls(written)) if fields & {"tool_calls", "tool_call", "messages", "answer"} else [],
         "usage": list(_usage(written)) if "usage" in fields else [],
         "length": list(_lengths(written)),
@@ -179,7 +179,8 @@ def _record(chosen: Chosen) -> JsonObject:
     """The record of a conversation that differs in these respects from a plain one."""
     messages = _said(chosen)
     if messages and messages[-1]["role"] == "assistant":
-        messages[-1:] = _answered(messages[-1], chosen.get("calls", ()))
+        silent = [] if messages[-1]["content"] else [_Call(_TOOL, {})]  # an answer without words calls a tool
+        messages[-1:] = _answered(messages[-1], chosen.get("calls", silent))
     if "usage" in chosen:  # of every reply, since the sum is not known otherwise
         messages = [{**each, "usage": chosen["usage"]} if each["role"] == "assistant" else each for each in messages]
     name, value = chosen.get("extra", (None, None))
