@@ -40,6 +40,7 @@ ROWS: Final[dict[str, str]] = {
         challenger-is-the-reviewer check-is-not-read check-never-fails check-never-passes check-no-scenario-reaches
         comparison-out-of-range condition-adds-nothing condition-always-holds condition-never-holds
         cue-lexicon-ignores-the-user directive-ignored-by-route duplicate-criterion-id equality-after-rounding
+        edge-without-votes impossible-date state-ends-twice
         even-repetitions event-window-unbounded exit-below-threshold file-named-unlike-its-scenario
         gate-ignores-unrun-checks gate-judged-once gate-severity-outside-gate-bucket hard-fail-contradicts-severity
         human-gate-bypassed index-past-the-end input-not-awaited integer-division judge-answers-as-the-author

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
-from rulewright.documents.base import descend, entries, items, texts
+from rulewright.documents.base import descend, entries, items, number, texts
 from rulewright.documents.kinds import CASE_SETTINGS, OUTPUT_KEYS, kind_of, outputs_by_id
 from rulewright.documents.layout import CASE_LINES, SUFFIXES, files_below
 from rulewright.errors import DocumentError
-from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.load import Mapping, Node, Scalar, Sequence, walk
 from rulewright.rules.listed_twice import repeated_in
 from rulewright.scoring.batches import case_scorecards_of_project, load_scorecard
 from rulewright.scoring.score_settings import settings_findings
@@ -23,7 +23,9 @@ from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import LIST_KEYS, id_of
 from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, CaseShape, Mistake, read_names
+from rulewright_runtime.english import plural
 
+LEAST: Final = re.compile(r"min_\w*count")
 OUTPUT_MARKS: Final = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
 SCORECARD: Final = "safe-v0"
 PAGES: Final[dict[str, str]] = {
@@ -47,10 +49,10 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: any output meets them all, so the case raises the mean of its batch.
     Instead: write what a good answer contains, or what it must not contain.
     """,
-    "contradictory-expectations": """A test case requires words that it also forbids in the same text.
+    "contradictory-expectations": """A test case requires words that it also forbids, or more items than it lists.
 
     Why it matters: no answer can meet both.
-    Instead: remove one of the two.
+    Instead: remove one of the two, or correct the number or the list.
     """,
     "phrase-not-in-payload": """A test case expects phrases that do not occur in its `patient_payload`.
 
@@ -251,6 +253,19 @@ def _contradictions(record: _Record) -> Iterator[Diagnostic]:
         if said is not None:
             message = f"`{_text(theme)}` is required, and `{said}` is forbidden"
             yield error(theme, message, code="contradictory-expectations")
+    for node in walk(record.case.get("expectations")):
+        yield from _unreachable_counts(node) if isinstance(node, Mapping) else ()
+
+
+def _unreachable_counts(node: Mapping) -> Iterator[Diagnostic]:
+    """The finding for a least number of items that is larger than the only list beside it."""
+    lists = [entry for entry in node.entries if isinstance(entry.value, Sequence)]
+    for entry in node.entries if len(lists) == 1 else ():
+        least, count = number(entry.value), len(items(lists[0].value))
+        if LEAST.fullmatch(entry.name) and least is not None and count and least > count:
+            message = f"`{entry.name}` is {least}, but `{lists[0].name}` has {plural(count, 'item')}"
+            notes = [(lists[0].key, "the list")]
+            yield error(entry.value, message, code="contradictory-expectations", notes=notes)
 
 
 def _text(node: Any) -> str:

@@ -35,7 +35,7 @@ EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
     "unchanged-copy": frozenset({"unused-lexicon"}),
     "unknown-key": frozenset({"key-is-not-text"}),
     "unsupported-route": frozenset({"unknown-value"}),
-    "yaml-trap": frozenset({"unknown-jurisdiction", "unknown-value", "wrong-type"}),
+    "yaml-trap": frozenset({"impossible-date", "unknown-jurisdiction", "unknown-value", "wrong-type"}),
 }
 
 

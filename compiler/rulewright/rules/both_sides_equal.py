@@ -6,24 +6,37 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.syntax_tree import Binary, Conditional
+from rulewright.expression.syntax_tree import Binary, Conditional, Expr, Literal
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 JOINING: Final = frozenset({"&&", "||"})
+SELF_CANCELLING: Final = frozenset({"-", "/", "%"})
 PROVED: Final = frozenset({"CheckDocument", "Profile", "ScorecardDocument", "CaseScorecardDocument", "TaskDocument"})
 
 
 def both_sides_equal(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """Both sides of an operator, or both branches of a choice, are the same expression.
+    """Both sides of an operator, or both branches of a choice, are the same expression, or a sum adds one twice.
 
-    Why it matters: the result is the same for every input; usually one side was meant to be something else.
+    Why it matters: the result is the same for every input; usually one side was meant to be something else. A number
+    that a sum contains twice usually stands in the place of another.
     Instead: correct one side, or simplify the expression.
     """
     # Where `condition-adds-nothing` runs, it reports joined conditions.
-    operators = COMPARISONS if type(document).__name__ in PROVED else COMPARISONS | JOINING
+    operators = COMPARISONS | SELF_CANCELLING | (JOINING if type(document).__name__ not in PROVED else frozenset())
     for written, part in parts_of(document):
         if isinstance(part, Binary) and part.operator in operators and part.left == part.right:
             yield warning(written.span(part), f"both sides of `{part.operator}` are `{written.text(part.left)}`")
+        elif isinstance(part, Binary) and part.operator == "+" and part.right in _summands(part.left):
+            yield warning(written.span(part.right), f"`{written.text(part.right)}` is added twice")
         elif isinstance(part, Conditional) and part.then == part.otherwise:
             yield warning(written.span(part), f"both branches are `{written.text(part.then)}`")
+
+
+def _summands(part: Expr) -> Iterator[Expr]:
+    """The parts of a sum without its texts and numbers."""
+    if isinstance(part, Binary) and part.operator == "+":
+        yield from _summands(part.left)
+        yield from _summands(part.right)
+    elif not isinstance(part, Literal):
+        yield part

@@ -9,10 +9,10 @@ from rulewright.documents.check import CheckDocument
 
 
 def even_repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A judge casts an even number of votes.
+    """A judge casts an even number of votes, or none.
 
     Why it matters: a verdict needs more than half of the votes, so a tie gives UNCLEAR. An even number needs as many
-    equal votes as the next odd one.
+    equal votes as the next odd one. Without a vote, the check never runs.
     Instead: use an odd number.
     """
     dev = check.routing.dev_repetitions
@@ -20,6 +20,8 @@ def even_repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
         (check.repetitions, check.repetitions_place),
         (dev, check.place("routing", "dev_repetitions")),
     ):
-        if check.is_judged and votes is not None and votes > 0 and votes % 2 == 0:
+        if check.is_judged and votes == 0:
+            yield warning(place, "with 0 votes, the check never runs", help="cast at least one vote")
+        elif check.is_judged and votes is not None and votes > 0 and votes % 2 == 0:
             help = f"{votes - 1} or {votes + 1} votes can't tie"
             yield warning(place, f"{votes} votes can end in a tie, which is UNCLEAR", help=help)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, advice
-from rulewright.documents.base import repeated, text_scalars
+from rulewright.documents.base import Document, repeated, text_scalars
 from rulewright.load import Mapping, Node, Sequence
 
 if TYPE_CHECKING:
@@ -15,20 +15,22 @@ if TYPE_CHECKING:
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.workflow import TaskDocument
+    from rulewright.project import Project
 
 # Lists in which a repeated entry has a meaning, or is reported by another rule.
 EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge", "outputs", "patterns", "replies"})
 
 
 def listed_twice(
-    document: CheckDocument | MarkerSet | Profile | ScenarioDocument | TaskDocument,
+    subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | TaskDocument | Project,
 ) -> Iterator[Diagnostic]:
     """A list of names or phrases contains an entry twice.
 
     Why it matters: the second one has no effect; usually another one was meant.
     Instead: correct or remove the second.
     """
-    yield from repeated_in(document.node)
+    for node in (subject.node,) if isinstance(subject, Document) else subject.rule_files.values():
+        yield from repeated_in(node)
 
 
 def repeated_in(node: Node, *, is_reported: bool = True) -> Iterator[Diagnostic]:

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, replace, warning
-from rulewright.documents.base import descend, items, scalar
+from rulewright.documents.base import descend, items, scalar, texts
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Mapping, Node, Scalar, place, walk
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.regex import compile_regex
 
@@ -31,6 +32,13 @@ OUTSIDE: Final = (
     (re.compile(r"(?<=\w) \| (?=\w)"), "has blanks that belong to the alternatives", "|"),
     (re.compile(r"(?:^|(?<=\)))\\\\b(?=\w|\()|(?<=[\w)])\\\\b$"), "is a backslash and a letter", r"\\b"),
     (re.compile(r"\\\\([dsw])(?=[+*{])"), "is a backslash and a letter", r"\\\1"),
+    (re.compile(r"(?<!\\)([%€£!,;])\\b(?=$|[)| ]|\\s)"), "finds nothing before a blank or the end", r"\1"),
+    (
+        re.compile(r"(\((?:\?:)?(?:[^()]*\|)?[^()|]*(?<!\\)[%€£!](?:\|[^()]*)?\))\\b(?=$|[)| ]|\\s)"),
+        "finds the sign only before a letter",
+        r"\1",
+    ),
+    (re.compile(r"(?:^|(?<=[(| ]))\\b(\\\$|[€£#@])"), "finds the sign only after a letter", r"\1"),
     (re.compile(r"(?<!\\)\$(?=\d|\\d|[a-z])"), "is the end of the text, and nothing comes after it", r"\$"),
 )
 CLASS: Final = re.compile(r"(?<!\\)\[\^?\]?(?:\\.|[^\]\\])*\]")
@@ -58,6 +66,20 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | Project) -> Ite
             yield warning(part, message, help=f"write `{meant}`" if is_escaped else None, fix=fix)
         elif not isinstance(subject, ScenarioDocument) and _finds_always(text):  # else `branch-always-taken`
             yield warning(written, f"`{text}` finds something in every text", help="remove the part that may be empty")
+    for corpus in subject.corpora.values() if not isinstance(subject, LexiconDocument | ScenarioDocument) else ():
+        yield from _whole_matches(corpus.node)
+
+
+def _whole_matches(corpus: Node) -> Iterator[Diagnostic]:
+    """The expressions for a fact's figure without a group, whose whole match is never one of its figures."""
+    for fact in walk(corpus):
+        written, figures = scalar(fact, "figure"), texts(fact, "figures")
+        searched = None if written is None or not figures else _compiled(str(written.value))
+        if searched is None or written is None or searched.groups:
+            continue
+        if not any((match := searched.search(figure)) and match[0] == figure for figure in figures):
+            message = f"the match of `{written.value}` is never one of the figures {ticked(figures)}"
+            yield warning(written, message, help="put the part that is the figure in a group: `(\\d+)`")
 
 
 def _slip(text: str) -> tuple[int, int, str, str] | None:
@@ -72,11 +94,15 @@ def _slip(text: str) -> tuple[int, int, str, str] | None:
 
 
 def _finds_always(text: str) -> bool:
+    searched = _compiled(text)
+    return searched is not None and searched.search("") is not None and searched.search(SAMPLE) is not None
+
+
+def _compiled(text: str) -> re.Pattern[str] | None:
     try:
-        searched = compile_regex(text)
+        return compile_regex(text)
     except PlanError:
-        return False
-    return searched.search("") is not None and searched.search(SAMPLE) is not None
+        return None
 
 
 def _expressions(subject: LexiconDocument | ScenarioDocument | Project) -> Iterator[Scalar]:

@@ -10,10 +10,12 @@ from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.adaptive_with_one_repetition import adaptive_with_one_repetition
 from rulewright.rules.any_mixed_with_tags import any_mixed_with_tags
 from rulewright.rules.directive_ignored_by_route import directive_ignored_by_route
+from rulewright.rules.edge_without_votes import edge_without_votes
 from rulewright.rules.even_repetitions import even_repetitions
 from rulewright.rules.gate_judged_once import gate_judged_once
 from rulewright.rules.gate_severity_outside_gate_bucket import gate_severity_outside_gate_bucket
 from rulewright.rules.hard_fail_contradicts_severity import hard_fail_contradicts_severity
+from rulewright.rules.impossible_date import impossible_date
 from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
@@ -47,12 +49,15 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     prompt_with_single_braces,
     prompt_without_pass_or_fail,
     listed_twice,
+    impossible_date,
 )
 
 PROFILE: Final[tuple[Rule[Profile], ...]] = (
     adaptive_with_one_repetition,
     yaml_trap,
     listed_twice,
+    edge_without_votes,
+    impossible_date,
 )
 
 KINDS: Final = {

@@ -31,6 +31,7 @@ from rulewright.rules.lexicon_hits_good_example import lexicon_hits_good_example
 from rulewright.rules.lexicon_misses_own_example import lexicon_misses_own_example
 from rulewright.rules.list_and_tags_disagree import list_and_tags_disagree
 from rulewright.rules.listed_check_is_silenced import listed_check_is_silenced
+from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.misspelt_in_scorecard import misspelt_in_scorecard
 from rulewright.rules.misspelt_name import misspelt_name
 from rulewright.rules.misspelt_rule_key import misspelt_rule_key
@@ -104,6 +105,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     words_differ_in_case,
     words_without_vocabulary,
     unchanged_copy,
+    listed_twice,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

@@ -16,6 +16,7 @@ from rulewright.rules.deprecated_spelling import deprecated_spelling
 from rulewright.rules.duplicate_branch_id import duplicate_branch_id
 from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
 from rulewright.rules.duplicate_session_number import duplicate_session_number
+from rulewright.rules.impossible_date import impossible_date
 from rulewright.rules.invalid_regex import invalid_regex
 from rulewright.rules.level_skipped import level_skipped
 from rulewright.rules.listed_twice import listed_twice
@@ -70,6 +71,7 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     probe_expects_an_untold_name,
     duplicate_criterion_id,
     unchanged_copy,
+    impossible_date,
 )
 
 KINDS: Final = {"scenario": DocumentKind(lambda root, *_: (read_scenario(root),), SCENARIO)}

@@ -1,0 +1,37 @@
+"""Rule: a date that does not exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.load import Scalar, walk
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import ScenarioDocument
+
+LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # days of the months
+DATE: Final = re.compile(r"([12]\d{3})-(\d\d)-(\d\d)(?:T.*)?")
+
+
+def impossible_date(document: CheckDocument | Profile | ScenarioDocument) -> Iterator[Diagnostic]:
+    """A date in the form YEAR-MONTH-DAY does not exist.
+
+    Why it matters: tools that sort or compare dates refuse it, or take another one; usually month and day are swapped.
+    Instead: correct it.
+    """
+    for node in walk(document.node):
+        written = DATE.fullmatch(str(node.value)) if type(node) is Scalar and isinstance(node.value, str) else None
+        if written is None or _exists(written[2], written[3]):
+            continue
+        year, month, day = written.groups()
+        help = f"did you mean `{year}-{day}-{month}`?" if _exists(day, month) else None
+        yield warning(node, f"there is no date `{year}-{month}-{day}`", help=help)
+
+
+def _exists(month: str, day: str) -> bool:
+    return int(month) in range(1, 13) and int(day) in range(1, LONGEST[int(month) - 1] + 1)

@@ -1,0 +1,29 @@
+"""Rule: two endings for one state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright_runtime.english import ticked
+
+if TYPE_CHECKING:
+    from rulewright.documents.state_machine import EndingDocument, StateMachineDocument
+
+
+def state_ends_twice(machine: StateMachineDocument) -> Iterator[Diagnostic]:
+    """A state machine has two endings for the same state.
+
+    Why it matters: only one of them decides, and the state that was meant gets the verdict of a state without an
+    ending.
+    Instead: name the other state, or remove one of them.
+    """
+    first: dict[str, EndingDocument] = {}
+    for ending in machine.endings:
+        earlier = first.setdefault(ending.state, ending)
+        if earlier is not ending:
+            others = [state for state in machine.states if state not in {each.state for each in machine.endings}]
+            help = f"without an ending: {ticked(others)}" if others else None
+            notes = [(earlier.place("state"), "the first")]
+            yield warning(ending.place("state"), f"`{ending.state}` has two endings", help=help, notes=notes)
