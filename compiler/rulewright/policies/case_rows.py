@@ -12,7 +12,8 @@ import msgspec
 
 from rulewright.errors import UsageError
 from rulewright_runtime.cases.case_settings import CaseSettings
-from rulewright_runtime.cases.records import UNREADABLE, elements_of, outline_of
+from rulewright_runtime.cases.records import UNREADABLE, outline_of
+from rulewright_runtime.cases.stored_report import FIGURES, results_in
 from rulewright_runtime.errors import EvaluationError, InputError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.score import Score
@@ -66,15 +67,13 @@ def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings
 
 
 def results_of(report: Path) -> Iterator[CaseResult]:
-    """The results of a JSON report of `rulewright score`. Raises InputError for any other file."""
+    """The results of a JSON report of `rulewright score`. Raises InputError for any other file, and for one with other
+    results than it counts."""
     with reading_report(report):
-        outline = outline_of(str(report), ("results",), ())
+        outline = outline_of(str(report), ("results",), FIGURES)
         if outline is None or "results" not in outline.lists:
             raise InputError(NO_REPORT, str(report))
-        for record in elements_of(str(report), outline.lists["results"], "$.results"):
-            if isinstance(record, InputError):
-                raise record
-            yield msgspec.json.decode(record.data, type=CaseResult)
+        yield from results_in(str(report), outline, CaseResult)
 
 
 @contextmanager

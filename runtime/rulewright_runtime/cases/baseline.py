@@ -10,16 +10,17 @@ import msgspec
 
 from rulewright_runtime.aggregate.inference import mcnemar
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-from rulewright_runtime.cases.records import UNREADABLE, elements_of, outline_of
+from rulewright_runtime.cases.records import UNREADABLE, Outline, outline_of
+from rulewright_runtime.cases.stored_report import FIGURES, results_in
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.scratch_database import scratch_database
-from rulewright_runtime.strict_json import Decoder, DoubledKeyError, JsonObject, decode
+from rulewright_runtime.strict_json import DoubledKeyError, JsonObject, decode
 
 ALPHA: Final = 0.05
 _EXACT_UP_TO: Final = 2000  # changed pairs
 ERROR: Final = "Error"  # the label of a case that could not be scored
 _MAX_LISTED: Final = 1000  # flips, missing and added cases in a report
-_HEAD: Final = ("generated_at", "batch_id", "configuration")
+_HEAD: Final = ("generated_at", "batch_id", "configuration", *FIGURES)
 _COLUMNS: Final = "(at INTEGER PRIMARY KEY, batch, test_id, id, label, scores)"
 _NUMBERED: Final = "SELECT *, row_number() OVER (PARTITION BY batch, test_id, id ORDER BY at) AS nth FROM"
 _PAIR: Final = (
@@ -66,7 +67,7 @@ class Baseline:
                 raise InputError("is not a JSON report of this command", path)
             values = {key: decode(value) for key, value in outline.values.items()}
             head = msgspec.convert(values, _Head)
-            self.database.executemany(_insert("old"), _rows(path, outline.lists["results"]))
+            self.database.executemany(_insert("old"), _rows(path, outline))
         except OSError as error:
             raise InputError(error.strerror or "can't be read", path) from None
         except DoubledKeyError as error:
@@ -99,12 +100,8 @@ def _insert(table: str) -> str:
 _Row = tuple[str, str, str, str, bytes]
 
 
-def _rows(path: str, start: int) -> Iterator[_Row]:
-    decoder: Decoder[_Result] = Decoder(_Result)
-    for record in elements_of(path, start, "$.results"):
-        if isinstance(record, InputError):
-            raise record
-        result = decoder.decode(record.data)
+def _rows(path: str, outline: Outline) -> Iterator[_Row]:
+    for result in results_in(path, outline, _Result):
         yield result.batch_id or "", result.test_id, result.id or "", result.label, msgspec.json.encode(result.scores)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from tests.compiler.commands.score_in_place import batch, elsewhere, report, score
 from tests.safe_cases import case, safe
 
+from rulewright.cli import main
 from rulewright_grammar import schema
 from rulewright_runtime.cases.baseline import Baseline, compare
 
@@ -173,3 +175,45 @@ def test_a_baseline_with_a_doubled_key_is_refused(capsys: pytest.CaptureFixture[
         Path("base.json").write_text(text.replace(old, new, 1))
         assert score("--batch", "b", "--baseline", "base.json") == 3
         assert "base.json: duplicate key" in capsys.readouterr().err
+
+
+def _cut(report: dict[str, Any]) -> None:
+    report["results"] = report["results"][:1]
+
+
+def _doubled(report: dict[str, Any]) -> None:
+    report["results"] = [report["results"][0]] * 2
+
+
+def _empty(report: dict[str, Any]) -> None:
+    report["results"] = []
+
+
+def _better(report: dict[str, Any]) -> None:
+    report["results"][1] |= {"label": "Pass", "scores": dict.fromkeys(report["results"][1]["scores"], 1.0)}
+
+
+def _higher(report: dict[str, Any]) -> None:
+    report["results"][1]["scores"]["CR"] = 0.1
+
+
+@pytest.mark.parametrize("damage", [_cut, _doubled, _empty, _better, _higher])
+def test_a_report_with_other_results_than_it_counts_is_refused(
+    damage: Callable[[dict[str, Any]], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    batch("b", case("T1"), case("T2", summary="nothing"))
+    whole = report("--batch", "b")
+    Path("base.json").write_text(json.dumps(whole), encoding="utf-8")
+    assert main(["whatif", "base.json"]) == 0
+    damage(whole)
+    Path("base.json").write_text(json.dumps(whole), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["whatif", "base.json"]) == score("--batch", "b", "--baseline", "base.json") == 3
+    assert capsys.readouterr().err.count("error: base.json: ") == 2
+
+
+def test_a_report_without_a_scored_case_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    batch("b", {**case("T1"), "engine_output": None})
+    assert score("--batch", "b", "--format", "json", "--output", "base.json") == 3
+    assert main(["whatif", "base.json"]) == 3
+    assert "base.json: holds no scored case" in capsys.readouterr().err
