@@ -14,7 +14,7 @@ from rulewright.comparing.render import (
     score_line,
 )
 from rulewright.comparing.render import significant as significant_checks
-from rulewright.reporting.overview import Figure
+from rulewright.reporting.figures import Figure
 from rulewright.reporting.page import Link
 from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.report.unresolved import unresolved_lines

@@ -9,7 +9,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, tostring
 
 from rulewright.reporting.cases_console import REFERENCE, Notes, changes_of, is_under_reference, judged, verdict_of
-from rulewright.reporting.overview import TONES, Figure
+from rulewright.reporting.figures import TONES, Figure
 from rulewright_runtime.english import plural
 from rulewright_runtime.report.text import escape, percent, table
 from rulewright_runtime.strict_json import Json, JsonMapping

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.reporting.comment import RESULTS, sentence
+from rulewright.reporting.figures import TONES, Figure, Range
 from rulewright.web.filters import headline_name
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
@@ -21,30 +22,6 @@ if TYPE_CHECKING:
 
 Data = Mapping[str, Any]
 _LEAST: Final = Decimal("0.0001")  # USD that are told as a number
-TONES: Final = ("good", "bad", "open", "bad")  # by exit code
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A mean with its bounds while answers are missing, and its interval."""
-
-    name: str
-    mean: float | None
-    bounds: Data | None = None
-    interval: Data | None = None
-    counted: int = 0
-    absent: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One number with its name and notes."""
-
-    label: str
-    value: str
-    notes: tuple[str, ...] = ()
-    tone: str = ""
-    range: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
