@@ -28,7 +28,7 @@ from rulewright.policies.policy_model import (
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
 from rulewright.proving.gates import RESULT_FIELDS, as_recorded
 from rulewright.proving.program_parts import extract, path_at, paths_of, reading, unabridged
-from rulewright.proving.substitution import reads_name, substitute, with_program
+from rulewright.proving.substitution import reads_name, substitute, unrolled, with_program
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program, literal
 from rulewright_runtime.plan.parameters import parameter_values
@@ -168,14 +168,17 @@ def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDec
     """The outputs and other computed values of a row, with variables inlined where possible, and whether
     a variable has no value, which affects the whole row."""
     weights = {dimension.rate.name: parse_score(dimension.weight) for dimension in plan.dimensions}
+    keys = {name: list(type_.fields) for name, type_ in _row_types(plan).items() if isinstance(type_, RecordType)}
     values: dict[str, Program] = {}
+
+    def inlined(program: Program) -> Program:
+        return _with_variables(_with_states(unrolled(program, keys)), values)
+
     for part in plan.variables:
-        values[part.name] = _with_variables(_with_states(part.value), values)
+        values[part.name] = inlined(part.value)
     named: set[str] = set()
     for part in plan.output:
-        program = with_sizes(
-            substitute(_with_variables(_with_states(part.value), values), {**constants, "weights": weights})
-        )
+        program = with_sizes(substitute(inlined(part.value), {**constants, "weights": weights}))
         named |= {path[0] for path in paths_of(program) or ()} & values.keys()
         yield computed(f"output.{part.name}", program)
     if plan.minimum_coverage is not None:

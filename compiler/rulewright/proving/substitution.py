@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from rulewright.expression.compose import all_of, any_of
 from rulewright.proving.domains import Path
-from rulewright.proving.program_parts import path_at
+from rulewright.proving.program_parts import extract, path_at
 from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.values import Value
 
 _RETURN_OPTIONALS: Final = frozenset(
     ("sum", "mean", "wmean", "min", "max", "quantile", "share", "rate", "wmean_present")
 )
+
+
+_UNROLLED: Final = {"exists": any_of, "all": all_of}
 
 
 def with_values(program: Program, values: Mapping[Path, object]) -> Program:
@@ -48,15 +52,39 @@ def inline(program: Program, name: str, value: Program) -> Program:
 
 def with_program(program: Program, name: str, value: Program) -> Program:
     """The program with a variable replaced by the program that computes it."""
+    return _replaced(program, {at for at, node in enumerate(program.nodes) if _is_name(node, name)}, value)
+
+
+def _replaced(program: Program, places: Collection[int], value: Program) -> Program:
+    """The program with another one in place of some nodes."""
     nodes = list(value.nodes)
     new_index: list[int] = []
     last = len(nodes) - 1
-    for node in program.nodes:
-        if _is_name(node, name):
+    for at, node in enumerate(program.nodes):
+        if at in places:
             new_index.append(last)
             continue
         nodes.append(Node(node.op, tuple([new_index[a] for a in node.args]), node.value, node.at))
         new_index.append(len(nodes) - 1)
+    return Program(tuple(nodes), program.source, program.strict)
+
+
+def unrolled(program: Program, keys: Mapping[str, Sequence[str]]) -> Program:
+    """The program in which `exists` and `all` over the keys of some variables, which are given by variable, are
+    disjunctions and conjunctions."""
+    for at in range(len(program.nodes) - 1, -1, -1):
+        node = program.nodes[at]
+        path = path_at(program, node.args[0]) if node.op in _UNROLLED and len(node.value) == 1 else None
+        if path is not None and len(path) == 1 and path[0] in keys:
+            bodies = [_for_item(program, node, key) for key in keys[path[0]]]
+            return unrolled(_replaced(program, {at}, _UNROLLED[node.op](bodies)), keys)
+    return program
+
+
+def _for_item(program: Program, loop: Node, key: str) -> Program:
+    """The body of a loop for one item."""
+    body, item = extract(program, loop.args[1]), Node("const", (), literal(key))
+    nodes = [item if node.op == "local" and node.value == loop.value[0] else node for node in body.nodes]
     return Program(tuple(nodes), program.source, program.strict)
 
 

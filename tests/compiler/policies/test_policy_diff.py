@@ -74,6 +74,16 @@ def card(folder: Path, **changed: str) -> Path:
     return path
 
 
+def test_macros_over_the_gates_are_seen_through(tmp_path: Path) -> None:
+    one = card(tmp_path, status="gates.exists(g, gates[g].failed) ? 'invalid' : 'valid'")
+    two = card(tmp_path, name="two", status="gates.all(g, !gates[g].failed) ? 'valid' : 'invalid'")
+    three = card(tmp_path, name="three", status="gates.all(g, gates[g].passed.orValue(false)) ? 'valid' : 'invalid'")
+    assert policy_diff(one, two)["verdict"] == "equal"
+    (region,) = policy_diff(one, three)["regions"]
+    assert (region["before"], region["after"]) == ("'valid'", "'invalid'")
+    assert region["witness"] is not None
+
+
 def verdicts() -> list[dict[str, Any]]:
     words = itertools.product(
         ("A", "C"), ("S1", "S5"), ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"), (True, False), (0.5, 0.75, 1.0)
