@@ -58,14 +58,13 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> J
     for folder in summaries:
         _take_in(folder, summaries[folder], entries)
     excluded = [left for name in sorted(entries) if (left := _excluded(name, entries[name], harnesses))]
-    playing = {name: entry for name, entry in entries.items() if not any(left["model"] == name for left in excluded)}
+    playing = _without(entries, excluded)
     scenarios = sorted({scenario for entry in playing.values() for scenario in entry.scores})
     incomplete = [
         {"model": name, "missing": [each or None for each in missing]}
         for name, entry in sorted(playing.items())
         if (missing := [scenario for scenario in scenarios if scenario not in entry.scores])
     ]
-    ranked = {name: entry for name, entry in playing.items() if not any(left["model"] == name for left in incomplete)}
     clusters = {name: cluster_of(plan, name) for name in scenarios}
     categories = {name: plan.scenarios[name].category for name in scenarios if name in plan.scenarios}
     board = {
@@ -75,11 +74,16 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> J
         "scenarios": [name or None for name in scenarios],
         "unplayed": sorted(plan.scenarios.keys() - scenarios),
         "refused": sum(summary["refused"]["count"] for summary in summaries.values()),
-        "models": _ranked(ranked, clusters, categories),
+        "models": _ranked(_without(playing, incomplete), clusters, categories),
         "incomplete": incomplete,
         "excluded": excluded,
     }
     return {**board, "hindrances": hindrances(board)}
+
+
+def _without(entries: Mapping[str, _Entry], left_out: Sequence[JsonMapping]) -> dict[str, _Entry]:
+    names = {each["model"] for each in left_out}
+    return {name: entry for name, entry in entries.items() if name not in names}
 
 
 def hindrances(board: JsonMapping) -> list[str]:
