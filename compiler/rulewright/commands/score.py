@@ -10,15 +10,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rulewright.commands.output import answer
 from rulewright.diagnostics import Severity
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import DocumentError, UsageError
 from rulewright.exit_codes import REFUSED
-from rulewright.judges import open_waiting_judge, within
-from rulewright.project import load_project
 from rulewright.proving.label_findings import check_labels
 from rulewright.render.human import render
 from rulewright.reporting.cases import write
@@ -45,9 +43,11 @@ from rulewright_runtime.errors import BusyError
 from rulewright_runtime.files import open_whole
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
 from rulewright_runtime.locks import lock_file
-from rulewright_runtime.runs.live import JudgeSettings
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, width_for
+
+if TYPE_CHECKING:
+    from rulewright_runtime.runs.live import JudgeSettings
 
 FLAGS = ("--strict-ah", "--fold", "--cases", "--outputs", "--format", "--semantic", "--semantics")
 _TICK = 0.2  # seconds between two lines of progress
@@ -137,8 +137,10 @@ def _judge(
     args: argparse.Namespace, stack: ExitStack, prepared: CaseSettings, batches: list[Batch], place: str | None
 ) -> Judge:
     """The judge with its limits. Raises UsageError if the cases have more questions than the limits allow."""
+    from rulewright import judges, project  # import the scheduler of calls and the loader of projects
+
     root = nearest_project()
-    project = None if root is None or args.max_usd is None else load_project(root)
+    loaded = None if root is None or args.max_usd is None else project.load_project(root)
 
     def questions() -> list[JudgeRequest]:
         collector = QuestionCollector()
@@ -147,9 +149,9 @@ def _judge(
         return collector.questions
 
     def settings(model: str) -> JudgeSettings:
-        return within(model, project, args.max_calls, args.max_tokens, args.max_usd)
+        return judges.within(model, loaded, args.max_calls, args.max_tokens, args.max_usd)
 
-    return open_waiting_judge(args.judge, stack, settings=settings, questions=questions)
+    return judges.open_waiting_judge(args.judge, stack, settings=settings, questions=questions)
 
 
 @contextmanager
