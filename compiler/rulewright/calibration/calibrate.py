@@ -19,6 +19,7 @@ from rulewright.calibration.propagate import (
 )
 from rulewright.comparing.pairs import other_judge, other_replies
 from rulewright.errors import UsageError
+from rulewright.reporting.adjudication import check_person
 from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.aggregate.outcome import ENGINE
@@ -54,6 +55,9 @@ def calibrate(
     labelled_run = measured_on or run
     _refuse_unknown_items(labelled_run, (each.item for each in labels if each.target))
     refuse_other_conversations(labelled_run, labels)
+    for each in labels:
+        if each.target and not each.synthetic:
+            check_person(labelled_run, each.annotator, f"the label of `{id_of(each.item)}`")
     if measured_on is not None:
         _refuse_other_judge(run, measured_on, {check for _, check in gold.labels})
     if required and (choose_on is not None or run.scorecard is None):

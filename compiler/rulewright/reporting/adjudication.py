@@ -16,12 +16,13 @@ from msgspec.structs import replace
 
 from rulewright.errors import UsageError
 from rulewright.reporting.judged import FinishedRun, JudgedTranscript, open_run
-from rulewright.reporting.stored_run import has_skipped, score_again, summary_like
+from rulewright.reporting.stored_run import StoredRun, has_skipped, score_again, summary_like
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import lock_folder
+from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.derived import log_of, write_summary
@@ -192,13 +193,13 @@ def _refuse_unasked(taken: Iterable[Adjudication], waited_for: Container[tuple[s
             raise UsageError(f"{decision.about} is about a verdict that waits for nobody, or that is not in the run")
 
 
-def check_person(run: FinishedRun, by: str, about: str) -> None:
+def check_person(run: FinishedRun | StoredRun, by: str, about: str) -> None:
     """Raise UsageError if `by` is empty or a model of the run."""
     judge = run.summary.get("judge") or {}
     machines = {*run.summary["models"], *run.plan.models, judge.get("requested_model"), judge.get("name")} - {None, ""}
-    if not by.strip():
+    if not folded_name(by):
         raise UsageError(f"{about} names no person (`by`)")
-    if " ".join(by.casefold().split()) in {str(name).casefold() for name in machines}:
+    if folded_name(by) in {folded_name(str(name)) for name in machines}:
         raise UsageError(f"{about} is by `{by}`, a model of this run; a person decides")
 
 

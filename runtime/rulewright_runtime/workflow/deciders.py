@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -13,12 +12,12 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from rulewright_runtime.english import ticked
+from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.workflow.hil import Move, QueueError, QueueItem
 from rulewright_runtime.workflow.processes import Origin, Process
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
 Role = Literal["run", "command"]
-_INVISIBLE: Final = frozenset({"Cf", "Mn"})  # format characters and combining marks
 
 
 class Deciders(msgspec.Struct, frozen=True):
@@ -40,7 +39,7 @@ class RunProcess(NamedTuple):
 
 def check_name(by: str, agents: Collection[str]) -> None:
     """Raise QueueError for the name of an agent, in any spelling that looks like it."""
-    if _fold(by) in set(map(_fold, agents)):
+    if folded_name(by) in set(map(folded_name, agents)):
         raise QueueError(f"`{by}` is the name of an agent, and a decision is taken by a person: name one with `--by`")
 
 
@@ -77,12 +76,6 @@ def check_origin(origin: Origin, processes: Iterable[RunProcess], *, run_active:
 
 def _same_namespace(process: RunProcess, origin: Origin) -> bool:
     return process.namespace == origin.machine.namespace
-
-
-def _fold(name: str) -> str:
-    """Fold case, whitespace, accents and invisible characters, so that look-alikes of a name are equal."""
-    text = unicodedata.normalize("NFKD", name)
-    return " ".join("".join(c for c in text if unicodedata.category(c) not in _INVISIBLE).casefold().split())
 
 
 FORMAT: Final = "rulewright-decision"

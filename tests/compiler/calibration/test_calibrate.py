@@ -232,6 +232,15 @@ def test_a_model_is_no_person_in_any_spelling(
     assert (code, found["checks"], found["labels"]["of_models"]) == (2, [], 20)
 
 
+@pytest.mark.parametrize("name", ["m7", "M7", "m\u200b7"])
+def test_a_model_of_the_run_labels_nothing_under_a_persons_name(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    path = labelled(tmp_path / "g.csv", range(20), f"{item(30)},PASS,{name},report")
+    assert refused("calibrate", str(folder), "--gold", str(path))
+    assert "a model of this run; a person decides" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("more", [[], ["--split", "report"], ["--choose-on", "tune", "--split", "report"]])
 @pytest.mark.parametrize(
     "row", ["nowhere/W-1,FAIL,ann,tune", "nowhere/W-1,FAIL,model:x,report", "m0__night/w-1,PASS,bob,report"]

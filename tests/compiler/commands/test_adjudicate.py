@@ -127,6 +127,8 @@ def test_lines_that_wait_can_be_filled_in_and_read_back(
         (["--decide", *NIGHT, "PASS", "--why", "x"], "names no person"),
         (["--decide", *NIGHT, "UNCLEAR", "--by", "Ana", "--why", "x"], "not a possible decision"),
         (["--decide", *NIGHT, "PASS", "--by", "model-b", "--why", "x"], "a model of this run; a person decides"),
+        (["--decide", *NIGHT, "PASS", "--by", "m\u200bodel-b", "--why", "x"], "a model of this run; a person decides"),
+        (["--decide", *NIGHT, "PASS", "--by", "\u200b", "--why", "x"], "names no person"),
         (["--decide", NIGHT[0], "RW-B1", "PASS", "--by", "Ana", "--why", "x"], "waits for nobody"),
         (["--ask"], "needs a terminal"),
     ],
