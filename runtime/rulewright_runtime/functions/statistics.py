@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.operators import as_int
-from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.table import Function, Table
 from rulewright_runtime.score import MAX_BITS, Score, exact_pair
 from rulewright_runtime.values import NONE, Optional, UInt, Value, is_number, less, no_overload
 
@@ -107,22 +108,16 @@ def _without_nan(function: str, values: object) -> list[object]:
     return numbers
 
 
-def minimum(values: Value) -> Optional:
-    """Return the least number; `optional.none()` for an empty list."""
-    numbers = _without_nan("min", values)
-    best = numbers[0] if numbers else None
-    for number in numbers:
-        best = number if less(number, best) else best
-    return Optional(best) if numbers else NONE
+def _extreme(function: str, is_better: Callable[[Value, Value], bool]) -> Function:
+    """The function that returns the best number of a list, of equal ones the first, or `optional.none()`."""
 
+    def extreme(values: Value) -> Optional:
+        numbers = _without_nan(function, values)
+        return (
+            Optional(reduce(lambda best, each: each if is_better(each, best) else best, numbers)) if numbers else NONE
+        )
 
-def maximum(values: Value) -> Optional:
-    """Return the greatest number; `optional.none()` for an empty list."""
-    numbers = _without_nan("max", values)
-    best = numbers[0] if numbers else None
-    for number in numbers:
-        best = number if less(best, number) else best
-    return Optional(best) if numbers else NONE
+    return extreme
 
 
 def quantile(values: object, fraction: object) -> Optional:
@@ -167,8 +162,8 @@ TABLE: Final[Table] = {
     "mean": (mean, 1, 1),
     "wmean": (weighted_mean, 2, 2),
     "wmean_present": (weighted_mean_present, 2, 2),
-    "min": (minimum, 1, 1),
-    "max": (maximum, 1, 1),
+    "min": (_extreme("min", less), 1, 1),
+    "max": (_extreme("max", lambda number, best: less(best, number)), 1, 1),
     "quantile": (quantile, 2, 2),
     "share": (share, 1, 1),
     "rate": (rate, 1, 2),
