@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from rulewright_runtime.transcripts.messages import Conversation, Message
@@ -14,6 +14,8 @@ from rulewright_runtime.transcripts.readers.shapes import (
     is_record,
     list_at,
     messages,
+    object_in,
+    one_by_one,
     optional,
     record_at,
     rest,
@@ -31,14 +33,6 @@ def _recognises(record: Record) -> bool:
     )
 
 
-def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
-    for record in records:
-        try:
-            yield _conversation(record)
-        except ShapeError as wrong:
-            yield wrong
-
-
 def _conversation(record: Record) -> Conversation:
     steps = list_at(record.get("steps"), "steps")
     if not steps:
@@ -52,7 +46,7 @@ def _conversation(record: Record) -> Conversation:
         tuple(found),
         optional(extra.get("scenario_id")) if is_record(extra) else None,
         metadata=rest(record, "steps", "session_id", "final_metrics"),
-        usage=totals if is_record(totals) else {},
+        usage=object_in(totals),
         source="atif",
         model=word(agent.get("model_name")) or word(agent.get("name")),
     )
@@ -84,4 +78,9 @@ def _result(result: Record, names: dict[str, str], where: str) -> list[Message]:
     return messages({**record, **rest(result, "content", "source_call_id")}, where)
 
 
-FORMAT: Final = Format("atif", '{"schema_version": "ATIF-v1.4", "agent": {...}, "steps": [...]}', _recognises, _read)
+FORMAT: Final = Format(
+    "atif",
+    '{"schema_version": "ATIF-v1.4", "agent": {...}, "steps": [...]}',
+    _recognises,
+    one_by_one(_conversation),
+)

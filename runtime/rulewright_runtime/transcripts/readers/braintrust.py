@@ -20,6 +20,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     ShapeError,
     is_list,
     is_record,
+    object_in,
     optional,
     rest,
     word,
@@ -87,21 +88,15 @@ def read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
                 found.append(_conversation(event, trace.root, name, where))
             except ShapeError as wrong:
                 yield wrong
-        unique = unrepeated(found)
-        for number, each in enumerate(unique, 1):
-            yield each if len(unique) == 1 else msgspec.structs.replace(each, id=f"{name}#{number}")
-
-
-def _object(value: object) -> Record:
-    return value if is_record(value) else {}
+        yield from unrepeated(found, name)
 
 
 def _kind(event: Record) -> str:
-    return word(_object(event.get("span_attributes")).get("type"))
+    return word(object_in(event.get("span_attributes")).get("type"))
 
 
 def _start(event: Record) -> float:
-    start = _object(event.get("metrics")).get("start")
+    start = object_in(event.get("metrics")).get("start")
     return start if isinstance(start, int | float) else 0
 
 
@@ -116,7 +111,7 @@ def _is_scoring(event: Record, known: Record) -> bool:
     pending = [event]
     while pending:
         each = pending.pop()
-        if _kind(each) == "score" or _object(each.get("span_attributes")).get("purpose") == "scorer":
+        if _kind(each) == "score" or object_in(each.get("span_attributes")).get("purpose") == "scorer":
             return True
         parents = [parent for parent in _parents(each) if parent in known and parent not in visited]
         visited.update(parents)
@@ -133,7 +128,7 @@ def _conversation(event: Record, root: Record, name: str, where: str) -> Convers
         or ("" if replies and replies[-1].role == "assistant" else "the event has no output")
     )
     failed = [Message("assistant", metadata={"error": error})] if error else []
-    metadata, of_root = _object(event.get("metadata")), _object(root.get("metadata"))
+    metadata, of_root = object_in(event.get("metadata")), object_in(root.get("metadata"))
     expected = event.get("expected")
     return Conversation(
         name,
@@ -141,7 +136,7 @@ def _conversation(event: Record, root: Record, name: str, where: str) -> Convers
         optional(metadata.get("scenario_id") or of_root.get("scenario_id")),
         root.get("expected") if expected is None else expected,
         {**rest(root, "input", "output", "expected"), **rest(event, "input", "output", "expected")},
-        _usage(_object(event.get("metrics"))),
+        _usage(object_in(event.get("metrics"))),
         "braintrust",
         word(metadata.get("model")) or word(of_root.get("model")),
     )

@@ -14,6 +14,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     ShapeError,
     arguments,
     as_json,
+    attempt,
     first_of,
     is_list,
     is_record,
@@ -71,10 +72,7 @@ def is_talk(record: Record) -> bool:
 def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     for record in records:
         for value, where in _cases(record):
-            try:
-                yield _conversation(record_at(value, where or "the case"), where and f"{where}.")
-            except ShapeError as wrong:
-                yield wrong
+            yield attempt(_conversation, value, where)
 
 
 def _cases(record: Record) -> Iterator[tuple[object, str]]:
@@ -86,7 +84,9 @@ def _cases(record: Record) -> Iterator[tuple[object, str]]:
             yield value, f"{key}[{index}]"
 
 
-def _conversation(case: Record, where: str) -> Conversation:
+def _conversation(value: object, where: str) -> Conversation:
+    case = record_at(value, where or "the case")
+    where = where and f"{where}."
     found = tuple(_talk(case, where) if "turns" in case else _exchange(case, where))
     more = first_of(case, _METADATA)
     scenario = more.get("scenario_id") if is_record(more) else None

@@ -12,11 +12,13 @@ from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     Record,
     ShapeError,
+    attempt,
     chat,
     ended,
     is_list,
     is_record,
     messages,
+    object_in,
     record_at,
     rest,
     shown,
@@ -39,13 +41,13 @@ def is_sample(record: Record) -> bool:
 def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     for record in records:
         if is_sample(record):
-            yield from _one(record, {}, "the sample")
+            yield attempt(sample_conversation, record, {}, "the sample")
             continue
         if not is_list(record.get("samples")):
             yield ShapeError("the log has no samples; run the evaluation without `--no-log-samples`")
             continue
         for index, sample in enumerate(record["samples"]):
-            yield from _one(sample, record["eval"], f"samples[{index}]")
+            yield attempt(sample_conversation, sample, record["eval"], f"samples[{index}]")
         if record.get("status", FINISHED) != FINISHED:
             yield ShapeError(unfinished(record["status"]))
 
@@ -55,15 +57,9 @@ def unfinished(status: object) -> str:
     return f"the log's status is {shown(status)}, so samples may be missing; run the evaluation to its end"
 
 
-def _one(value: object, header: Record, where: str) -> Iterator[Conversation | ShapeError]:
-    try:
-        yield sample_conversation(record_at(value, where), header, where)
-    except ShapeError as wrong:
-        yield wrong
-
-
-def sample_conversation(sample: Record, header: Record, where: str) -> Conversation:
+def sample_conversation(value: object, header: Record, where: str) -> Conversation:
     """The conversation of a sample; `header` is the `eval` object of the log. Raises ShapeError."""
+    sample = record_at(value, where)
     read = {key: _attached(sample.get(key), sample, where) for key in ("messages", "input", "output")}
     recorded = read["messages"]
     found = list(chat(recorded, f"{where}.messages")) if recorded else _input_messages(read["input"], where)
@@ -89,7 +85,7 @@ def sample_conversation(sample: Record, header: Record, where: str) -> Conversat
         _scenario(sample),
         sample.get("target") or None,
         metadata,
-        usage if is_record(usage) else {},
+        object_in(usage),
         "inspect",
         word(output.get("model")) or word(header.get("model")),
     )

@@ -67,9 +67,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
             trace = item.id if item.id in sessions else item.id.rpartition("#")[0]
             groups.setdefault(sessions.get(trace) or trace, []).append(item)
     for name, found in groups.items():
-        unique = unrepeated(found)
-        for number, each in enumerate(unique, 1):
-            yield replace(each, id=name if len(unique) == 1 else f"{name}#{number}", source="langfuse")
+        yield from (replace(each, source="langfuse") for each in unrepeated(found, name))
 
 
 def _events(record: Record) -> Iterator[tuple[Record, str]]:

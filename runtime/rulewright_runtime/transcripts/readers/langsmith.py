@@ -93,9 +93,7 @@ def _conversations(name: str, runs: list[tuple[Record, str]]) -> Iterator[Conver
             found.append(_conversation(run, name, where, crashed))
         except ShapeError as wrong:
             yield wrong
-    unique = unrepeated(found)
-    for number, each in enumerate(unique, 1):
-        yield each if len(unique) == 1 else msgspec.structs.replace(each, id=f"{name}#{number}")
+    yield from unrepeated(found, name)
 
 
 def _relevant_runs(trace: list[tuple[Record, str]]) -> list[tuple[Record, str]]:

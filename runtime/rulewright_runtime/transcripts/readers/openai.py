@@ -25,6 +25,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     is_text,
     item_messages,
     messages,
+    object_in,
     parsed,
     record_at,
     refuse_disorder,
@@ -257,7 +258,7 @@ def _conversation(record: Record, found: tuple[Message, ...], *read: str, index:
         word(scenario) or None,
         record[expected] if expected else None,
         rest(record, *known),
-        usage if is_record(usage) else {},
+        object_in(usage),
         "openai",
         word(record.get("model")),
     )

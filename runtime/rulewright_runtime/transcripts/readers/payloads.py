@@ -22,6 +22,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     item_messages,
     list_at,
     messages,
+    object_in,
     parsed,
     record_at,
     rest,
@@ -40,7 +41,7 @@ _CALLS: Final = ("tool_use", "tool_call", "function_call")
 def object_of(value: object) -> Record:
     """An object, also from JSON text, which a bulk export has in its columns; empty for any other value."""
     value = parsed(value) if isinstance(value, str) else value
-    return value if is_record(value) else {}
+    return object_in(value)
 
 
 def run_messages(values: Record, names: Sequence[str], role: str, where: str) -> list[Message]:

@@ -14,11 +14,13 @@ from rulewright_runtime.transcripts.readers.shapes import (
     Record,
     ShapeError,
     as_json,
+    attempt,
     chat,
     first_of,
     is_list,
     is_record,
     messages,
+    object_in,
     record_at,
     rest,
     tool_call,
@@ -43,13 +45,11 @@ def _is_result(record: Record) -> bool:
 def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     for record in records:
         for index, result in enumerate(_results(record) or []):
-            try:
-                yield _conversation(record_at(result, f"results[{index}]"), f"results[{index}]")
-            except ShapeError as wrong:
-                yield wrong
+            yield attempt(_conversation, result, f"results[{index}]")
 
 
-def _conversation(result: Record, where: str) -> Conversation:
+def _conversation(value: object, where: str) -> Conversation:
+    result = record_at(value, where)
     prompt = record_at(result.get("prompt"), f"{where}.prompt")
     response = record_at(result.get("response") or {}, f"{where}.response")
     usage = response.get("tokenUsage") or result.get("tokenUsage")
@@ -63,7 +63,7 @@ def _conversation(result: Record, where: str) -> Conversation:
         word(_first(test, variables, "scenario_id")) or None,
         _expected(variables, test),
         {**metadata, **rest(response, "output", "tokenUsage", "raw")},
-        usage if is_record(usage) else {},
+        object_in(usage),
         "promptfoo",
         word(provider.get("id") if is_record(provider) else provider),
     )

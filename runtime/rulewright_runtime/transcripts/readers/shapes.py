@@ -11,7 +11,7 @@ import binascii
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -49,6 +49,9 @@ class ShapeError(Exception):
     """A value does not fit its format; the message names its path in the record."""
 
 
+Reader: TypeAlias = Callable[[Sequence[Record]], Iterator[Conversation | ShapeError]]
+
+
 class Format(msgspec.Struct, frozen=True):
     """A chat format: its name, an example of its shape, and functions that recognise and read its records.
 
@@ -60,9 +63,22 @@ class Format(msgspec.Struct, frozen=True):
     name: str
     looks_like: str
     recognises: Callable[[Record], bool]
-    read: Callable[[Sequence[Record]], Iterator[Conversation | ShapeError]]
+    read: Reader
     joins: bool = False
     local_ids: bool = False
+
+
+def attempt(read: Callable[..., Conversation], *given: object) -> Conversation | ShapeError:
+    """The conversation that `read` returns, or why there is none."""
+    try:
+        return read(*given)
+    except ShapeError as wrong:
+        return wrong
+
+
+def one_by_one(read: Callable[[Record], Conversation]) -> Reader:
+    """The reader of records with one conversation each."""
+    return lambda records: (attempt(read, record) for record in records)
 
 
 def shown(value: object) -> str:
@@ -86,6 +102,11 @@ def is_list(value: object) -> TypeGuard[list[Json]]:
 def is_text(value: object) -> TypeGuard[str]:
     """Whether it is a text."""
     return isinstance(value, str)
+
+
+def object_in(value: object) -> JsonObject:
+    """The value if it is an object, else an empty object."""
+    return value if is_record(value) else {}
 
 
 def record_at(value: object, where: str) -> JsonObject:
@@ -259,7 +280,7 @@ def messages(value: object, where: str) -> list[Message]:
         "\n".join(filter(None, [_reasoning(record, where), *read.reasoning])) or None,
         "\n".join(filter(None, [text_at(record.get("refusal"), f"{where}.refusal"), *read.refusals])) or None,
         {key: value for key, value in record.items() if key not in KNOWN and value is not None} | read.more,
-        usage if is_record(usage) else {},
+        object_in(usage),
         optional(record.get("timestamp")),
     )
     for key in ("text", "value"):

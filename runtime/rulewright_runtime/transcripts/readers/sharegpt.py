@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
@@ -17,6 +16,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     is_list,
     is_record,
     messages,
+    one_by_one,
     optional,
     parsed,
     record_at,
@@ -35,14 +35,6 @@ def _listed(record: Record) -> str | None:
 
 def _has_speakers(values: list[Any]) -> bool:
     return bool(values) and is_record(values[0]) and "from" in values[0] and "value" in values[0]
-
-
-def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
-    for record in records:
-        try:
-            yield _conversation(record)
-        except ShapeError as wrong:
-            yield wrong
 
 
 def _conversation(record: Record) -> Conversation:
@@ -91,5 +83,5 @@ FORMAT: Final = Format(
     "sharegpt",
     '{"conversations": [{"from": "human", "value": "..."}, ...]}',
     lambda record: _listed(record) is not None,
-    _read,
+    one_by_one(_conversation),
 )

@@ -79,12 +79,9 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     if not groups:
         yield ShapeError("no span holds messages of a model (`gen_ai.input.messages`, `llm.input_messages`)")
     for name, spans in groups.items():
-        unique = unrepeated([each for _, each in sorted(spans, key=lambda pair: pair[0])])
-        for number, each in enumerate(unique, 1):
+        for each in unrepeated([each for _, each in sorted(spans, key=lambda pair: pair[0])], name):
             unanswered = () if each.messages[-1].role == "assistant" else (_NO_ANSWER,)
-            yield msgspec.structs.replace(
-                each, id=name if len(unique) == 1 else f"{name}#{number}", messages=(*each.messages, *unanswered)
-            )
+            yield msgspec.structs.replace(each, messages=(*each.messages, *unanswered))
 
 
 def _spans(record: Record) -> Iterator[Record]:
@@ -133,8 +130,8 @@ def _start(span: Record) -> int:
     return int(digits) if digits else 0
 
 
-def unrepeated(conversations: list[Conversation]) -> list[Conversation]:
-    """The conversations that are not a prefix of a later one."""
+def unrepeated(conversations: list[Conversation], name: str) -> Iterator[Conversation]:
+    """The conversations that are not a prefix of a later one, with the id `name`, and a number if there are several."""
     prefixes: set[bytes] = set()
     unique: list[Conversation] = []
     for each in reversed(conversations):
@@ -142,7 +139,8 @@ def unrepeated(conversations: list[Conversation]) -> list[Conversation]:
         if digests[-1] not in prefixes:
             unique.append(each)
         prefixes.update(digests)
-    return unique[::-1]
+    for number, each in enumerate(reversed(unique), 1):
+        yield msgspec.structs.replace(each, id=name if len(unique) == 1 else f"{name}#{number}")
 
 
 def _prefix_digests(messages: tuple[Message, ...]) -> list[bytes]:

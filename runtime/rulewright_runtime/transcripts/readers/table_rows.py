@@ -17,6 +17,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     Record,
     ShapeError,
+    attempt,
     is_text,
     messages,
     passages,
@@ -163,7 +164,4 @@ def format_for(fields: Mapping[str, str]) -> Format:
 
 def _exchanges(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conversation | ShapeError]:
     for row in rows:
-        try:
-            yield exchange(row, fields)
-        except ShapeError as wrong:
-            yield wrong
+        yield attempt(exchange, row, fields)
