@@ -11,7 +11,7 @@ import dataclasses
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from rulewright_runtime.values import UInt
 
@@ -204,6 +204,7 @@ Expr: TypeAlias = (
     Literal | Name | Select | Has | Index | Call | Unary | Binary | Conditional | ListLiteral | MapLiteral
     | MessageLiteral | Macro
 )  # fmt: skip
+_NODES: Final = get_args(Expr)
 
 
 def chain(e: Expr, operator: str) -> list[Expr]:
@@ -246,26 +247,14 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 def with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """`expr` with each of its child nodes replaced by the result of `change`."""
-    match expr:
-        case Literal() | Name():
-            return expr
-        case Select() | Has() | Unary():
-            return dataclasses.replace(expr, operand=change(expr.operand))
-        case Binary():
-            return dataclasses.replace(expr, left=change(expr.left), right=change(expr.right))
-        case Call():
-            target = None if expr.target is None else change(expr.target)
-            return dataclasses.replace(expr, target=target, args=tuple(map(change, expr.args)))
-        case Index():
-            return dataclasses.replace(expr, operand=change(expr.operand), index=change(expr.index))
-        case Macro():
-            return dataclasses.replace(expr, target=change(expr.target), bodies=tuple(map(change, expr.bodies)))
-        case Conditional():
-            condition, then, otherwise = map(change, children(expr))
-            return Conditional(condition, then, otherwise, expr.span)
-        case ListLiteral():
-            return dataclasses.replace(expr, items=tuple(map(change, expr.items)))
-        case MapLiteral():
-            return dataclasses.replace(expr, entries=tuple((change(key), change(value)) for key, value in expr.entries))
-        case MessageLiteral():
-            return dataclasses.replace(expr, fields=tuple((name, change(value)) for name, value in expr.fields))
+    if isinstance(expr, Literal | Name):
+        return expr
+    node: Callable[..., Expr] = type(expr)
+    return node(*(_changed(getattr(expr, field), change) for field in expr.__slots__))
+
+
+def _changed(value: object, change: Callable[[Expr], Expr]) -> object:
+    """A field's value with its nodes replaced."""
+    if isinstance(value, tuple):
+        return tuple(_changed(each, change) for each in value)
+    return change(value) if isinstance(value, _NODES) else value

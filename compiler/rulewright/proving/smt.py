@@ -343,21 +343,12 @@ class _Encoding:
         return _Term(one.kind, value, error)
 
     def as_score(self, term: _Term) -> _Term:
-        z3 = self.z3
         if term.present is not None:
             raise _BeyondSolver
         if term.kind == "score":
             return term
-        if term.kind == "double":
-            return self.as_score_in_bounds(self.decimal(term))
-        return self.as_score_in_bounds(self.real(term)) if term.kind == "int" else self._refuse(z3)
-
-    def as_score_in_bounds(self, term: _Term) -> _Term:
-        z3 = self.z3
-        return _Term("score", term.value, z3.Or(term.error, term.value < 0, term.value > 1))
-
-    def _refuse(self, _: Any) -> _Term:
-        raise _BeyondSolver
+        number = self.real(self.decimal(term))
+        return _Term("score", number.value, self.z3.Or(number.error, number.value < 0, number.value > 1))
 
     def scores(self, of: _Term) -> list[Formula]:
         """The values of a list that contains only numbers, at least one of them a score."""
