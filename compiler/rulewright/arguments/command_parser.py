@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from textwrap import dedent, fill
 
+from rulewright.arguments.help_examples import EXAMPLES
 from rulewright.exit_codes import REFUSED, epilog
 from rulewright_runtime.terminal import one_line
 
@@ -63,13 +64,17 @@ def wrapped(text: str, width: int) -> str:
     )
 
 
+def _examples(name: str) -> str:
+    return "\n  ".join(("examples:", *(f"rulewright {each}" for each in EXAMPLES[name])))
+
+
 def parser_of(name: str, declare: Callable[[argparse.ArgumentParser], None]) -> Parser:
-    """Return a command's parser; its help is the docstring of `declare` and the command's exit codes."""
+    """Return a command's parser; its help is the docstring of `declare`, examples, and the command's exit codes."""
     summary, _, rest = (declare.__doc__ or "").partition("\n")
     parser = Parser(
         prog=f"rulewright {name}",
         description=summary,
-        epilog="\n\n".join(filter(None, (dedent(rest).strip("\n"), epilog(name)))),
+        epilog="\n\n".join(filter(None, (dedent(rest).strip("\n"), _examples(name), epilog(name)))),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

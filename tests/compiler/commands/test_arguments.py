@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,11 @@ import pytest
 
 from rulewright.arguments import run_them, write_rules
 from rulewright.arguments.command_parser import parser_of
+from rulewright.arguments.help_examples import EXAMPLES
+from rulewright.arguments.shared_options import existing
 from rulewright.categories import MEANINGS
 from rulewright.cli import COMMANDS, main
+from rulewright.cli import parser_of as command
 from rulewright_runtime.transcripts.readers import FORMATS
 
 HELPING = """
@@ -85,7 +89,8 @@ def test_help_is_no_wider_than_the_terminal(columns: int, monkeypatch: pytest.Mo
     text = parser_of("scan", run_them.scan_arguments).format_help()
     *prose, codes = text.split("\n\n")
     assert codes.startswith("exit codes:\n  0  ")
-    widest = max(len(line) for part in prose[1:] for line in part.splitlines())
+    widest = max(len(line) for part in prose[1:-1] for line in part.splitlines())
+    assert prose[-1].startswith("examples:\n  rulewright scan ")
     assert columns - 25 < widest <= columns
 
 
@@ -148,3 +153,19 @@ def test_transcripts_that_are_not_there_are_refused_before_anything_runs(
     assert stopped.value.code == 3
     assert f"no such file or folder: `{path}`{guess}\n" in capsys.readouterr().err
     assert [each.name for each in tmp_path.iterdir()] == ["data"]
+
+
+@pytest.mark.parametrize("name", [name for name, _ in COMMANDS])
+def test_help_shows_examples_that_the_command_takes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([name, "--help"])
+    shown = capsys.readouterr().out
+    parser = command(name)
+    for action in parser._actions:
+        action.type = None if action.type is existing else action.type
+    for example in EXAMPLES[name]:
+        assert f"\n  rulewright {example}\n" in shown
+        assert len(example) <= 67
+        first, *words = shlex.split(example)
+        assert first == name
+        parser.parse_args(words)
