@@ -26,7 +26,7 @@ from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.derived import log_of, write_summary
-from rulewright_runtime.runs.folder import GENERATED, LOG, ROWS, SUMMARY, remove
+from rulewright_runtime.runs.folder import GENERATED, LOG, REPLIES, ROWS, SUMMARY, remove
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.run_rows import ROW_KEY, verdict_key
 from rulewright_runtime.strict_json import JsonObject
@@ -171,7 +171,7 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonOb
             **{name: b"".join(found.values()) for name, found in rows.items()},
         }
         if (log := run.log()) is not None:
-            files[LOG] = log_of(log.header, log.steps, rows)
+            files[LOG] = log_of(log.header, log.steps, {**rows, REPLIES: {}})  # which stay in the original run
         for name in (SUMMARY, MANIFEST, *GENERATED):  # whoever finds a summary can trust what stands beside it
             remove(os.fspath(out / name))
         for name, data in files.items():

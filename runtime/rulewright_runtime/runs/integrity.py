@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY
-from rulewright_runtime.runs.log import read_finished
+from rulewright_runtime.runs.log import LogStep, read_finished
 from rulewright_runtime.runs.manifest import NAME, read_manifest, refuse_changed
 from rulewright_runtime.runs.run_rows import recount, summary_of
 from rulewright_runtime.strict_json import JsonMapping
@@ -36,9 +37,15 @@ def _refuse_miscounted(folder: str, plan: Plan, summary: JsonMapping) -> None:
         raise PlanError(f"`{folder}` has neither `{NAME}` nor `{LOG}`, so nothing proves its rows; scan again")
     verdicts_path, scores_path = (os.path.join(folder, name) for name in ROWS)
     with open(verdicts_path, "rb") as verdicts, open(scores_path, "rb") as scores:
-        same = recount(counted, read_finished(log).steps, verdicts, scores)
-        if not same or verdicts.read(1) or scores.read(1):
+        same = recount(counted, steps := read_finished(log).steps, verdicts, scores)
+        if not same or verdicts.read(1) or scores.read(1) or _lacks_replies(folder, steps):
             raise PlanError(f"the rows in `{folder}` are not those that `{LOG}` records; scan again")
     for name, figures in msgspec.json.decode(msgspec.json.encode(counted.result())).items():
         if summary.get(name) != figures:
             raise PlanError(f"`{name}` in `{os.path.join(folder, SUMMARY)}` does not follow from the rows; scan again")
+
+
+def _lacks_replies(folder: str, steps: Sequence[LogStep]) -> bool:
+    """Whether the file of a live judge's replies does not have the size that the log records."""
+    path, size = os.path.join(folder, REPLIES), steps[-1].replies if steps else 0
+    return bool(size) and (not os.path.isfile(path) or os.path.getsize(path) != size)

@@ -24,10 +24,11 @@ from tests.runtime.runs.watched_run import PLAN, SECONDS, at_home, judge, opinio
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits
-from rulewright_runtime.errors import OutageError
+from rulewright_runtime.errors import OutageError, PlanError
 from rulewright_runtime.files import BUFFER
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.runs.integrity import refuse_damaged
 from rulewright_runtime.runs.store import run
 
 KILLS = rounds(3, 100)  # of each kind
@@ -81,6 +82,20 @@ def test_who_judged_and_what_was_said_are_part_of_the_run(expected: dict[str, by
     first = json.loads(expected["replies.jsonl"].splitlines()[0])
     assert first["model"].startswith("served-")
     assert (first["finish"], first["input_tokens"], first["output_tokens"]) == ("stop", 11, 7)
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_without_a_manifest_the_replies_have_the_size_of_the_log(tmp_path: Path, kept: int) -> None:
+    with model_server(lambda asked, _: opinion(asked)) as server:
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3"))
+        summary = run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made)
+    (tmp_path / "run" / "manifest.json").unlink()
+    refuse_damaged(tmp_path / "run", PLAN, summary)
+    replies = tmp_path / "run" / "replies.jsonl"
+    lines = replies.read_bytes().splitlines(keepends=True)[:kept]
+    replies.write_bytes(b"".join(lines)) if lines else replies.unlink()
+    with pytest.raises(PlanError, match=r"not those that `inputs.jsonl` records"):
+        refuse_damaged(tmp_path / "run", PLAN, summary)
 
 
 def test_a_recorded_run_replays_to_the_same_verdicts(expected: dict[str, bytes], tmp_path: Path) -> None:
