@@ -113,7 +113,8 @@ def refuse_without_judge(plan: Plan) -> None:
     if asking := needs_judge(plan):
         others = f" and {plural(len(asking) - 1, 'other')}" if len(asking) > 1 else ""
         needing = f"the check `{asking[0]}`{others}"
-        raise PlanError(f"the plan needs a judge for {needing}, and none was given; name one with `--judge`")
+        where = "name one with `--judge`, or in the project file as `judge.source`"
+        raise PlanError(f"the plan needs a judge for {needing}, and none was given; {where}")
 
 
 def needs_judge(plan: Plan) -> list[str]:

@@ -159,6 +159,8 @@ def _run(args: argparse.Namespace) -> int:
         lines = _carried(workflow, plan, settings, args.resume) if args.changed else None
         say(*(lines or _which_run(args, workflow, plan, settings)), *_rehearse(plan, settings))
         return 0
+    for extra, why in _missing_extras(workflow):
+        raise UsageError(f"{why}: install `rulewright[{extra}]`, or the agents would work in vain")
     try:
         result = _execute(args, workflow, plan, settings)
     except OutageError as stopped:

@@ -278,7 +278,7 @@ def test_a_metric_that_can_not_be_measured_is_told_once(project: Path) -> None:
     assert told.count("metric `test_coverage` counts as 0.0: ") == 1  # with nothing else on standard error, the log
 
 
-def test_a_check_names_the_extras_that_a_run_needs(
+def test_a_run_does_not_start_without_the_extras_that_its_check_names(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evidence = "{policy_gate: {enabled: true, risk_tier: T1, evidence: {acceptance: junit.xml, lint: ruff.json}}}"
@@ -290,6 +290,13 @@ def test_a_check_names_the_extras_that_a_run_needs(
     assert run("workflow", "check") == 0
     said = "warning: `junit.xml` is XML, which needs defusedxml: install `rulewright[workflow]` before a run\n"
     assert capsys.readouterr().err == said
+    assert run("workflow", "run", "--dry-run") == 0
+    capsys.readouterr()
+    assert refused(capsys, "workflow", "run") == (
+        "error: `junit.xml` is XML, which needs defusedxml: install `rulewright[workflow]`, or the agents would work"
+        " in vain\n"
+    )
+    assert not (project / ".rulewright" / "workflow.db").exists()
 
 
 def test_a_database_that_can_not_be_read_is_no_refused_decision(
