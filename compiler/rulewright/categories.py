@@ -38,21 +38,21 @@ ROWS: Final[dict[str, str]] = {
         anchor-without-event-window any-mixed-with-tags ascii-only-apostrophe backspace-in-expression both-sides-equal
         bound-never-reached branch-always-taken branch-changes-nothing branch-never-taken case-expects-nothing
         challenger-is-the-reviewer check-is-not-read check-never-fails check-never-passes check-no-scenario-reaches
-        comparison-out-of-range condition-adds-nothing condition-always-holds condition-never-holds
-        cue-lexicon-ignores-the-user directive-ignored-by-route duplicate-criterion-id equality-after-rounding
-        edge-without-votes impossible-date state-ends-twice
-        even-repetitions event-window-unbounded exit-below-threshold file-named-unlike-its-scenario
-        gate-ignores-unrun-checks gate-judged-once gate-severity-outside-gate-bucket hard-fail-contradicts-severity
-        human-gate-bypassed index-past-the-end input-not-awaited integer-division judge-answers-as-the-author
-        judge-reads-missing-file label-row-is-dead label-table-not-proved level-skipped lexicon-hits-good-example
-        lexicon-misses-own-example listed-check-is-silenced loop-nothing-ends misspelt-input-path misspelt-path
-        misspelt-rule-key misspelt-tool mistyped-regex output-written-twice parameter-of-another-metric
-        pattern-lost-in-folding
+        check-without-part comparison-out-of-range condition-adds-nothing condition-always-holds condition-never-holds
+        cue-lexicon-ignores-the-user directive-ignored-by-route duplicate-criterion-id edge-without-votes
+        equality-after-rounding even-repetitions event-window-unbounded exit-below-threshold
+        file-named-unlike-its-scenario gate-ignores-a-severity gate-ignores-unrun-checks gate-judged-once
+        gate-severity-outside-gate-bucket hard-fail-contradicts-severity human-gate-bypassed impossible-date
+        index-past-the-end input-not-awaited integer-division judge-answers-as-the-author judge-reads-missing-file
+        label-row-is-dead label-table-not-proved level-skipped lexicon-hits-good-example lexicon-misses-own-example
+        listed-check-is-silenced loop-nothing-ends misspelt-input-path misspelt-path misspelt-rule-key misspelt-tool
+        mistyped-regex negated-twice output-written-twice parameter-of-another-metric pattern-lost-in-folding
         pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn probe-reads-a-later-session
-        prompt-names-another-check prompt-with-single-braces prompt-without-judge prompt-without-pass-or-fail
-        question-of-common-words regex-between-slashes regex-taken-for-text review-above-pass rubric-dimension-unknown
-        script-for-no-agent session-number-skipped short-word-hits-inside-others tag-no-scenario-carries
-        tags-on-universal-check threshold-of-zero transcript-outside-fence transition-never-made
+        probes-contradict-each-other prompt-names-another-check prompt-with-single-braces prompt-without-judge
+        prompt-without-pass-or-fail question-of-common-words regex-between-slashes regex-taken-for-text
+        reply-lexicon-reads-the-user report-of-another-kind review-above-pass rubric-dimension-unknown
+        script-for-no-agent session-number-skipped short-word-hits-inside-others state-ends-twice
+        tag-no-scenario-carries tags-on-universal-check threshold-of-zero transcript-outside-fence transition-never-made
         trigger-without-condition turn-numbers-out-of-order unchanged-copy unclear-policy-without-its-path
         unit-of-analysis-unfit unreadable-elapsed-time unusable-reply update-of-unstated-fact weight-of-zero
         weights-far-apart words-differ-in-case yaml-trap
@@ -60,10 +60,9 @@ ROWS: Final[dict[str, str]] = {
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks
         bucket-without-policy comment-contradicts-files confidence-without-gate confidence-without-metrics
-        contrast-without-counterpart count-contradicts-files coverage-not-required dead-key
-        detector-without-definition dev-repetitions-nobody-uses evaluator-without-judge event-window-without-anchor
-        expectation-without-question gate-without-evidence judge-without-output metric-without-source no-tasks
-        overlay-not-enabled
+        contrast-without-counterpart count-contradicts-files coverage-not-required dead-key detector-without-definition
+        dev-repetitions-nobody-uses evaluator-without-judge event-window-without-anchor expectation-without-question
+        gate-without-evidence judge-without-output metric-without-source no-tasks overlay-not-enabled
         probe-without-verifier project-without-checks reference-to-missing-file sign-off-without-hil
         state-machine-without-definition unread-definitions unread-parameter unused-definition unused-lexicon
         unused-suppression
@@ -74,8 +73,8 @@ ROWS: Final[dict[str, str]] = {
     """,
     PEDANTIC: """
         cue-text-not-in-turn gate-without-blindspot list-and-tags-disagree phrase-not-in-payload
-        several-anchors-for-check subsumed-pattern
-        tag-no-check-looks-for unit-of-analysis-missing unread-expectation unused-rule-set
+        several-anchors-for-check subsumed-pattern tag-no-check-looks-for unit-of-analysis-missing unread-expectation
+        unused-rule-set
     """,
 }
 CATEGORIES: Final = tuple(LEVELS)

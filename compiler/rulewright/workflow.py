@@ -155,7 +155,7 @@ class WorkflowReader:
         settings = None if project is None else project.get("workflow")
         document = read_workflow(node, stem, descend(settings, "overlays"), off)
         agents = registry(
-            self.agents(project, root),
+            self.agents(document, project, root),
             read_agents(document.get("agents")),
             self.findings,
             usual=value(settings, "agents", "use_defaults") is not False,
@@ -189,7 +189,7 @@ class WorkflowReader:
             self.findings.extend(found[path].diagnostics)
         return {name: found[path] for name, path in named.items() if path in found}
 
-    def agents(self, project: ProjectFile | None, root: Path) -> Iterable[AgentDocument]:
+    def agents(self, document: WorkflowDocument, project: ProjectFile | None, root: Path) -> Iterable[AgentDocument]:
         """Read the project's agent files, or those in the folder `agents` next to a single workflow."""
         folder_path = self.path(project, root, "agents")
         folder = root / DEFAULT_AGENTS if folder_path is None else folder_path
@@ -199,8 +199,10 @@ class WorkflowReader:
             return []
         roots = [(path, self.load(path, "agent").root) for path in documents_in(folder)]
         agents = [(path.stem, read_agent(node, path.stem)) for path, node in roots if isinstance(node, Mapping)]
+        names = {agent.name for _, agent in agents}
+        tasks = {str(each.agent.value) for task in document.tasks for each in task.agents}
         for stem, agent in agents:
-            if is_slip_of(agent.name, stem):  # any other difference is intended
+            if is_slip_of(agent.name, stem) or stem in tasks - names:  # any other difference is intended
                 message = f"`name` is `{agent.name}`, but the file is called `{stem}`"
                 place = agent.place("name")
                 self.findings.append(error(place, message, code="id-differs-from-file-name", help=Guess(stem)))

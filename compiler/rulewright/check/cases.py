@@ -44,9 +44,10 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: `score` leaves out the cases of other concerns, so the case is never scored.
     Instead: spell `concern_id` as the batch does, or move the case to a batch of its concern.
     """,
-    "case-expects-nothing": """Every list of expectations of a test case is empty.
+    "case-expects-nothing": """Every list of expectations of a test case is empty, or an expectation is an empty text.
 
-    Why it matters: any output meets them all, so the case raises the mean of its batch.
+    Why it matters: any output meets them all, so the case raises the mean of its batch. An empty text is found in every
+    text, so any output meets it, or breaks it where it is forbidden.
     Instead: write what a good answer contains, or what it must not contain.
     """,
     "contradictory-expectations": """A test case requires words that it also forbids, or more items than it lists.
@@ -226,6 +227,8 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
     lists = {each.name: [text for text in texts(record.case, *each.path) if text.strip()] for each in inputs}
     if all(descend(record.case, *each.path) is not None for each in inputs) and not any(lists.values()):
         yield warning(record.place("expectations"), "the case expects nothing", code="case-expects-nothing")
+    for empty in (item for each in inputs for item in items(record.case, *each.path) if _is_blank(item)):
+        yield warning(empty, "an empty text is found in every output", code="case-expects-nothing")
     yield from _contradictions(record)
     if (written := record.case.get("expectations")) is not None:
         yield from (replace(found, code="listed-twice") for found in repeated_in(written))
@@ -270,6 +273,10 @@ def _unreachable_counts(node: Mapping) -> Iterator[Diagnostic]:
 
 def _text(node: Any) -> str:
     return str(node.value) if isinstance(node, Scalar) else ""
+
+
+def _is_blank(node: Node) -> bool:
+    return isinstance(node, Scalar) and isinstance(node.value, str) and not node.value.strip()
 
 
 def _plain(text: str) -> str:

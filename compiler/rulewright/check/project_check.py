@@ -42,7 +42,13 @@ from rulewright.project.choices import (
     used_scorecard,
 )
 from rulewright.project.unread_files import UnreadFiles, read_unread_files
-from rulewright.proving.gate_findings import checks_that_never_apply, empty_parts, gate_findings, unseen_checks
+from rulewright.proving.gate_findings import (
+    checks_that_never_apply,
+    empty_parts,
+    gate_findings,
+    unseen_checks,
+    unselected_checks,
+)
 from rulewright.proving.gates import prove_gates
 from rulewright.proving.label_findings import case_findings
 from rulewright.rules.bucket_without_checks import bucket_without_checks
@@ -217,6 +223,7 @@ class Checked:
                 told_of_scoring = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
                 found += empty_parts(card, plan, but_of_scoring=told_of_scoring)
                 found += unseen_checks(card, plan, project.checks)
+                found += unselected_checks(card, plan)
         gate_checks = [each for each in project.checks if each.id in held]
         if any(each.when is not None for each in gate_checks):
             found += checks_that_never_apply(gate_checks)

@@ -123,6 +123,10 @@ class _Merge:
     def resolved(self, name: str, heirs: tuple[str, ...]) -> dict[str, object] | None:
         fields = self.usual.get(name, {})
         for document in self.known[name]:
+            if document.extends == name and not fields:
+                message = f"agent `{name}`: `extends` names the agent itself"
+                self.found.append(error(document.place("extends"), message, code="extends-cycle"))
+                return None
             if document.extends and document.extends != name:
                 parent = self.parent(document, (*heirs, name))
                 if parent is None:

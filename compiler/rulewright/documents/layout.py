@@ -105,7 +105,7 @@ def resolve(written: str, file: Path, root: Path) -> Path:
     return Path(os.path.normpath((file.parent if is_relative else root) / written))
 
 
-def path_meant(path: Path, written: str) -> str | None:
+def path_meant(path: Path, written: str) -> Guess | None:
     """The suggestion of an existing path that differs in one misspelt name."""
     wrong = next((each for each in (*reversed(path.parents), path) if not dependencies.exists(each)), path)
     names = [name for name, _ in dependencies.names_in(wrong.parent)]

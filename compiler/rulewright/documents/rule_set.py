@@ -76,7 +76,9 @@ class _RuleSetReader:
             return own, places
         target = os.path.normpath(Path(name).parent / str(parent.value))
         if target in (*below, name):
-            self._report(error(parent, f"`{parent.value}` extends this file in turn", code="extends-cycle"))
+            message = f"`{parent.value}` extends this file in turn"
+            if not any(each.code == "extends-cycle" and each.span.path in (*below, name) for each in self.found):
+                self._report(error(parent, message, code="extends-cycle"))
             return None
         if not dependencies.is_file(target):
             names = [each for each, _ in dependencies.names_in(Path(name).parent)]

@@ -37,15 +37,15 @@ OF_ROUTING: Final = GROUNDS | {"missing-phase"}
 STAGES: Final = (NAMING, GROUNDS, None)  # the order of corrections: each stage builds on the one before
 # A code, and the codes beside which it is doubtful in the same document.
 UNSURE: Final = {
-    "check-never-fails": frozenset({"parameter-does-not-fit"}),
-    "check-never-passes": frozenset({"parameter-does-not-fit"}),
+    "check-never-fails": frozenset({"comparison-out-of-range", "parameter-does-not-fit"}),
+    "check-never-passes": frozenset({"comparison-out-of-range", "parameter-does-not-fit"}),
     "check-no-scenario-reaches": frozenset({"gate-check-never-applies", "tag-no-scenario-carries"}),
     "comparison-out-of-range": frozenset({"parameter-does-not-fit"}),
     "corpus-required-contradicts-routing": frozenset({"scorer-type-contradicts-routing"}),
     "detector-is-not-routed": frozenset({"state-machine-without-definition", "unknown-state-machine"}),
     "directive-ignored-by-route": frozenset({"missing-prompt", "unknown-lexicon"}),
     "even-repetitions": frozenset({"scorer-repetitions-contradict-routing"}),
-    "input-not-awaited": frozenset({"cyclic-dependency"}),
+    "input-not-awaited": frozenset({"cyclic-dependency", "unknown-dependency"}),
     "failure-counts-as-success": frozenset({"verdict-without-meaning"}),
     "unknown-dependency": frozenset({"duplicate-key"}),
     "unknown-state": frozenset({"missing-key"}),

@@ -18,6 +18,7 @@ from rulewright.linting import fixes
 from rulewright.linting.consequences import Again, without_consequences
 from rulewright.linting.lint_settings import LintSettings, RuleSelection
 from rulewright.linting.repeated import together, without_echoes
+from rulewright.linting.spellings import without_misspelt_declarations
 from rulewright.load import Loaded, Source
 from rulewright.load.suppressions import suppress, unused
 from rulewright.manual import pages
@@ -80,6 +81,7 @@ def report_of(
         return settings.wants(code, path, selection)
 
     sources = {loaded.source.path: loaded.source for loaded in (*files, *settings.loaded)}
+    found = list(found) if selection.select else without_misspelt_declarations(list(found), sources)
     # Collecting the pages of the manual is slow, so it is done only where a comment names a code.
     codes = pages() if any("rulewright:" in loaded.source.text for loaded in files) else {}
     rest, accepted = settings.without_accepted(map(settings.graded, found))

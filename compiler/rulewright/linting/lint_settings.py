@@ -9,17 +9,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from rulewright import dependencies
 from rulewright.categories import CATEGORIES, fits_any, is_default
-from rulewright.diagnostics import Diagnostic, Severity, warning
+from rulewright.diagnostics import Diagnostic, Severity, error, warning
 from rulewright.documents.base import descend, entries, flag, items, optional_text, text_scalars
-from rulewright.documents.layout import path_fits, project_file_above
+from rulewright.documents.layout import path_fits, path_meant, project_file_above
 from rulewright.documents.project_file import Accept, ProjectFile, read_project_file
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import UsageError
 from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, load_file
 from rulewright.load.suppressions import unknown_rule
 from rulewright.manual import pages
-from rulewright.spelling import suggest
+from rulewright.spelling import Guess, suggest
 
 LEVELS: Final = tuple(Severity)
 
@@ -111,8 +112,16 @@ class LintSettings:
         return {
             number
             for number, entry in enumerate(self.accept)
-            if _code_meant(entry.rule) == found.code and path_fits(entry.path, found.span.path, self.root)
+            if _code_meant(entry.rule) == found.code
+            and path_fits(self._path_meant(entry.path) or entry.path, found.span.path, self.root)
         }
+
+    def _path_meant(self, path: str) -> str | None:
+        """The existing path that a misspelt one of an `accept` entry means, which is an error of its own."""
+        place = self.root / path
+        is_known = not path or "*" in path or dependencies.exists(place)
+        guess = None if is_known else path_meant(Path(os.path.normpath(place)), path)
+        return None if guess is None else guess.meant
 
     def without_accepted(self, found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], list[Diagnostic]]:
         """Split the findings into those without a matching `accept` entry and those with one."""
@@ -131,6 +140,10 @@ class LintSettings:
         found = []
         for number, entry in enumerate(self.accept):
             place = entry.node.get("rule") or entry.node
+            path, meant = entry.node.get("path"), self._path_meant(entry.path)
+            if meant is not None and path is not None:
+                found.append(error(path, f"`{entry.path}` does not exist", code="missing-path", help=Guess(meant)))
+                continue
             if entry.rule and entry.rule not in pages():
                 found.append(unknown_rule(place.span, entry.rule, pages()))
             elif number not in used and wants(entry.rule, place.span.path):

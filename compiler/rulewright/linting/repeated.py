@@ -32,6 +32,7 @@ EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
     "missing-path": frozenset({"unset-variable"}),
     "part-without-checks": frozenset({"gate-cannot-stop"}),
     "project-without-checks": frozenset({"missing-path", "unset-variable"}),
+    "tag-no-scenario-carries": frozenset({"misspelt-name"}),
     "unchanged-copy": frozenset({"unused-lexicon"}),
     "unknown-key": frozenset({"key-is-not-text"}),
     "unsupported-route": frozenset({"unknown-value"}),

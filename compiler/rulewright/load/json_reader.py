@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
-from rulewright.diagnostics import Diagnostic, Note
+from rulewright.diagnostics import Diagnostic, Note, error
 from rulewright.load import load_errors as mistakes
 from rulewright.load.load_errors import mistake, shorten
 from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence
@@ -55,8 +56,30 @@ def read_lines(source: Source) -> tuple[Node | None, list[Diagnostic]]:
     try:
         root = reader.read()
     except _Stop:
-        return None, reader.findings
+        return None, _at_the_open_line(source, lines, reader.findings)
     return (None if reader.broken else root), reader.findings
+
+
+def _at_the_open_line(source: Source, lines: list[str], found: list[Diagnostic]) -> list[Diagnostic]:
+    """The findings; one that stands in a later line than a record that is not closed is replaced by one there."""
+    start = 0
+    for at, line in enumerate(lines, start=1):
+        if line.strip() and not _is_json(line):
+            if found and at < found[-1].span.line:
+                end = start + len(line.rstrip())
+                message = "a bracket or a quote of this record is not closed; each line holds one record"
+                return [error(source.span(end - 1, end), message, code="json-syntax")]
+            break
+        start += len(line) + 1
+    return found
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 class _Stop(Exception):  # noqa: N818 - it ends the reading and is not an error

@@ -30,7 +30,7 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: nothing would ever match, so the machine would never leave its state.
     Instead: correct the name, or add the cue with a `lexicon` or `patterns`.
     """,
-    "unreachable-state": """No transition enters a state.
+    "unreachable-state": """No transition enters a state from another one.
 
     Why it matters: an ending or a forbidden path with that state can never apply.
     Instead: add a transition to it, or remove the state.
@@ -107,13 +107,13 @@ def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocum
             yield _unknown(part.cue, part.place("on"), document.cues, "unknown cue", code="unknown-cue")
     for cue in document.cues.values():
         yield from _cue_mistakes(cue, lexicons)
-    to = [part.to for part in document.transitions]
+    to = [part.to for part in document.transitions if part.before != (part.to,)]
     # A misspelt target counts as the state that was probably meant.
     entered = {document.initial, *to, *(suggest(name, document.states) for name in to if name not in document.states)}
     for number, state in enumerate(document.states):
         if state not in entered:
             place = document.place("states", number)
-            yield error(place, f"no transition enters the state `{state}`", code="unreachable-state")
+            yield error(place, f"no transition enters the state `{state}` from another one", code="unreachable-state")
     if entered.issuperset(document.states) and all(name in document.states for name, _ in _states_named(document)):
         yield from _impossible_paths(document)
 

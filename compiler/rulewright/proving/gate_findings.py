@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Final
@@ -12,6 +13,7 @@ from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
 from rulewright.expression.types import BOOL
+from rulewright.load import Scalar, walk
 from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expressions import build_in
 from rulewright.lower.scorecard import lower_without_project
@@ -43,6 +45,11 @@ PAGES: Final[dict[str, str]] = {
     Why it matters: such a gate never stops, and such a dimension never has a value.
     Instead: correct the condition in `of`, or remove the part.
     """,
+    "check-without-part": """No gate, dimension or rate of the scorecard selects a check.
+
+    Why it matters: the check runs, and may pay for a judge, but its verdict affects no score.
+    Instead: correct the condition of a part, add a part for the check, or leave it out of the profile.
+    """,
     "selecting-key-missing": """A check lacks the key by which a gate or a dimension chooses its checks.
 
     Why it matters: without `severity` a check has severity S3, or none where the project declares other words; without
@@ -50,6 +57,7 @@ PAGES: Final[dict[str, str]] = {
     Instead: write the key, with one of the vocabulary's words.
     """,
 }
+VERDICTS: Final = re.compile(r"\bverdicts\b")
 # The keys by which gates and dimensions select checks, and the vocabulary lists of their values.
 SELECTING: Final = {"primary_bucket": "buckets", "severity": "severities"}
 
@@ -81,10 +89,22 @@ def empty_parts(
     conditions = {("gates", gate.name): gate.of for gate in document.gates}
     conditions |= {("dimensions", rate.name): rate.of for rate in document.dimensions}
     for (kind, name), held in held_by_parts(plan, document.vocabulary):
-        if held or (but_of_scoring and "scoring" in str(conditions[kind, name].value)):
+        if held or kind == "rates" or (but_of_scoring and "scoring" in str(conditions[kind, name].value)):
             continue
         message = f"no check of the project belongs to the {kind.removesuffix('s')} `{name}`"
         yield error(conditions[kind, name], message, code="part-without-checks")
+
+
+def unselected_checks(document: ScorecardDocument, plan: ScorecardPlan) -> Iterator[Diagnostic]:
+    """Yield the finding that some checks of `plan` belong to no part, if no expression reads all verdicts."""
+    parts = dict(held_by_parts(plan, document.vocabulary))
+    left = [check for check in plan.checks if not any(check in held for held in parts.values())]
+    reads_all = any(VERDICTS.search(str(each.value)) for each in walk(document.node) if isinstance(each, Scalar))
+    rates = [rate for rate in (*document.dimensions, *document.rates) if ("scoring" not in str(rate.of.value))]
+    if left and rates and any(parts.values()) and not reads_all:
+        more = f" and {len(left) - 1} more checks" if len(left) > 1 else ""
+        message = f"no gate, dimension or rate selects `{left[0]}`{more}"
+        yield warning(rates[-1].of, message, code="check-without-part")
 
 
 def unseen_checks(

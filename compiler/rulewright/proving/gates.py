@@ -108,13 +108,14 @@ def prove_gates(
 def held_by_parts(
     plan: ScorecardPlan, vocabulary: Vocabulary | None = None
 ) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
-    """Yield the gates and dimensions (`gates` or `dimensions`, and the name), each with the checks of the plan that it
-    can select under the default parameters."""
+    """Yield the gates, dimensions and rates (`gates`, `dimensions` or `rates`, and the name), each with the checks of
+    the plan that it can select under the default parameters."""
     cases = _GateCases(
         plan, vocabulary or invisiblebench(), solver=False, settings=parameter_values(plan.parameters, {})
     )
     parts = [("gates", gate.name, gate.of) for gate in plan.gates]
     parts += [("dimensions", each.rate.name, each.rate.of) for each in plan.dimensions]
+    parts += [("rates", each.name, each.of) for each in plan.rates]
     for kind, name, of in parts:
         yield (kind, name), frozenset([check for check in cases.checks if cases.can_hold(of, check)])
 

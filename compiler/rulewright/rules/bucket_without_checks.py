@@ -7,18 +7,28 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, advice, error
 from rulewright.documents.base import entries, text_scalars
 from rulewright.project import Project
+from rulewright.rules.bucket_without_policy import buckets_without_policy
+from rulewright.spelling import Guess
 
 
 def bucket_without_checks(project: Project) -> Iterator[Diagnostic]:
-    """The scoring file lists a bucket that no check is in.
+    """The scoring file or a profile lists a bucket that no check is in.
 
-    Why it matters: a gate without checks stops nobody, and a dimension without checks never has a value. This is an
-    error where all buckets of a gate or dimension are empty, and advice elsewhere.
+    Why it matters: a gate without checks stops nobody, a dimension without checks never has a value, and a profile
+    selects nothing by the bucket. This is an error where all buckets of a gate or dimension are empty, and advice
+    elsewhere.
     Instead: remove the entry, or correct the bucket.
     """
-    if project.scoring is None or not project.checks:
+    if not project.checks:
         return
     empty = set(project.vocabulary.buckets) - {check.primary_bucket for check in project.checks}
+    for profile in project.profiles.values():
+        for bucket in text_scalars(profile.node, "include_buckets"):
+            if bucket.value in empty:
+                yield advice(bucket, f"no check is in bucket `{bucket.value}`")
+    if project.scoring is None:
+        return
+    unscored = list(buckets_without_policy(project.scoring, project.checks))
     for entry in entries(project.scoring.node, "unit_of_analysis_by_bucket"):
         if entry.name in empty:
             yield advice(entry.key, f"no check is in bucket `{entry.name}`")
@@ -27,6 +37,7 @@ def bucket_without_checks(project: Project) -> Iterator[Diagnostic]:
             buckets = text_scalars(entry.value, key)
             found = [bucket for bucket in buckets if bucket.value in empty]
             if found and len(found) == len(buckets):
-                yield error(found[0], f"no check is in the buckets of `{section}.{entry.name}`")
+                message = f"no check is in the buckets of `{section}.{entry.name}`"
+                yield error(found[0], message, help=Guess(unscored[0]) if len(unscored) == 1 else None)
             else:
                 yield from (advice(bucket, f"no check is in bucket `{bucket.value}`") for bucket in found)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import entries, text_scalars
+from rulewright.documents.base import Document, entries, text_scalars
 from rulewright.documents.check import CheckDocument
+from rulewright.load import Scalar
 from rulewright.project import Project
 
 
@@ -18,20 +19,9 @@ def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
     """
     if project.scoring is None:
         return
-    listed = [
-        bucket
-        for part, key in (("gates", "mode_buckets"), ("quality_dimensions", "buckets"))
-        for entry in entries(project.scoring.node, part)
-        for bucket in text_scalars(entry.value, key)
-    ]
-    counted = {str(each.value) for each in listed}
+    listed = _listed(project.scoring)
     doubled = [each for at, each in enumerate(listed) if each.value in [other.value for other in listed[:at]]]
-    if not counted:
-        return
-    buckets: dict[str, list[CheckDocument]] = {}
-    for check in project.checks:
-        if check.primary_bucket and check.primary_bucket not in counted:
-            buckets.setdefault(check.primary_bucket, []).append(check)
+    buckets = buckets_without_policy(project.scoring, project.checks)
     for bucket, (first, *others) in buckets.items():
         effect = f"bucket {bucket} affects no score: no gate and no dimension lists it"
         also = [(check.place("primary_bucket"), "also in this bucket") for check in others]
@@ -43,3 +33,22 @@ def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
             )
         else:
             yield warning(place, effect, notes=[(project.scoring.span, "the scoring file"), *also])
+
+
+def buckets_without_policy(scoring: Document, checks: Iterable[CheckDocument]) -> dict[str, list[CheckDocument]]:
+    """The buckets of checks that no gate and no dimension of the scoring file lists; empty if it lists none at all."""
+    counted = {str(each.value) for each in _listed(scoring)}
+    buckets: dict[str, list[CheckDocument]] = {}
+    for check in checks if counted else ():
+        if check.primary_bucket and check.primary_bucket not in counted:
+            buckets.setdefault(check.primary_bucket, []).append(check)
+    return buckets
+
+
+def _listed(scoring: Document) -> list[Scalar]:
+    return [
+        bucket
+        for part, key in (("gates", "mode_buckets"), ("quality_dimensions", "buckets"))
+        for entry in entries(scoring.node, part)
+        for bucket in text_scalars(entry.value, key)
+    ]

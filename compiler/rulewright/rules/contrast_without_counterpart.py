@@ -8,6 +8,7 @@ from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import repeated
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.project import Project
+from rulewright.spelling import Guess, suggest
 
 
 def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
@@ -22,9 +23,14 @@ def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
     for scenario in project.scenarios.values():
         if scenario.contrast_group is not None:
             groups.setdefault(scenario.contrast_group, []).append(scenario)
+    alone = {name for name, siblings in groups.items() if len(siblings) == 1}
     for name, siblings in groups.items():
-        if len(siblings) == 1:
-            yield warning(siblings[0].place("contrast_group"), f"no other scenario is in the contrast set `{name}`")
+        meant = suggest(name, groups.keys() - {name})
+        is_told = meant in alone and suggest(meant or "", groups.keys() - {meant}) == name and meant < name
+        if name in alone and not is_told:
+            place, message = siblings[0].place("contrast_group"), f"no other scenario is in the contrast set `{name}`"
+            notes = [(groups[meant][0].place("contrast_group"), "a set with a similar name")] if meant else []
+            yield warning(place, message, notes=notes, help=Guess(meant) if meant else None)
         for scenario, first in repeated(siblings, lambda each: each.contrast_variable):
             shared = f"`{scenario.contrast_variable}`" if scenario.contrast_variable else "none"
             yield warning(

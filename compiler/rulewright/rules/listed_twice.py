@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Diagnostic, advice, warning
 from rulewright.documents.base import Document, repeated, text_scalars
-from rulewright.load import Mapping, Node, Sequence
+from rulewright.load import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -24,13 +24,25 @@ EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge
 def listed_twice(
     subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | TaskDocument | Project,
 ) -> Iterator[Diagnostic]:
-    """A list of names or phrases contains an entry twice.
+    """A list of names or phrases contains an entry twice, or two lists of a marker set contain the same phrase.
 
-    Why it matters: the second one has no effect; usually another one was meant.
+    Why it matters: the second one has no effect; usually another one was meant. A phrase in two lists of a marker set
+    is taken for two opposite things.
     Instead: correct or remove the second.
     """
     for node in (subject.node,) if isinstance(subject, Document) else subject.rule_files.values():
         yield from repeated_in(node)
+    yield from _in_two_lists(getattr(subject, "phrases", ()))
+
+
+def _in_two_lists(lists: Iterable[Iterable[Scalar]]) -> Iterator[Diagnostic]:
+    """The phrases that stand in more than one list of a marker set."""
+    earlier: dict[str, Scalar] = {}
+    for phrases in lists:
+        here = {str(each.value).lower(): each for each in phrases}
+        for text in here.keys() & earlier.keys():
+            yield warning(here[text], f"`{text}` is in two lists", notes=[(earlier[text], "the other one")])
+        earlier |= here
 
 
 def repeated_in(node: Node, *, is_reported: bool = True) -> Iterator[Diagnostic]:

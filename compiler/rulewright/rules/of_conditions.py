@@ -22,6 +22,7 @@ from rulewright.rules.empty_list_searched import empty_list_searched
 from rulewright.rules.equality_after_rounding import equality_after_rounding
 from rulewright.rules.index_past_the_end import index_past_the_end
 from rulewright.rules.integer_division import integer_division
+from rulewright.rules.negated_twice import negated_twice
 from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
 from rulewright.rules.unread_parameter import unread_parameter
 from rulewright.rules.weights_for_other_values import weights_for_other_values
@@ -45,6 +46,7 @@ EXPRESSIONS: Final = (
     index_past_the_end,
     backspace_in_expression,
     weights_for_other_values,
+    negated_twice,
 )
 
 CHECK: Final[tuple[Rule[CheckDocument], ...]] = (

@@ -24,6 +24,7 @@ from rulewright.rules.event_window_unbounded import event_window_unbounded
 from rulewright.rules.event_window_without_anchor import event_window_without_anchor
 from rulewright.rules.expectation_without_question import expectation_without_question
 from rulewright.rules.file_named_unlike_its_scenario import file_named_unlike_its_scenario
+from rulewright.rules.gate_ignores_a_severity import gate_ignores_a_severity
 from rulewright.rules.gate_lexicon_opts_out_of_folding import gate_lexicon_opts_out_of_folding
 from rulewright.rules.gate_without_blindspot import gate_without_blindspot
 from rulewright.rules.judge_reads_missing_file import judge_reads_missing_file
@@ -42,6 +43,7 @@ from rulewright.rules.project_without_checks import project_without_checks
 from rulewright.rules.prompt_cannot_be_rendered import prompt_cannot_be_rendered
 from rulewright.rules.prompt_names_another_check import prompt_names_another_check
 from rulewright.rules.reference_to_missing_file import reference_to_missing_file
+from rulewright.rules.reply_lexicon_reads_the_user import reply_lexicon_reads_the_user
 from rulewright.rules.several_anchors_for_check import several_anchors_for_check
 from rulewright.rules.state_machine_without_definition import state_machine_without_definition
 from rulewright.rules.tag_no_check_looks_for import tag_no_check_looks_for
@@ -80,8 +82,10 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     contrast_without_counterpart,
     unused_rule_set,
     bucket_without_policy,
+    gate_ignores_a_severity,
     several_anchors_for_check,
     cue_lexicon_ignores_the_user,
+    reply_lexicon_reads_the_user,
     unknown_scenario,
     file_named_unlike_its_scenario,
     unknown_jurisdiction,

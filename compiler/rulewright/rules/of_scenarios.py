@@ -25,6 +25,7 @@ from rulewright.rules.probe_expects_an_untold_name import probe_expects_an_untol
 from rulewright.rules.probe_names_another_turn import probe_names_another_turn
 from rulewright.rules.probe_reads_a_later_session import probe_reads_a_later_session
 from rulewright.rules.probe_without_verifier import probe_without_verifier
+from rulewright.rules.probes_contradict_each_other import probes_contradict_each_other
 from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
 from rulewright.rules.rubric_dimension_unknown import rubric_dimension_unknown
 from rulewright.rules.session_number_skipped import session_number_skipped
@@ -72,6 +73,7 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     duplicate_criterion_id,
     unchanged_copy,
     impossible_date,
+    probes_contradict_each_other,
 )
 
 KINDS: Final = {"scenario": DocumentKind(lambda root, *_: (read_scenario(root),), SCENARIO)}

@@ -39,6 +39,7 @@ from rulewright.rules.overlay_not_enabled import overlay_not_enabled
 from rulewright.rules.paired_with_review import paired_with_review
 from rulewright.rules.partner_is_the_author import partner_is_the_author
 from rulewright.rules.partner_missing import partner_missing
+from rulewright.rules.report_of_another_kind import report_of_another_kind
 from rulewright.rules.script_for_no_agent import script_for_no_agent
 from rulewright.rules.sign_off_without_hil import sign_off_without_hil
 from rulewright.rules.threshold_of_zero import threshold_of_zero
@@ -99,4 +100,5 @@ TASK: Final[tuple[Rule[TaskDocument], ...]] = (
     threshold_of_zero,
     weight_of_zero,
     weights_far_apart,
+    report_of_another_kind,
 )

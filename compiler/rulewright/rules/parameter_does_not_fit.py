@@ -71,9 +71,19 @@ def _out_of_range(check: CheckDocument) -> Iterator[Diagnostic]:
             text, notes = written.text(call), [(written.span(part), "compared here")]
             if isinstance(number, int | float) and call.function in COUNTS and number < 0:
                 yield error(value, f"`{text}` is never below 0, but is compared with this", notes=notes)
-            if isinstance(number, int | float) and call.function in SHARES and not 0 <= number <= 1:
+            if isinstance(number, int | float) and call.function in SHARES and _is_never_passed(part, call, number):
+                message = f"`{text}` lies between 0 and 1, so it is never {'above' if number else 'below'} this"
+                yield error(value, message, notes=notes)
+            elif isinstance(number, int | float) and call.function in SHARES and not 0 <= number <= 1:
                 message = f"`{text}` lies between 0 and 1, but is compared with this"
                 yield error(value, message, notes=notes, help=_share(value))
+
+
+def _is_never_passed(part: Binary, call: Call, number: float) -> bool:
+    """Whether a share from 0 to 1 can't be above or below a number, although it is compared by `>` or `<`."""
+    above = {">": part.left, "<": part.right}.get(part.operator) is call
+    below = {"<": part.left, ">": part.right}.get(part.operator) is call
+    return (above and number == 1) or (below and number == 0)
 
 
 def _parameter(check: CheckDocument, part: Expr) -> Scalar | None:

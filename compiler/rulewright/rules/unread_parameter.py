@@ -46,5 +46,7 @@ def _can_all_be_read(check: CheckDocument) -> bool:
 
 def _is_rarer(name: str, other: str, text: str) -> bool:
     """Whether a text contains a name less often than another: of two spellings, the more frequent one is meant."""
-    own, others = (len(re.findall(rf"(?<![^\W_]){re.escape(each)}(?![^\W_])", text)) for each in (name, other))
+    own, others = (
+        len(re.findall(rf"(?<![^\W_])(?<!-){re.escape(each)}(?!-)(?![^\W_])", text)) for each in (name, other)
+    )
     return own < others

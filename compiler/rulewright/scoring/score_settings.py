@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error, warning
-from rulewright.documents.base import entries, items, numeric
+from rulewright.documents.base import descend, entries, items, numeric
 from rulewright.documents.kinds import CASE_SETTINGS_FILE
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
@@ -149,19 +149,22 @@ def settings_findings(root: Mapping, plan: CaseScorecardPlan) -> list[Diagnostic
     reader.read(root, ScoreSettings({}))
     groups = [each for key in GROUPS for each in (root.get(key),) if isinstance(each, Mapping)]
     levels = [root, *(entry.value for group in groups for entry in group.entries)]
-    odd = [each for level in levels for each in (*_crossed_thresholds(level), *_numbers_in_quotes(level, plan))]
+    odd = [each for level in levels for each in (*_crossed_thresholds(level, root), *_numbers_in_quotes(level, plan))]
     refused = {each.span for each in reader.findings}
     return [*reader.findings, *(each for each in odd if each.span not in refused)]
 
 
-def _crossed_thresholds(settings: Node) -> Iterator[Diagnostic]:
-    """Report metrics whose threshold `review` is prefix `pass`: below `review` they fail, from `pass` on they pass."""
+def _crossed_thresholds(settings: Node, root: Mapping) -> Iterator[Diagnostic]:
+    """Report metrics whose threshold `review` is above `pass`: below `review` they fail, from `pass` on they pass. A
+    group that sets one of the two has the other from the whole file."""
     for entry in entries(settings, "thresholds"):
-        low, high = numeric(entry.value, "review"), numeric(entry.value, "pass")
+        usual = descend(root, "thresholds", entry.name)
+        low, high = (numeric(entry.value, key) or numeric(usual, key) for key in ("review", "pass"))
         if low is not None and high is not None and float(low.raw) > float(high.raw):
             message = f"`{entry.name}` fails below {low.raw} and passes from {high.raw}"
-            notes = [(high, "the threshold of `pass`")]
-            yield warning(low, message, code="bad-setting", notes=notes, help="swap the two, if so it was meant")
+            own, other = (low, high) if numeric(entry.value, "review") is not None else (high, low)
+            notes = [(other, "the other threshold")]
+            yield warning(own, message, code="bad-setting", notes=notes, help="swap the two, if so it was meant")
 
 
 def _numbers_in_quotes(settings: Node, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:

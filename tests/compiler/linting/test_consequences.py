@@ -188,7 +188,7 @@ tasks:
 }
 FLOW_SLIPS = [
     ("rulewright.yaml", "contracts: contracts.yaml", "contracts: contract.yaml", "missing-path", 2),
-    ("contracts.yaml", "design@1", "design@2", "unknown-artifact-type", 8),
+    ("contracts.yaml", "design@1", "design@2", "misspelt-name", 2),
     ("agents/coder.yaml", "name: coder", "name: code", "id-differs-from-file-name", 1),
     ("workflow.yaml", "  implement:\n", "  design:\n", "duplicate-key", 9),
     ("workflow.yaml", "dependencies: [design]", "dependencies: [check]", "cyclic-dependency", 12),

@@ -232,3 +232,105 @@ def test_the_words_of_the_checks_are_declared_by_a_fix(tmp_path: Path) -> None:
     (root / DESK).write_text(texts[str(root / DESK)], encoding="utf-8")
     assert "  severities: [minor, major, blocking]\n" in texts[str(root / DESK)]
     assert lint([entry]).diagnostics == ()
+
+
+SCORING = "gates: {sa%sty: {mode_buckets: [A], hard_fail_on_severity: [S5]}}\n"
+READING = """\
+scorecard: gated
+gates:
+  held: {of: v.primary_bucket in scoring.gates.safety.mode_buckets
+             && v.severity in scoring.gates.safety.hard_fail_on_severity,
+         stops: v.verdict == FAIL, undecided: v.verdict == UNCLEAR, empty: {not_eligible: passed, not_run: passed}}
+output: {held: gates.held.passed.hasValue()}
+"""
+
+
+def test_a_misspelt_declaration_is_reported_there_once(tmp_path: Path) -> None:
+    files = {
+        "rulewright.yaml": "project: p\nchecks: checks\nscorecards: scorecards\nscoring: scoring.yaml\n",
+        "checks/brief.yaml": "id: brief\nprimary_bucket: A\nseverity: S5\nfail: size(answer) > 80\n",
+        "scorecards/gated.yaml": READING,
+        "scoring.yaml": SCORING % "fe",
+    }
+    write(tmp_path, files)
+    assert lint([tmp_path]).diagnostics == ()
+    write(tmp_path, {"scoring.yaml": SCORING % "ef"})
+    (found,) = lint([tmp_path]).diagnostics
+    assert (found.code, Path(found.span.path).name, found.help) == (
+        "misspelt-name",
+        "scoring.yaml",
+        "did you mean `safety`?",
+    )
+    assert [Path(note.span.path).name for note in found.notes] == ["gated.yaml", "gated.yaml"]
+    write(
+        tmp_path,
+        {"scoring.yaml": SCORING % "fe", "scorecards/gated.yaml": READING.replace("safety.mode", "saefty.mode")},
+    )
+    (found,) = lint([tmp_path]).diagnostics
+    assert (found.code, Path(found.span.path).name) == ("bad-expression", "gated.yaml")
+
+
+def test_two_spellings_that_propose_each_other_are_one_mistake(tmp_path: Path) -> None:
+    scenario = (
+        '{"scenario_id": "%s", "category": "safety", "title": "%s", "tags": ["%s"], "persona": {"name": "Ann"},'
+        ' "turns": [{"turn_number": 1, "user_message": "Hello."}]}'
+    )
+    check = (
+        "id: %s\nname: %s\nprimary_bucket: C\nseverity: S3\nscope: trigger\n"
+        "eligibility: {scenario_tags_any: [callback]}\nfail: size(answer) > %d\n"
+    )
+    files = {
+        "rulewright.yaml": "project: p\nchecks: checks\nscenarios: scenarios\nvocabulary: {tags: [callback, other]}\n",
+        "checks/one.yaml": check % ("one", "one", 80),
+        "checks/two.yaml": check % ("two", "two", 90),
+        "scenarios/day.json": scenario % ("day", "Day", "callbacks"),
+    }
+    write(tmp_path, files)
+    (found,) = lint([tmp_path]).diagnostics
+    assert (Path(found.span.path).name, found.help) == ("day.json", "did you mean `callback`?")
+
+
+def test_a_misspelt_path_of_accept_is_an_error_there_and_accepts_what_was_meant(tmp_path: Path) -> None:
+    accept = "accept: [{rule: listed-twice, path: %s, reason: quoted}]\n"
+    check = (
+        "id: brief\nprimary_bucket: C\nseverity: S3\nparams: {words: [a b, a b]}\n"
+        "fail: contains_any(answer, params.words)\n"
+    )
+    write(tmp_path, {"rulewright.yaml": "project: p\n" + accept % "checks", "checks/brief.yaml": check})
+    assert lint([tmp_path]).diagnostics == ()
+    write(tmp_path, {"rulewright.yaml": "project: p\n" + accept % "check"})
+    (found,) = lint([tmp_path]).diagnostics
+    assert (found.code, found.span.line, found.help) == ("missing-path", 2, "did you mean `checks`?")
+
+
+def test_a_record_of_json_lines_that_is_not_closed_is_reported_at_its_line() -> None:
+    (found,) = lint_text('{"test_id": "a", "tags": ["b"}\n{"test_id": "c"}\n', "cases/all.jsonl").diagnostics
+    assert (found.code, found.span.line) == ("json-syntax", 1)
+    (found,) = lint_text('{"test_id": "a", "expectations": {}\n{"test_id": "c"}\n', "cases/all.jsonl").diagnostics
+    assert (found.code, found.span.line, found.span.column) == ("json-syntax", 1, 35)
+
+
+def test_an_agent_that_is_not_named_like_its_file_is_reported_at_its_name(tmp_path: Path) -> None:
+    flow = (
+        'version: "1"\nname: flow\ntasks:\n  build: {agent: %s, description: It., outputs: [{path: a.md}]}\n'
+        "  note: {agent: %s, description: A note., dependencies: [build], outputs: [{path: b.md}]}\n"
+    )
+    files = {
+        "rulewright.yaml": "project: p\nworkflow: {file: flow.yaml, agents: {directory: agents}}\n",
+        "flow.yaml": flow % ("billing_dev", "billing_dev"),
+        "agents/billing_dev.yaml": "name: billing\nrole: {description: Builds the invoices.}\n",
+    }
+    write(tmp_path, files)
+    (found,) = lint([tmp_path]).diagnostics
+    assert (found.code, Path(found.span.path).name) == ("id-differs-from-file-name", "billing_dev.yaml")
+    write(tmp_path, {"flow.yaml": flow % ("billing", "billing")})
+    assert lint([tmp_path]).diagnostics == ()
+
+
+@pytest.mark.parametrize(("key", "value"), [("review", 0.85), ("pass", 0.4)])
+def test_a_threshold_of_a_group_is_compared_with_the_usual_one(key: str, value: float) -> None:
+    thresholds = '{"thresholds": {"CR": {"pass": 0.8, "review": 0.5}},\n'
+    thresholds += ' "archetypes": {"Safety": {"thresholds": {"CR": %s}}}}'
+    (found,) = lint_text(thresholds % f'{{"{key}": {value}}}', "safe.config.json").diagnostics
+    assert (found.code, found.span.line) == ("bad-setting", 2)
+    assert lint_text(thresholds % f'{{"{key}": 0.6}}', "safe.config.json").diagnostics == ()

@@ -1,0 +1,83 @@
+"""Decides which of two spellings of one name is the misspelt one, and reports it there, once.
+
+An unknown name is reported where it is used, with the nearest known name as a guess. But if the known name stands only
+in its declaration, and the unknown one in several places, the declaration is misspelt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, Note
+from rulewright.load.source import Source
+from rulewright.spelling import Guess, is_spelt_like
+
+QUOTED: Final = re.compile(r"([\"']?)\.?([^\"'\n]+)\1")
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownName:
+    """A finding about an unknown name, with its guess."""
+
+    found: Diagnostic
+    written: str
+    meant: str
+
+
+def without_misspelt_declarations(found: Sequence[Diagnostic], sources: Mapping[str, Source]) -> list[Diagnostic]:
+    """Return the findings; those that are about one misspelt declaration are one finding, at the declaration."""
+    unknown = [each for one in found if (each := _unknown(one, sources)) is not None]
+    if not unknown:
+        return list(found)
+    words = {word for each in unknown for word in (each.written, each.meant)}
+    places = {word: _places(word, sources.values()) for word in words}
+    file_names = {PurePath(path).stem for path in sources}
+    pairs = {(each.written, each.meant) for each in unknown}
+    dropped: set[int] = set()
+    moved: dict[int, Diagnostic] = {}
+    for written, meant in pairs:
+        group = [each.found for each in unknown if (each.written, each.meant) == (written, meant)]
+        if (meant, written) in pairs:
+            if meant not in file_names and (written in file_names or len(places[written]) > len(places[meant])):
+                dropped |= set(map(id, group))
+        elif len(places[meant]) == 1 < len(places[written]) and meant not in file_names:
+            source, start = places[meant][0]
+            notes = [Note(each.span, f"`{written}` is used here") for each in group]
+            message = f"only this place has `{meant}`, but {len(places[written])} have `{written}`"
+            span = source.span(start, start + len(meant))
+            moved[id(group[0])] = replace(
+                group[0],
+                code="misspelt-name",
+                message=message,
+                span=span,
+                notes=tuple(notes),
+                help=Guess(written),
+                fix=None,
+            )
+            dropped |= {id(each) for each in group[1:]}
+    return [moved.get(id(each), each) for each in found if id(each) not in dropped]
+
+
+def _unknown(found: Diagnostic, sources: Mapping[str, Source]) -> UnknownName | None:
+    source = sources.get(found.span.path)
+    if source is None or not isinstance(found.help, Guess):
+        return None
+    written = QUOTED.fullmatch(source.between(found.span))
+    meant = found.help.meant
+    return UnknownName(found, written[2], meant) if written is not None and is_spelt_like(written[2], meant) else None
+
+
+def _places(word: str, sources: Iterable[Source]) -> list[tuple[Source, int]]:
+    """Where a word stands on its own in the files, but not in prose or in a path."""
+    alone = re.compile(rf"(?<![\w/-]){re.escape(word)}(?![\w/-])")
+    found = ((source, each) for source in sources if word in source.text for each in alone.finditer(source.text))
+    return [(source, each.start()) for source, each in found if not _is_in_prose(source.text, each)]
+
+
+def _is_in_prose(text: str, found: re.Match[str]) -> bool:
+    before = re.search(r"([A-Za-z]+) $", text[max(0, found.start() - 20) : found.start()])
+    return before is not None and before[1] not in ("and", "or", "not", "in")

@@ -1,0 +1,28 @@
+"""Rule: two probes of which one forbids what the other one expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import text_scalars
+from rulewright.documents.scenario import ScenarioDocument
+
+
+def probes_contradict_each_other(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+    """An abstention probe forbids words that a recall probe of the same turn expects.
+
+    Why it matters: an answer that passes one of the two probes fails the other.
+    Instead: correct one of the words, or the number of the turn.
+    """
+    recalls = [each for each in scenario.probes if each.kind == "recall"]
+    for probe in (each for each in scenario.probes if each.kind == "abstention"):
+        expected = [
+            word for other in recalls if other.turn == probe.turn for word in text_scalars(other.node, "expected")
+        ]
+        for forbidden in text_scalars(probe.node, "expected"):
+            text = str(forbidden.value).lower()
+            wanted = next((each for each in expected if text and text in str(each.value).lower()), None)
+            if wanted is not None:
+                message = f"`{forbidden.value}` must not be said, but a recall probe expects `{wanted.value}`"
+                yield warning(forbidden, message, notes=[(wanted, "expected here")])

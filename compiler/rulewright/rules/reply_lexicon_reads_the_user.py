@@ -1,0 +1,37 @@
+"""Rule: a lexicon of replies that searches only the user's turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import scalar
+
+if TYPE_CHECKING:
+    from rulewright.project import Project
+
+
+def reply_lexicon_reads_the_user(project: Project) -> Iterator[Diagnostic]:
+    """The lexicon under `expected_reply` or `forbidden_reply` has `role: user`, or is that of the cue.
+
+    Why it matters: replies are the assistant's turns, so nothing is ever found in them: an expected phrase is always
+    missing, a forbidden one never noticed. Often the lexicons of cue and reply are swapped, or one was copied.
+    Instead: name the lexicon of the assistant's words, or correct its `role`.
+    """
+    for check in project.checks:
+        for key in ("expected_reply", "forbidden_reply"):
+            name = getattr(check.routing, key)
+            lexicon = project.lexicons.get(name or "")
+            if lexicon is None or check.routing.route != "cue_response":
+                continue
+            place = check.place("routing", key)
+            role = scalar(lexicon.node, "role")
+            if name == check.routing.cue:
+                notes = [(check.place("routing", "cue"), "the cue")]
+                yield warning(place, f"`{name}` is both the cue and the reply", notes=notes)
+            elif lexicon.role == "user" and role is not None:
+                message = f"`{name}` searches the user's turns, but replies are the assistant's"
+                swapped = project.lexicons.get(check.routing.cue or "")
+                help = "exchange it with `cue`" if swapped is not None and swapped.role != "user" else None
+                yield warning(place, message, notes=[(role, "its role")], help=help)

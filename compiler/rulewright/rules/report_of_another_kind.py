@@ -1,0 +1,111 @@
+"""Rule: a report that is read as another kind of report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import descend, items, text
+from rulewright.documents.workflow import TaskDocument
+from rulewright.load import Node, Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# What reads each kind of evidence and metric, and the suffixes of the reports that it reads.
+READERS: Final = {
+    "acceptance": "test results (JUnit)",
+    "lint": "findings (JSON or SARIF)",
+    "security": "findings (JSON or SARIF)",
+    "readiness": "a checklist",
+    "test_coverage": "coverage (coverage.py, Cobertura or lcov)",
+    "lint_score": "findings (JSON or SARIF)",
+    "security_score": "findings (JSON or SARIF)",
+    "checklist_completion": "a checklist",
+}
+SUFFIXES: Final = {
+    "test results (JUnit)": {".xml"},
+    "findings (JSON or SARIF)": {".json", ".sarif"},
+    "coverage (coverage.py, Cobertura or lcov)": {".json", ".xml", ".info", ".lcov"},
+    "a checklist": {".md", ".markdown", ".txt"},
+}
+KNOWN: Final = frozenset().union(*SUFFIXES.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReport:
+    """A report's path, the evidence or metric that it is for, and what is read in it."""
+
+    path: Scalar
+    purpose: str
+    content: str
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of the path, in lower case."""
+        return PurePosixPath(str(self.path.value)).suffix.lower()
+
+    def fits(self, content: str) -> bool:
+        """Whether reports with this content have the suffix."""
+        return self.suffix in SUFFIXES[content]
+
+
+def report_of_another_kind(task: TaskDocument) -> Iterator[Diagnostic]:
+    """A report has the wrong suffix for its evidence or metric, or is read as two different kinds of report.
+
+    Why it matters: the reader of test results can't read a lint report. The run then has no evidence, or the metric no
+    value, after the work has been paid for. Usually two paths are swapped, or one was copied.
+    Instead: name the report of the tool that the evidence or metric is about.
+    """
+    reports = list(_reports(task))
+    unfit = [each for each in reports if each.suffix in KNOWN and not each.fits(each.content)]
+    for at, each in enumerate(unfit):
+        others = [other for other in unfit if each.fits(other.content) and other.fits(each.content)]
+        if not any(other in unfit[:at] for other in others):  # else the two paths are reported together
+            message = f"`{each.purpose}` is read from {each.content}, but `{each.path.value}` is none"
+            notes = [(other.path, f"read for `{other.purpose}`") for other in others]
+            yield warning(each.path, message, notes=notes, help="exchange the two paths" if others else None)
+    for each in (each for each in reports if each not in unfit):
+        if (
+            (others := _read_otherwise(each, reports))
+            and not _is_named(each)
+            and _is_outnumbered(each, others, reports)
+        ):
+            message = f"`{each.path.value}` is read as {each.content} here, but as {others[0].content} elsewhere"
+            yield warning(each.path, message, notes=[(others[0].path, f"read for `{others[0].purpose}`")])
+
+
+def _reports(task: TaskDocument) -> Iterator[ReadReport]:
+    evidence = descend(task.node, "overlays", "policy_gate", "evidence")
+    for kind in READERS:
+        for path in _paths(descend(evidence, kind)):
+            yield ReadReport(path, kind, READERS[kind])
+    for metric in items(task.node, "overlays", "confidence_loop", "metrics"):
+        kind = text(metric, "type")
+        for path in _paths(descend(metric, "source")) if kind in READERS else ():
+            yield ReadReport(path, kind, READERS[kind])
+
+
+def _paths(node: Node | None) -> Iterator[Scalar]:
+    for each in (node, *items(node)):
+        if isinstance(each, Scalar) and isinstance(each.value, str):
+            yield each
+
+
+def _read_otherwise(report: ReadReport, reports: Iterable[ReadReport]) -> list[ReadReport]:
+    return [each for each in reports if each.path.value == report.path.value and each.content != report.content]
+
+
+def _is_outnumbered(report: ReadReport, others: list[ReadReport], reports: Iterable[ReadReport]) -> bool:
+    """Whether more uses read the report as something else, or as many: then it is not a report of coverage, since
+    the path would say so."""
+    alike = sum(each.path.value == report.path.value and each.content == report.content for each in reports)
+    return len(others) > alike or (len(others) == alike and report.purpose == "test_coverage")
+
+
+def _is_named(report: ReadReport) -> bool:
+    """Whether the path contains a word of its purpose: `reports/coverage.json` for `test_coverage`."""
+    return any(word[:5] in str(report.path.value) for word in report.purpose.split("_") if word != "test")
