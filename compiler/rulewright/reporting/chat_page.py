@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
+import msgspec
+
 from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.findings import conditions
 from rulewright.reporting.judge_words import JudgeWords, Words
@@ -21,8 +23,7 @@ from rulewright_runtime.transcripts.messages import Message, Transcript, is_turn
 REJECTED: Final = "unverified_evidence"
 
 
-@dataclass(frozen=True, slots=True)
-class ShownQuote:
+class ShownQuote(msgspec.Struct, frozen=True):
     """A quote of a verdict; `anchor` is that of the message that contains it, empty if none does."""
 
     quote: str
@@ -32,8 +33,7 @@ class ShownQuote:
     anchor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """One verdict with everything recorded about its origin."""
 
     anchor: str
@@ -60,8 +60,7 @@ class Shown:
         return *about, self.decides, self.waits, self.conditions
 
 
-@dataclass(frozen=True, slots=True)
-class ShownMessage:
+class ShownMessage(msgspec.Struct, frozen=True):
     """One message of a conversation."""
 
     anchor: str
@@ -282,8 +281,7 @@ _ELLIPSIS: Final = re.compile(r"[\[(]?(?:\.{3,}|…)[\])]?")
 _WORD: Final = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """A part of a text that a verdict quotes: from `start` to `end`, and the verdict's anchor."""
 
     start: int
@@ -293,8 +291,7 @@ class Mark:
     anchor: str
 
 
-@dataclass(frozen=True, slots=True)
-class HighlightPiece:
+class HighlightPiece(msgspec.Struct, frozen=True):
     """A part of a text. `verdict` is empty if no verdict quotes it; `ends` are the marks that end with it."""
 
     text: str

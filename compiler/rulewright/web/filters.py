@@ -97,9 +97,10 @@ def _judged_alike(verdicts: Iterable[Shown], render: Callable[[Shown, str], Mark
 
 def _render_cached(verdict: Shown, render: Callable[[Shown, str], Markup], level: str) -> Markup:
     """The markup of a verdict, cached for verdicts that differ only in their anchor, as most passing ones do."""
-    key = verdict.alike, level
-    if verdict.alike is None:
+    alike = verdict.alike
+    if alike is None:
         return render(verdict, level)
+    key = alike, level
     markup = _rendered.get(key)
     if markup is None:
         if len(_rendered) >= _MAX_RENDERED:

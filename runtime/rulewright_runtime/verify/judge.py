@@ -238,9 +238,7 @@ class _Question:
             fields = replies.read(raw, self.judging)
         except JudgeError:
             return None
-        if (
-            self.judging.evidence.malformed == "exception"
-        ):  # only the quotes of the reply that counts are read, at the end
+        if self.judging.evidence.malformed == "exception":  # the quotes of the reply that counts are read at the end
             return _ReplyContent(fields)
         quotes, malformed = evidence.tolerant(fields)
         occurs_in = self.context.quotes.indices if self.judging.evidence.verify else lambda _: frozenset()
