@@ -182,13 +182,20 @@ def test_a_budget_ends_the_run_and_a_larger_one_ends_it_alike(expected: dict[str
     assert contents(tmp_path / "run") == expected
 
 
-def test_an_outage_ends_the_run_and_is_no_verdict(expected: dict[str, bytes], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [(401, "the endpoint answered 401"), (500, r"no answer for 0\.5 s; the last failure: the endpoint answered 500")],
+)
+def test_an_outage_ends_the_run_and_is_no_verdict(
+    status: int, reason: str, expected: dict[str, bytes], tmp_path: Path
+) -> None:
     def handler(asked: dict[str, Any], number: int) -> Response:
-        return opinion(asked) if number < 25 else Response(401, b"{}")
+        return opinion(asked) if number < 25 else Response(status, b"{}")
 
     with model_server(handler) as server:
-        made = at_home(judge(server, tmp_path / "ledger.sqlite3"))
-        with pytest.raises(OutageError, match="401"):
+        limits = CallLimits(outage=0.5, attempts=99)
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3", limits=limits))
+        with pytest.raises(OutageError, match=reason):
             run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made)
     assert not (tmp_path / "run" / "summary.json").exists()
     with model_server(lambda asked, _: opinion(asked)) as server:
