@@ -14,7 +14,7 @@ from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY
 from rulewright_runtime.runs.log import LogStep, read_finished
 from rulewright_runtime.runs.manifest import NAME, read_manifest, refuse_changed
 from rulewright_runtime.runs.run_rows import recount, summary_of
-from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.strict_json import Json, JsonMapping
 
 _VERIFIED: Final = ("plan.json", *ROWS, SUMMARY, LOG, REPLIES)
 
@@ -37,11 +37,13 @@ def _refuse_miscounted(folder: str, plan: Plan, summary: JsonMapping) -> None:
         raise PlanError(f"`{folder}` has neither `{NAME}` nor `{LOG}`, so nothing proves its rows; scan again")
     verdicts_path, scores_path = (os.path.join(folder, name) for name in ROWS)
     with open(verdicts_path, "rb") as verdicts, open(scores_path, "rb") as scores:
-        same = recount(counted, steps := read_finished(log).steps, verdicts, scores)
+        header, steps = (found := read_finished(log)).header, found.steps
+        same = header.plan == plan.hash and recount(counted, steps, verdicts, scores)
         if not same or verdicts.read(1) or scores.read(1) or _lacks_replies(folder, steps):
             raise PlanError(f"the rows in `{folder}` are not those that `{LOG}` records; scan again")
-    for name, figures in msgspec.json.decode(msgspec.json.encode(counted.result())).items():
-        if summary.get(name) != figures:
+    counted.about = {"judge_calls": sum(step.calls for step in steps)}
+    for name, figures in counted.result().items():
+        if _encoded(summary.get(name)) != _encoded(figures):
             raise PlanError(f"`{name}` in `{os.path.join(folder, SUMMARY)}` does not follow from the rows; scan again")
 
 
@@ -49,3 +51,7 @@ def _lacks_replies(folder: str, steps: Sequence[LogStep]) -> bool:
     """Whether the file of a live judge's replies does not have the size that the log records."""
     path, size = os.path.join(folder, REPLIES), steps[-1].replies if steps else 0
     return bool(size) and (not os.path.isfile(path) or os.path.getsize(path) != size)
+
+
+def _encoded(figures: Json) -> bytes:
+    return msgspec.json.encode(figures, order="deterministic")

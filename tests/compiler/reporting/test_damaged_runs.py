@@ -63,6 +63,8 @@ DAMAGES: Final[dict[str, Damage]] = {
     "the summary hides a failure": _summary(lambda summary: summary["outcomes"].update(failed=0, passed=4)),
     "the summary hides a refusal": _summary(lambda summary: summary["refused"].update(count=0)),
     "the summary raises a mean": _summary(lambda summary: summary["overall_score"].update(mean=1.0)),
+    "the summary counts no call": _summary(lambda summary: summary.update(judge_calls=7)),
+    "a figure of the summary is no number": _summary(lambda summary: summary["incomplete"].update(count=True)),
     "the summary is older": _summary(lambda summary: summary.update(version=2)),
     "the summary has no version": _summary(lambda summary: summary.pop("version")),
 }
