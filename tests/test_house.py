@@ -311,6 +311,16 @@ def test_no_class_name_stands_for_two_concepts() -> None:
     assert [(name, path, first[name]) for name, path in names if first.setdefault(name, path) != path] == []
 
 
+def test_every_private_function_is_used_in_its_module() -> None:
+    unused = []
+    for _, path in sources():
+        tree = parsed(path)
+        used = {getattr(node, "id", None) or getattr(node, "attr", None) for node in walked(tree)}
+        functions = [each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+        unused += [f"{path.name}: {name}" for name in functions if name.startswith("_") and name not in used]
+    assert [each for each in unused if not each.endswith("__")] == []
+
+
 # One concept in several layers: a command and what it runs, a document and its part of the plan, a format that is
 # written and read.
 SHARED_NAMES = {

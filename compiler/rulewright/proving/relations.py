@@ -77,11 +77,8 @@ def relations(variables: Sequence[BoxVariable], domains: Domains, results: Resul
         yield _Absences(lacks)
     texts = _grouped((each.subject, each) for each in [_text_variable(each, domains) for each in variables] if each)
     yield from (_Texts(several) for several in texts if any(each.languages for each in several))
-    values = _grouped(
-        (unabridged(extract(each.program, at)), each) for each in variables for at in _compared(each, domains)
-    )
-    yield from map(_Values, values)
-    lists = _grouped((unabridged(extract(each.program, at)), each) for each in variables for at in _searched(each))
+    yield from map(_Values, _by_part(variables, lambda each: _compared(each, domains)))
+    lists = _by_part(variables, _searched)
     yield from (_Lists(several, domains, results) for several in lists if len(several) > 1)
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.state_machine import EndingDocument, StateMachineDocument
 from rulewright_runtime.english import ticked
-
-if TYPE_CHECKING:
-    from rulewright.documents.state_machine import EndingDocument, StateMachineDocument
 
 
 def state_ends_twice(machine: StateMachineDocument) -> Iterator[Diagnostic]:

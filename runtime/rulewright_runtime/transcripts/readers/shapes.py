@@ -277,7 +277,7 @@ def messages(value: object, where: str) -> list[Message]:
         optional(record.get("name")),
         (*_calls(record, where), *read.calls),
         optional(record.get("tool_call_id")),
-        "\n".join(filter(None, [_reasoning(record, where), *read.reasoning])) or None,
+        "\n".join(filter(None, [_reasoning(record), *read.reasoning])) or None,
         "\n".join(filter(None, [text_at(record.get("refusal"), f"{where}.refusal"), *read.refusals])) or None,
         {key: value for key, value in record.items() if key not in KNOWN and value is not None} | read.more,
         object_in(usage),
@@ -320,7 +320,7 @@ def _contents(record: Record, where: str) -> list[Json]:
     return found + [{**record_at(each, f"{where}.experimental_attachments"), "type": "file"} for each in attached]
 
 
-def _reasoning(record: Record, where: str) -> str:
+def _reasoning(record: Record) -> str:
     value = first_of(record, ("reasoning_content", "reasoning", "thinking"))
     return value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
 
