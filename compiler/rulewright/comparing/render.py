@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rulewright_runtime.english import plural
-from rulewright_runtime.report.text import escape, table
+from rulewright_runtime.report.text import escape, section, table
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import left, one_line, width, wrapped
@@ -92,32 +92,24 @@ def _markdown(comparison: JsonMapping) -> Iterator[str]:
     about += [("score", score_line(comparison["score"])), ("failed", failed_line(comparison["failed"]))]
     yield from table(("what", ""), about)
     yield ""
-    if comparison["outcomes"]:
-        yield "## Transcripts"
-        yield ""
+    if outcomes := comparison["outcomes"]:
         rows = [
             (row["transcript_id"], row["before"], row["after"], ", ".join(row["because"]), cause(row))
-            for row in comparison["outcomes"][:MAX_ROWS]
+            for row in outcomes[:MAX_ROWS]
         ]
-        yield from table(("transcript", "before", "after", "because of", "cause"), rows)
-        if len(comparison["outcomes"]) > MAX_ROWS:
-            yield ""
-            yield f"The first {MAX_ROWS} of {len(comparison['outcomes'])}; `--format json` holds all."
-        yield ""
-    if comparison["flips"]:
-        yield f"## {plural(len(comparison['flips']), 'verdict flips', 'verdicts flip')}"
-        yield ""
+        lines = table(("transcript", "before", "after", "because of", "cause"), rows)
+        yield from section("Transcripts", [*lines, *_more(len(outcomes))])
+    if flips := comparison["flips"]:
         heads = ("check", "severity", "transcript", "before", "after", "cause", "evidence")
-        yield from table(heads, [_flip_row(flip) for flip in comparison["flips"][:MAX_ROWS]])
-        if len(comparison["flips"]) > MAX_ROWS:
-            yield ""
-            yield f"The first {MAX_ROWS} of {len(comparison['flips'])}; `--format json` holds all."
-        yield ""
+        lines = table(heads, [_flip_row(flip) for flip in flips[:MAX_ROWS]])
+        yield from section(plural(len(flips), "verdict flips", "verdicts flip"), [*lines, *_more(len(flips))])
     if tested := significant(comparison["checks"]):
-        yield "## Checks"
-        yield ""
         rows = [(c["check_id"], c["pairs"], c["broken"], c["mended"], f"{c['p_holm']:.3f}") for c in tested]
-        yield from table(("check", "pairs", "newly failing", "mended", "p (Holm)"), rows)
+        yield from section("Checks", table(("check", "pairs", "newly failing", "mended", "p (Holm)"), rows))
+
+
+def _more(count: int) -> list[str]:
+    return ["", f"The first {MAX_ROWS} of {count}; `--format json` holds all."] if count > MAX_ROWS else []
 
 
 def _flip_row(flip: JsonMapping) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, tostring
 from rulewright.reporting.cases_console import REFERENCE, Notes, changes_of, is_under_reference, judged, verdict_of
 from rulewright.reporting.figures import TONES, Figure
 from rulewright_runtime.english import plural
-from rulewright_runtime.report.text import escape, percent, table
+from rulewright_runtime.report.text import escape, percent, section, table
 from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.terminal import one_line
 
@@ -70,10 +70,7 @@ def markdown(
     yield ""
     for heading, head, rows in _tables(report, metrics):
         if rows:
-            yield f"## {heading}"
-            yield ""
-            yield from table(head, rows)
-            yield ""
+            yield from section(heading, table(head, rows))
     yield "## Cases"
     yield ""
     head = ["Test ID", "Archetype", *metrics, "composite", "Label"]

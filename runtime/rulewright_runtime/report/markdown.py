@@ -8,7 +8,7 @@ from typing import Final
 from rulewright_runtime.aggregate.outcome import GATE_STATES
 from rulewright_runtime.english import plural
 from rulewright_runtime.report.summary import UNPROVEN, equations, gaps, judge_line, label_name, scores, unproven
-from rulewright_runtime.report.text import escape, headline_name, number, percent, table
+from rulewright_runtime.report.text import escape, headline_name, number, percent, section, table
 from rulewright_runtime.report.unresolved import gate_result, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 
@@ -60,13 +60,6 @@ def _people(adjudicated: JsonMapping | None) -> Iterator[str]:
         yield ""
 
 
-def _section(title: str, lines: list[str]) -> Iterator[str]:
-    yield f"## {title}"
-    yield ""
-    yield from lines
-    yield ""
-
-
 def gate_rows(summary: JsonMapping) -> list[tuple[object, ...]]:
     """The rows of the table of gates, under `GATE_HEADS`: the result of each over the run, and the count per state."""
     settled = summary["unresolved"]["gates"]
@@ -78,12 +71,12 @@ def gate_rows(summary: JsonMapping) -> list[tuple[object, ...]]:
 
 def _gates(summary: JsonMapping) -> Iterator[str]:
     if rows := gate_rows(summary):
-        yield from _section("Gates", table(GATE_HEADS, rows))
+        yield from section("Gates", table(GATE_HEADS, rows))
     if summary.get("left_out"):
         why = "Open gates wait for checks that apply and that the profile leaves out:"
         lines = ["Only what may change a gate was asked. Not asked:" if summary.get("gates_only") else why, ""]
         lines += table(("check", "transcripts"), list(summary["left_out"].items()))
-        yield from _section("Left out", lines)
+        yield from section("Left out", lines)
 
 
 def _failed(summary: JsonMapping) -> Iterator[str]:
@@ -101,9 +94,9 @@ def _failed(summary: JsonMapping) -> Iterator[str]:
     if failed["transcripts"]:
         listed = [(row["transcript_id"], row["model"], _because(row)) for row in failed["transcripts"]]
         lines += ["", *table(("transcript", "model", "because of"), listed[:_MAX_ROWS]), *_more(failed["count"])]
-    yield from _section("Failed", lines)
+    yield from section("Failed", lines)
     counts = [(name.replace("_", " "), count) for name, count in summary["outcomes"].items()]
-    yield from _section("Outcomes", table(("outcome", "transcripts"), counts))
+    yield from section("Outcomes", table(("outcome", "transcripts"), counts))
 
 
 def _more(count: int) -> list[str]:
@@ -117,20 +110,20 @@ def _because(row: JsonMapping) -> str:
 
 def _unresolved(summary: JsonMapping) -> Iterator[str]:
     if lines := unresolved_lines(summary["unresolved"]):
-        yield from _section("Unresolved", [f"- {escape(line)}" for line in lines])
+        yield from section("Unresolved", [f"- {escape(line)}" for line in lines])
 
 
 def _scores(summary: JsonMapping) -> Iterator[str]:
     rows = scores(summary)
     cells = [(name, number(means["mean"]), means["counted"], means["absent"]) for name, means in rows]
-    yield from _section("Scores", table(("score", "mean", "counted", "absent"), cells))
+    yield from section("Scores", table(("score", "mean", "counted", "absent"), cells))
     if summary["status"]:
         counts = [(name.replace("_", " "), count) for name, count in summary["status"].items()]
-        yield from _section(label_name(summary), table((label_name(summary).lower(), "transcripts"), counts))
+        yield from section(label_name(summary), table((label_name(summary).lower(), "transcripts"), counts))
 
     totals = [f"- {escape(line)}" for line in equations(summary).values()]
     if totals:
-        yield from _section("Totals", totals)
+        yield from section("Totals", totals)
 
 
 def _incomplete(summary: JsonMapping) -> Iterator[str]:
@@ -139,7 +132,7 @@ def _incomplete(summary: JsonMapping) -> Iterator[str]:
         rows = [(row["transcript_id"], gaps(row["missing"])) for row in incomplete[:_MAX_ROWS]]
         lines = ["Nothing passes in a transcript that lacks something, and it scores 0.", ""]
         lines += [*table(("transcript", "what is missing"), rows), *_more(summary["incomplete"]["count"])]
-        yield from _section("Incomplete transcripts", lines)
+        yield from section("Incomplete transcripts", lines)
 
 
 def _models(summary: JsonMapping) -> Iterator[str]:
@@ -150,9 +143,9 @@ def _models(summary: JsonMapping) -> Iterator[str]:
         if recorded:
             heads = (*heads, "harness")
             cells = [(*row, _harness(model)) for row, model in zip(cells, models.values(), strict=True)]
-        yield from _section("Models", table(heads, cells))
+        yield from section("Models", table(heads, cells))
     if len(summary["categories"]) > 1:
-        yield from _section("Categories", table(*_means_of("category", summary, summary["categories"])))
+        yield from section("Categories", table(*_means_of("category", summary, summary["categories"])))
 
 
 def _means_of(what: str, summary: JsonMapping, groups: JsonMapping) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
@@ -173,7 +166,7 @@ def _harness(model: JsonMapping) -> str:
 def _checks(summary: JsonMapping) -> Iterator[str]:
     names = ("eligible", "PASS", "FAIL", "UNCLEAR", "errors", "missing", "NOT_APPLICABLE", "not_eligible")
     rows = [(check_id, *(counts[name] for name in names)) for check_id, counts in summary["checks"].items()]
-    yield from _section("Checks", table(("check", *(name.replace("_", " ") for name in names)), rows))
+    yield from section("Checks", table(("check", *(name.replace("_", " ") for name in names)), rows))
 
 
 def _blindspots(summary: JsonMapping) -> Iterator[str]:
@@ -184,7 +177,7 @@ def _blindspots(summary: JsonMapping) -> Iterator[str]:
     ]
     if rows:
         heads = ("label", "fails", *(escape(name) for name in models))
-        yield from _section("Blindspots", table(heads, rows))
+        yield from section("Blindspots", table(heads, rows))
 
 
 def _adjudication(summary: JsonMapping) -> Iterator[str]:
@@ -195,7 +188,7 @@ def _adjudication(summary: JsonMapping) -> Iterator[str]:
             for item in waiting["items"][:_MAX_ROWS]
         ]
         lines = table(("transcript", "check", "verdict", "reason"), rows)
-        yield from _section("For a person to look at", [*lines, *_more(waiting["count"])])
+        yield from section("For a person to look at", [*lines, *_more(waiting["count"])])
 
 
 def _refused(summary: JsonMapping) -> Iterator[str]:
@@ -206,4 +199,4 @@ def _refused(summary: JsonMapping) -> Iterator[str]:
             for item in inputs[:_MAX_ROWS]
         ]
         lines = [*table(("place", "reason"), rows), *_more(summary["refused"]["count"])]
-        yield from _section("Refused inputs", lines)
+        yield from section("Refused inputs", lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rulewright_runtime.plan.scorecard import HEADLINE
@@ -33,6 +33,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     lines = ["| " + " | ".join(head) + " |", "|" + "|".join(" ---: " if n else " --- " for n in numeric) + "|"]
     lines += ["| " + " | ".join(escape(cell) for cell in row) + " |" for row in body]
     return lines
+
+
+def section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """A section of a Markdown page."""
+    yield f"## {title}"
+    yield ""
+    yield from lines
+    yield ""
 
 
 def headline_name(summary: Mapping[str, Any]) -> str | None:
