@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import shorten, wrap
 
 from rulewright.commands.output import answer
 from rulewright.errors import UsageError
@@ -28,6 +28,7 @@ from rulewright_runtime.terminal import one_line, say
 
 WIDTH = 80
 MOST = 40  # verdicts of a list for people
+QUOTED = 40  # characters of a quote in it
 
 
 def run(args: argparse.Namespace) -> int:
@@ -98,8 +99,9 @@ def _list_lines(listed: list[JsonObject], run: str, transcript: str | None) -> I
 
 
 def _reason(verdict: JsonMapping) -> str:
-    """The reason for a verdict without a code."""
-    return "unverified_fail" if verdict["extra"].get("unverified_fail") else ""
+    """The reason for a verdict without a code: that its quotes do not occur, or else its first quote."""
+    quotes = [f"“{shorten(span['quote'], QUOTED, placeholder='…')}”" for span in verdict["evidence"][:1]]
+    return "unverified_fail" if verdict["extra"].get("unverified_fail") else "".join(quotes)
 
 
 def _outcome(scores: JsonMapping) -> Iterator[str]:
@@ -221,6 +223,6 @@ def _effect(check: str, scores: JsonMapping) -> Iterator[tuple[str, str]]:
 
 def _wrapped(explanation: list[tuple[str, str]]) -> Iterator[str]:
     for label, text in explanation:
-        lines = textwrap.wrap(one_line(text), WIDTH - 18, break_on_hyphens=False) or [""]
+        lines = wrap(one_line(text), WIDTH - 18, break_on_hyphens=False) or [""]
         yield f"{label:<17} {lines[0]}".rstrip()
         yield from (f"{'':<17} {line}" for line in lines[1:])

@@ -505,7 +505,12 @@ def unknown_name_help(word: str, known: Collection[str], *, profile: bool) -> st
 
 _FOREIGN_SIGNS = (
     # the sign in the text, the sign it is read as, the message, the help
-    ("=>", ">=", "`=>` isn't an operator", Guess(">=")),
+    (
+        "=>",
+        ">=",
+        "`=>` isn't an operator",
+        Guess(">=", "a macro takes its variable before a comma, as in `xs.exists(x, ...)`"),
+    ),
     ("=<", "<=", "`=<` isn't an operator", Guess("<=")),
     ("=~", None, "`=~` isn't an operator", "write `text.matches(r'…')`"),
     ("=", "==", "`=` isn't an operator", Guess("==")),

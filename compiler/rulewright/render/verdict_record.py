@@ -10,6 +10,7 @@ from rulewright_runtime.judging.evidence import tolerant
 from rulewright_runtime.strict_json import Json, JsonMapping
 
 Line = tuple[str, str]
+ITEM_KEYS: Final = frozenset({"parts", "failed", "unclear"})  # told in one line
 VOTE_KEYS: Final = frozenset(
     {"votes_for", "votes_cast", "planned", "adaptive_stopped", "configured", "unasked", "all_verdicts"}
 )
@@ -19,8 +20,10 @@ def record_lines(extra: JsonMapping) -> Iterator[Line]:
     """Return pairs of label and text for a verdict's `extra`; an empty label continues the previous line."""
     if "planned" in extra:
         yield "votes", _votes(extra)
+    if "parts" in extra:
+        yield "items", f"{extra['failed']} of {extra['parts']} failed, {extra['unclear']} unclear"
     for key, value in sorted(extra.items()):
-        if key in VOTE_KEYS and "planned" in extra:
+        if (key in VOTE_KEYS and "planned" in extra) or (key in ITEM_KEYS and "parts" in extra):
             continue
         label = key.replace("_", " ")
         for line in _FORMATTERS.get(key, _as_text)(extra if key == "unverified_fail" else value):
