@@ -56,8 +56,8 @@ class Paid:
 def data(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
     folder.mkdir()
-    for letter in "abcd":
-        write_turns(folder / f"{letter}__s.jsonl", f"hello {letter}", "I promise" if letter in "bd" else "Good.")
+    for letter in "abc":
+        write_turns(folder / f"{letter}__s.jsonl", f"hello {letter}", "I promise" if letter == "b" else "Good.")
     (folder / "bc__s.jsonl").write_text("{broken\n")
     return folder
 
