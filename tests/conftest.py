@@ -44,14 +44,13 @@ def nobody_waits_for_the_disk() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def cache_folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Holds the cache folder of each test: `mktemp` lists all its earlier folders each time it makes one."""
+    """Holds the cache folders of the tests: `mktemp` lists all its earlier folders each time it makes one."""
     return tmp_path_factory.mktemp("caches")
 
 
 @pytest.fixture(autouse=True)
 def own_cache_folder(cache_folders: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache folder for each test; what a test starts in another process uses it too."""
+    """A cache folder for each test, made by the first that writes to it; other processes of the test use it too."""
     folder = cache_folders / str(next(NUMBERS))
-    folder.mkdir(0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder / "rulewright" / "lint"
