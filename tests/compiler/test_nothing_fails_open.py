@@ -15,6 +15,7 @@ from typing import Any, Final, get_args
 import pytest
 from msgspec.structs import replace
 from tests.rounds import TORTURE
+from tests.runtime.plans import Scripted
 from tests.shipped_plans import shipped_plan
 
 from rulewright_runtime.errors import EvaluationError
@@ -83,20 +84,6 @@ def kinder(was: VerdictResult, now: VerdictResult) -> bool:
     return now.verdict == "UNCLEAR" and not now.adjudication_required
 
 
-class Answering:
-    """A judge that answers every question alike, or raises."""
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-    def ask(self, request: JudgeRequest) -> str | None:
-        """The answer."""
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        answer: str | None = self.answer
-        return answer
-
-
 class FirstOnly:
     """A judge who answers only the first vote of every question."""
 
@@ -126,7 +113,7 @@ class FirstOnly:
     ids=repr,
 )
 def test_a_judge_who_says_nothing_usable_opens_nothing(answer: Any) -> None:
-    assert hold(scan(judge=Answering(answer))) > 20
+    assert hold(scan(judge=Scripted(answer))) > 20
 
 
 def test_votes_that_are_missing_never_make_a_majority() -> None:
@@ -224,7 +211,7 @@ def test_an_error_in_the_place_of_an_answer_opens_nothing() -> None:
 
 def test_a_conversation_without_answers_passes_nothing() -> None:
     items = [replace(item, turns=tuple(turn for turn in item.turns if turn.role == "user")) for item in transcripts()]
-    for result in scan(items=items, judge=Answering('{"verdict": "PASS"}')):
+    for result in scan(items=items, judge=Scripted('{"verdict": "PASS"}')):
         for verdict in result.verdicts:
             deterministic = verdict.prompt_hash is None
             assert verdict.verdict != "PASS" or not deterministic, (result.transcript_id, verdict.check_id)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from tests.runtime.plans import Scripted
 
 from rulewright.check.project_check import compile_project
 from rulewright.project import load_project
@@ -111,19 +112,6 @@ def test_a_stage_that_crashes_makes_nothing_better(module: Any, function: str, m
     assert compare(function) > 0
 
 
-class Answering:
-    """A judge that gives everybody the same answer; an exception is raised."""
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-    def ask(self, request: JudgeRequest) -> str | None:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        answer: str | None = self.answer
-        return answer
-
-
 ABSENCES = (
     TimeoutError("none"),
     None,
@@ -138,7 +126,7 @@ ABSENCES = (
 
 @pytest.mark.parametrize("answer", ABSENCES, ids=repr)
 def test_a_judge_that_says_nothing_makes_nothing_better(answer: Any) -> None:
-    assert compare(repr(answer), lambda _: Answering(answer)) > 0
+    assert compare(repr(answer), lambda _: Scripted(answer)) > 0
 
 
 class Forgetful:

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests import folders
+from tests.compiler.dependencies_of import noted_and_opened
 
 from rulewright import result_cache
 from rulewright.check.project_check import compile_project
@@ -180,31 +181,12 @@ def test_a_plan_in_a_folder_that_others_may_write_to_is_not_believed(project: Pa
     assert scan() == first
 
 
-LOOKING = """
-import json, sys
-from rulewright.cli import main
-from rulewright.dependencies import DependencyTracker
-looked = []
-def hook(event, arguments):
-    if event in ("open", "os.listdir", "os.scandir") and not isinstance(arguments[0], int):
-        looked.append(str(arguments[0]))
-with DependencyTracker() as tracker:
-    sys.addaudithook(hook)
-    main(["compile", "-o", "plan.json"])
-print()
-print(json.dumps([sorted({path for _, path in tracker.states}), looked]))
-"""
-
-
 def test_every_file_that_compiling_looks_at_is_a_dependency(project: Path) -> None:
     write("configs/rules/base.yaml", "a: 1\n")(project)
     write("configs/scoring.yaml", "weights: {}\n")(project)
-    done = subprocess.run([sys.executable, "-c", LOOKING], capture_output=True, text=True, check=True)
-    noted, looked = json.loads(done.stdout.splitlines()[-1])
-    ours = {os.path.normpath(os.path.relpath(path)) for path in looked}
-    ours = {path for path in ours if not path.startswith("..") and "plan.json" not in path and path != "."}
-    assert ours - {os.path.normpath(os.path.relpath(path)) for path in noted} == set()
-    assert {"rulewright.yaml", "lexicons/words.yaml", "configs/scoring.yaml"} <= ours
+    noted, opened = noted_and_opened("compile", "-o", "plan.json")
+    assert {path for path in opened if "plan.json" not in path} - {"."} <= noted
+    assert {"rulewright.yaml", "lexicons/words.yaml", "configs/scoring.yaml"} <= opened
 
 
 def test_a_model_as_judge_has_the_project_read_for_its_prices_and_limits(project: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests import folders
+from tests.compiler.dependencies_of import noted_and_opened
 from tests.compiler.test_rules import BAD, name_of, unpacked
 
 import rulewright
@@ -258,35 +258,15 @@ def test_the_oldest_entries_make_room(project: Path, own_cache_folder: Path, mon
     assert len(list(own_cache_folder.iterdir())) == 2
 
 
-LOOKING = """
-import json, sys
-from rulewright.cli import main
-from rulewright.dependencies import DependencyTracker
-looked = []
-def hook(event, arguments):
-    if event in ("open", "os.listdir", "os.scandir") and not isinstance(arguments[0], int):
-        looked.append(str(arguments[0]))
-with DependencyTracker() as tracker:
-    sys.addaudithook(hook)
-    main(["lint", "--no-cache", *sys.argv[1:]])
-print()
-print(json.dumps([sorted({path for _, path in tracker.states}), looked]))
-"""
-
-
 @pytest.mark.parametrize("words", [(".",), ("checks/X1.yaml",), ("workflow.yaml",)])
 def test_every_file_and_folder_that_is_read_is_a_dependency(project: Path, words: tuple[str, ...]) -> None:
     write("workflow.yaml", "name: x\nversion: '1.0'\nagents: {}\ntasks: []\n")(project)
     write("agents/a.yaml", "name: a\n")(project)
     write("scenarios/_SCHEMA.yaml", "x: 1\n")(project)
     write("configs/rules/base.yaml", "a: 1\n")(project)
-    done = subprocess.run([sys.executable, "-c", LOOKING, *words], capture_output=True, text=True, check=True)
-    noted, looked = json.loads(done.stdout.splitlines()[-1])
-    found = {os.path.normpath(path) for path in noted}
-    real = {os.path.normpath(os.path.relpath(path)) for path in looked}
-    ours = {path for path in real if not path.startswith("..") and "__pycache__" not in path}
-    assert ours <= found
-    assert len(ours) > len(words)
+    noted, opened = noted_and_opened("lint", "--no-cache", *words)
+    assert opened <= noted
+    assert len(opened) > len(words)
 
 
 def test_a_dependency_is_recorded_with_its_state(project: Path) -> None:
