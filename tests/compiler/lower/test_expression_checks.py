@@ -85,7 +85,7 @@ def test_what_a_condition_may_not_say(written: str, message: str) -> None:
 
 def test_a_check_without_conditions_still_needs_its_routing() -> None:
     found = messages("id: brief\nunclear: size(turns) == 0\n")
-    assert any(each.startswith("`routing` is missing") for each in found)
+    assert any("`prompt`, `use` or `routing` is missing" in each for each in found), found
 
 
 def test_the_route_needs_a_condition(tmp_path: Path) -> None:
