@@ -18,12 +18,14 @@ from rulewright.spelling import did_you_mean
 def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
     """A check is selected or silenced by a tag that no scenario has.
 
-    Why it matters: the tag has no effect; if it is misspelt, the check misses the scenarios it was made for.
+    Why it matters: the tag has no effect; if it is misspelt, the check misses the scenarios it was made for. Where
+    every scenario lists its checks in `eligible_modes`, no tag selects one, and only tags that look misspelt are shown.
     Instead: correct the tag, give it to a scenario, or remove it.
     """
     if not project.scenarios:
         return
     known = {tag for scenario in project.scenarios.values() for tag in scenario.tags}
+    is_selecting = not all(scenario.eligible_modes for scenario in project.scenarios.values())
     for check in project.checks:
         for steps, tags in (
             (("routing", "safety_override_suppressed_by"), check.routing.safety_override_suppressed_by),
@@ -32,14 +34,15 @@ def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
             # The tags of a universal check never select anything.
             is_idle = check.is_universal and steps[0] == "eligibility"
             for i, tag in enumerate(tags or ()):
-                if tag not in known and tag != "any":
+                guess = did_you_mean(tag, known)
+                if tag not in known and tag != "any" and (is_selecting or guess or steps[0] == "routing"):
                     yield (advice if is_idle else warning)(
                         check.place(*steps, i),
                         f"no scenario has the tag `{tag}`",
                         notes=[(check.key_place(*steps), "the check is universal: no tag selects it")]
                         if is_idle
                         else (),
-                        help=did_you_mean(tag, known),
+                        help=guess,
                     )
         for tag, place in _sought(check):
             if tag not in known:
