@@ -61,6 +61,7 @@ FIXABLE: Final = {
     "judge-reads-missing-file",
     "bad-schema",
     "bare-output-path",
+    "comma-missing",
     "confidence-without-gate",
     "deprecated-spelling",
     "gate-without-evidence",

@@ -230,6 +230,8 @@ def _other_form(
             return f"write the text in a list, as in `[{unparse(node)}]`"
         if isinstance(node, Literal) and isinstance(node.value, str) and node.value.isdecimal() and fits(INT):
             return f"write the number without quotes, as in `{node.value}`"
+        if name in ("_==_", "_!=_") and isinstance(other := types[place - 1], ListType) and other.element == type_:
+            return f"write `{unparse(node)} in {unparse(nodes[place - 1])}`"
         if isinstance(node, Literal) and node.value is None:
             return "it is never null here; `size(x) == 0` asks whether it is empty, `has(x.f)` whether a field is there"
     return None

@@ -70,6 +70,7 @@ BY_NAME: Final = frozenset(  # findings about a document that is asked for by it
         "unknown-state-machine",
     }
 )
+OF_TWO: Final = {"profiles": "unknown-profile", "lexicons": "unknown-lexicon"}  # where a name of the file is twice
 OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # findings that need the whole document
 _QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
 
@@ -116,12 +117,14 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
     )
     is_check_refused = any(each.code in GROUNDS and _kind(each, files) == "check" for each in found)
     is_named_wrongly = any(each.code in OF_ROUTING and _is_of_routing(each, files) for each in found)
+    lost = {OF_TWO.get(_kind(each, files) or "") for each in found if each.code == "duplicate-key"}
     is_registry_missing = any(each.code == "missing-path" and each.about == "workflow.contracts" for each in found)
     return [
         each
         for each in found
         if not UNSURE.get(each.code, frozenset()) & codes[each.span.path]
         and not (each.code in ("unused-lexicon", "anchor-without-event-window") and is_named_wrongly)
+        and each.code not in lost
         and not (each.code == "missing-contract-registry" and is_registry_missing)
         and not (each.code == "project-without-checks" and is_check_refused)
         and not (each.code in SCORING and is_scored_wrongly)

@@ -34,6 +34,7 @@ EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
     "project-without-checks": frozenset({"missing-path", "unset-variable"}),
     "tag-no-scenario-carries": frozenset({"misspelt-name"}),
     "unchanged-copy": frozenset({"unused-lexicon"}),
+    "judge-answers-as-the-author": frozenset({"judge-is-the-author"}),
     "unknown-key": frozenset({"key-is-not-text"}),
     "unsupported-route": frozenset({"unknown-value"}),
     "yaml-trap": frozenset({"impossible-date", "unknown-jurisdiction", "unknown-value", "wrong-type"}),

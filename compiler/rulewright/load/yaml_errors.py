@@ -150,7 +150,8 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
     if "mapping values are not allowed" in problem and (unopened := _UNOPENED.match(text)):
         span = source.span(start + unopened.start(1), start + unopened.end(1))
         return mistake("yaml-syntax", span, "the braces are never opened", help=f"write `{{{shorten(unopened[1])}`")
-    if "did not find expected key" in problem and (quoted := _APOSTROPHE.search(text)):
+    is_cut = "did not find expected key" in problem or "expected ',' or" in problem
+    if is_cut and (quoted := _APOSTROPHE.search(text)):
         span = source.span(start + quoted.start(1), start + quoted.end(1))
         return mistake(
             "yaml-syntax",

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.state_machine import StateMachineDocument
     from rulewright.documents.workflow import TaskDocument
 
 DocumentWithExpressions: TypeAlias = (
-    "CheckDocument | Profile | ScenarioDocument | ScorecardDocument | CaseScorecardDocument | TaskDocument"
+    "CheckDocument | Profile | ScenarioDocument | ScorecardDocument | CaseScorecardDocument | StateMachineDocument"
+    "| TaskDocument"
 )
 ScopedExpressions = list[tuple[Scalar, Environment]]
 # The function that finds the expressions of a document: its module lowers that kind, and is imported with the first

@@ -150,7 +150,13 @@ class _JurisdictionLowering:
         if value is None:
             return []
         if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-            self.report(name, path, f"`{'.'.join(path)}` must be a list of texts")
+            wrong = (
+                next((item for item in value if isinstance(item, int | float)), None)
+                if isinstance(value, list)
+                else None
+            )
+            help = None if wrong is None else f'quote the number: `"{wrong}"`'
+            self.report(name, path, f"`{'.'.join(path)}` must be a list of texts", help)
             return []
         return value
 
@@ -179,11 +185,11 @@ class _JurisdictionLowering:
         origins = [f"{os.path.basename(nodes[p].source.path)}: {'.'.join(p)}" for p in paths if p in nodes]
         return ", ".join(origins) or f"{name}: nothing at {'.'.join(self.path)}"
 
-    def report(self, name: str, path: Path, message: str) -> None:
+    def report(self, name: str, path: Path, message: str, help: str | None = None) -> None:
         nodes = self.project.rule_origins[name]
         node: Node | None = nodes.get(path) or next((nodes[each] for each in self.values(name, path)), None)
         if node is not None:
-            finding = error(node, message, code="bad-rule")
+            finding = error(node, message, code="bad-rule", help=help)
             if finding not in self.findings:
                 self.findings.append(finding)
 

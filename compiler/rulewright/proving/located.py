@@ -11,9 +11,9 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, scoped_expr
 from rulewright.proving.studies import LocatedCondition, placed
 
 if TYPE_CHECKING:
-    from rulewright.documents.state_machine import StateMachineDocument
+    pass
 
-DocumentWithConditions: TypeAlias = "DocumentWithExpressions | StateMachineDocument"
+DocumentWithConditions: TypeAlias = "DocumentWithExpressions"
 # Documents with more information than their conditions: a function of `proving.scorecard_conditions`, which is imported
 # with the first of them.
 SCORECARDS: Final = {"ScorecardDocument": "of_verdicts", "CaseScorecardDocument": "of_cases"}

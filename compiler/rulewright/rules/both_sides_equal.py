@@ -12,7 +12,9 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 JOINING: Final = frozenset({"&&", "||"})
 SELF_CANCELLING: Final = frozenset({"-", "/", "%"})
-PROVED: Final = frozenset({"CheckDocument", "Profile", "ScorecardDocument", "CaseScorecardDocument", "TaskDocument"})
+PROVED: Final = frozenset(
+    {"CheckDocument", "Profile", "ScorecardDocument", "CaseScorecardDocument", "StateMachineDocument", "TaskDocument"}
+)
 
 
 def both_sides_equal(document: DocumentWithExpressions) -> Iterator[Diagnostic]:

@@ -39,6 +39,7 @@ def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
         if near is not None and word not in recorded and word not in usual:
             message = f"no recorded chat calls `{word}`" if near in recorded else f"`{word}` occurs only here"
             yield warning(where, message, help=Guess(near))
+    yield from _of_two_checks(checks, {*recorded, *usual})
     arguments = set().union(*recorded.values())
     for word, where in (each for check in checks for each in _arguments(check)) if arguments else ():
         if word not in arguments:
@@ -63,6 +64,19 @@ def _words(check: CheckDocument) -> Iterator[Word]:
         for node in value.items if isinstance(value, Sequence) else (value,):
             if isinstance(node, Scalar) and isinstance(node.value, str):
                 yield node.value, node
+
+
+def _of_two_checks(checks: list[CheckDocument], known: set[str]) -> Iterator[Diagnostic]:
+    """The names with an underscore that only one check has, where an earlier one has a similar name."""
+    seen: dict[str, CheckDocument] = {}
+    for check in checks:
+        for word, where in _words(check):
+            near = next((name for name in seen if "_" in name and is_spelt_like(word, name)), None)
+            if near is not None and "_" in word and seen[near] is not check and known.isdisjoint((word, near)):
+                yield warning(
+                    where, f"`{word}` occurs only here, and `{near}` only in `{seen[near].id}`", help="use one spelling"
+                )
+            seen.setdefault(word, check)
 
 
 def _arguments(check: CheckDocument) -> Iterator[Word]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.rules import Rule
+from rulewright.rules.arguments_swapped import arguments_swapped
 from rulewright.rules.backspace_in_expression import backspace_in_expression
 from rulewright.rules.bad_schema import bad_schema
 from rulewright.rules.both_sides_equal import both_sides_equal
@@ -20,10 +21,12 @@ from rulewright.rules.condition_always_holds import condition_always_holds
 from rulewright.rules.condition_never_holds import condition_never_holds
 from rulewright.rules.empty_list_searched import empty_list_searched
 from rulewright.rules.equality_after_rounding import equality_after_rounding
+from rulewright.rules.guard_excludes_its_value import guard_excludes_its_value
 from rulewright.rules.index_past_the_end import index_past_the_end
 from rulewright.rules.integer_division import integer_division
 from rulewright.rules.negated_twice import negated_twice
 from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
+from rulewright.rules.units_differ import units_differ
 from rulewright.rules.unread_parameter import unread_parameter
 from rulewright.rules.weights_for_other_values import weights_for_other_values
 
@@ -39,6 +42,9 @@ CONDITIONS: Final = (
     comparison_out_of_range,
 )
 EXPRESSIONS: Final = (
+    units_differ,
+    guard_excludes_its_value,
+    arguments_swapped,
     integer_division,
     equality_after_rounding,
     both_sides_equal,

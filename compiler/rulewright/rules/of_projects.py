@@ -9,10 +9,12 @@ from rulewright.project.unread_files import UnreadFiles
 from rulewright.rules import Rule
 from rulewright.rules.anchor_names_ineligible_check import anchor_names_ineligible_check
 from rulewright.rules.anchor_without_event_window import anchor_without_event_window
+from rulewright.rules.blindspot_of_another_name import blindspot_of_another_name
 from rulewright.rules.bucket_without_checks import bucket_without_checks
 from rulewright.rules.bucket_without_policy import bucket_without_policy
 from rulewright.rules.check_is_not_read import check_is_not_read
 from rulewright.rules.check_no_scenario_reaches import check_no_scenario_reaches
+from rulewright.rules.comma_missing import comma_missing
 from rulewright.rules.comment_contradicts_files import comment_contradicts_files
 from rulewright.rules.contrast_without_counterpart import contrast_without_counterpart
 from rulewright.rules.count_contradicts_files import count_contradicts_files
@@ -61,6 +63,8 @@ from rulewright.rules.words_differ_in_case import words_differ_in_case
 from rulewright.rules.words_without_vocabulary import words_without_vocabulary
 
 PROJECT: Final[tuple[Rule[Project], ...]] = (
+    blindspot_of_another_name,
+    comma_missing,
     unit_of_analysis_missing,
     state_machine_without_definition,
     prompt_names_another_check,

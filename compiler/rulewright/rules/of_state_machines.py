@@ -6,10 +6,15 @@ from typing import Final
 
 from rulewright.documents.state_machine import StateMachineDocument, read_state_machine
 from rulewright.rules import DocumentKind, Rule
-from rulewright.rules.of_conditions import CONDITIONS
+from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
 from rulewright.rules.state_ends_twice import state_ends_twice
 from rulewright.rules.transition_never_made import transition_never_made
 
-STATE_MACHINE: Final[tuple[Rule[StateMachineDocument], ...]] = (*CONDITIONS, transition_never_made, state_ends_twice)
+STATE_MACHINE: Final[tuple[Rule[StateMachineDocument], ...]] = (
+    *CONDITIONS,
+    *EXPRESSIONS,
+    transition_never_made,
+    state_ends_twice,
+)
 
 KINDS: Final = {"state_machine": DocumentKind(lambda root, name, _: (read_state_machine(root, name),), STATE_MACHINE)}

@@ -1,4 +1,4 @@
-"""Rule: a metric that passes and fails at once."""
+"""Rule: a metric that passes and fails at once, or never passes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ THRESHOLD: Final = re.compile(r"\s*(\w+)\s*(<=?|>=?)\s*([\w.]+)\s*")
 
 
 def review_above_pass(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """A metric both passes and fails for some scores.
+    """A metric both passes and fails for some scores, or never passes.
 
     Why it matters: usually the threshold of `fails` is above that of `passes`. The first matching row of the label
     table wins, and no score is left for a review. The scorecard still runs.
-    Instead: set the threshold of `fails` at most as high as that of `passes`.
+    Instead: set the threshold of `fails` at most as high as that of `passes`; write `>=` if only a full score passes.
     """
     for metric in scorecard.metrics:
+        limit = None if metric.passes is None else _threshold(scorecard, metric.name, metric.passes)
+        if metric.passes is not None and limit is not None and limit[0] == ">" and limit[1] >= 1:
+            help = f"write `{str(metric.passes.value).replace('>', '>=')}`"
+            yield warning(metric.passes, f"`{metric.name}` never passes: it is at most 1", help=help)
         passes, fails = (_threshold(scorecard, metric.name, written) for written in (metric.passes, metric.fails))
         if passes is None or fails is None or passes[0] not in {">=", ">"} or fails[0] not in {"<", "<="}:
             yield from _overlap(scorecard, metric)

@@ -49,7 +49,9 @@ def parameter_value(parameter: Parameter, override: Any = None) -> Any:
     try:
         result = _as_type(parameter.type, value)
     except (EvaluationError, ValueError, TypeError):
-        raise PlanError(f"parameter `{parameter.name}` must be {_KINDS[parameter.type]}, found `{value}`") from None
+        is_quoted = parameter.type == "bool" and value in ("true", "false")
+        found = f'the text `"{value}"`; write it without quotes' if is_quoted else f"`{value}`"
+        raise PlanError(f"parameter `{parameter.name}` must be {_KINDS[parameter.type]}, found {found}") from None
     bounds = (parameter.minimum, parameter.maximum)
     if parameter.type in ("bool", "string") and bounds != (None, None):
         raise PlanError(f"parameter `{parameter.name}` is {_KINDS[parameter.type]} and can't have `min` or `max`")

@@ -140,6 +140,7 @@ WRONG_FILES = {
     "a negative weight": ('{"weights": {"CR": -1}}', "must be at least 0"),
     "weights that are all zero": ('{"weights": {"CR": 0, "AH": 0, "AC": 0}}', "at least one of the weights"),
     "a word for a switch": ('{"strictAH": "yes"}', "must be true or false, found `yes`"),
+    "a switch in quotes": ('{"strictAH": "false"}', 'found the text `"false"`; write it without quotes'),
     "an unknown form": ('{"reportFormats": ["pdf"]}', "`pdf` is not a format of a report"),
     "forms that are not a list": ('{"reportFormats": "json"}', "`reportFormats` must be a list of forms"),
     "a form that is not text": ('{"reportFormats": ["json", 3]}', "`3` is not a format of a report"),

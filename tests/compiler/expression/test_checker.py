@@ -225,6 +225,7 @@ ADVICE = [
         "write `name.contains('a')`",
     ),
     ("name.first == 'a'", 5, "`string` has no fields, so no `first`; expected a map or a record", None),
+    ("['a'] == 'a'", 7, None, "write `'a' in ['a']`"),
     ("count == name", 7, "`==` can't compare `int` with `string`", None),
     (
         "review == true",

@@ -63,6 +63,7 @@ CARE = [
     ("checks/RW-B1.yaml", "  deterministic_precheck: dose_instruction\n", "", "detector-is-not-routed", 12),
     ("checks/RW-D3.yaml", "route: extract_then_corpus", "route: llm_primary", "scorer-type-contradicts-routing", 11),
     ("benchmark/configs/scoring.yaml", "buckets: [B]", "buckets: [A]", "bucket-without-policy", 11),
+    ("benchmark/configs/profiles.yaml", "\npublish:", "\nfull:", "duplicate-key", 23),
     ("checks/state_machines/danger_followed_up.yaml", "initial: calm", "initial: quiet", "unknown-state", 5),
     ("checks/state_machines/danger_followed_up.yaml", "name: danger", "name: dangers", "id-differs-from-file-name", 2),
 ]  # fmt: skip

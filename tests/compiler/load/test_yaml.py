@@ -122,6 +122,7 @@ MISTAKES = [
     ("a: 0x" + "f" * 2000, "number-out-of-range", 1, 4, "is too large"),
     ("a: b: c\n", "yaml-syntax", 1, 5, "`: ` is not allowed"),
     ("a: 'x\nb: 1\n", "yaml-syntax", 1, 4, "never closed"),
+    ("a: [x, 'don't know', y]\n", "yaml-syntax", 1, 12, "the quotes end at this apostrophe"),
     ("a: [1, 2\nb: 3\n", "yaml-syntax", 1, 9, "expected `,` or `]`"),
     ("a: {b:, c: 1}\n", "yaml-syntax", 1, 6, "after this `:` a space or a value is missing"),
     ("a: {b:[1]}\n", "yaml-syntax", 1, 6, "after this `:` a space or a value is missing"),

@@ -1,0 +1,42 @@
+"""Rule: a tag that is two tags without a comma."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, replace, warning
+from rulewright.documents.base import text_scalars
+
+if TYPE_CHECKING:
+    from rulewright.load import Scalar
+    from rulewright.project import Project
+
+OF_CHECKS: Final = (("secondary_tags",), ("eligibility", "scenario_tags_any"), ("source_grounding",))
+OF_SCENARIOS: Final = (("failure_mode_tags",), ("tags",))
+
+
+def comma_missing(project: Project) -> Iterator[Diagnostic]:
+    """A tag consists of several words that are tags themselves, or one of them is and no other has a blank.
+
+    Why it matters: without the comma between them, both are one tag that nothing looks for.
+    Instead: write a comma between them.
+    """
+    tags = [*_tags(project)]
+    known = {str(each.value) for each in tags if " " not in str(each.value)}
+    others = {str(each.value) for each in tags if " " in str(each.value)}
+    for tag in tags:
+        words = str(tag.value).split()
+        if len(words) > 1 and (known.issuperset(words) or (len(others) == 1 and not known.isdisjoint(words))):
+            fix = None if tag.style else replace(tag, ", ".join(words), f"write `{', '.join(words)}`", safe=False)
+            message = f"`{tag.value}` is one tag, but `{next(filter(known.__contains__, words))}` is a tag of its own"
+            yield warning(tag, message, help=None if fix else "write a comma between them", fix=fix)
+
+
+def _tags(project: Project) -> Iterator[Scalar]:
+    for check in project.checks:
+        for steps in OF_CHECKS:
+            yield from text_scalars(check.node, *steps)
+    for scenario in project.scenarios.values():
+        for steps in OF_SCENARIOS:
+            yield from text_scalars(scenario.node, *steps)

@@ -1,0 +1,53 @@
+"""Rule: a guard that lets only an absent value through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Has, Index, Literal, Select, Unary, children
+from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+
+
+def guard_excludes_its_value(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+    """A condition reads an item or key only where its guard says that it is absent.
+
+    Why it matters: `size(xs) == 0 and xs[0]` reads an item of an empty list, and `has(x.y) or x.y` a missing key, so
+    the condition can't be decided just where the guard should decide it.
+    Instead: join a test for absence with `or`, and a test for presence with `and`.
+    """
+    for written, part in parts_of(document):
+        if not isinstance(part, Binary) or part.operator not in ("&&", "||"):
+            continue
+        words = ("and", "or") if part.operator == "&&" else ("or", "and")
+        for guard, other in ((part.left, part.right), (part.right, part.left)):
+            value = _guarded(guard, absent=part.operator == "&&")
+            read = None if value is None else _reading(other, value)
+            if read is not None:
+                message = f"`{written.text(guard)}` leaves `{written.text(read)}` only where it is absent"
+                yield warning(written.span(part), message, help=f"did you mean `{words[1]}` instead of `{words[0]}`?")
+                break
+
+
+def _guarded(guard: Expr, *, absent: bool) -> Expr | None:
+    """What a guard tests for absence, or for presence: a list or text by its size, or a key by `has`."""
+    if isinstance(guard, Unary) and guard.operator == "!":
+        return _guarded(guard.operand, absent=not absent)
+    if isinstance(guard, Has):
+        return None if absent else guard
+    if not isinstance(guard, Binary) or guard.right != Literal(0, guard.span):
+        return None
+    counted = guard.left
+    if guard.operator not in (("==",) if absent else (">", "!=")) or not isinstance(counted, Call):
+        return None
+    return next(iter((*counted.args, counted.target)), None) if counted.function == "size" else None
+
+
+def _reading(part: Expr, value: Expr) -> Expr | None:
+    """The part of an expression that reads an item of a list, or a key that is tested by `has`."""
+    if isinstance(part, Index) and part.operand == value and not part.optional:
+        return part
+    if isinstance(part, Select) and not part.optional and Has(part.operand, part.field, part.span) == value:
+        return part
+    found = (_reading(child, value) for child in children(part))
+    return next((each for each in found if each is not None), None)

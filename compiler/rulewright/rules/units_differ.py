@@ -1,0 +1,64 @@
+"""Rule: a comparison of two units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.expression.syntax_tree import NOWHERE, Binary, Call, Expr, Literal, Name, Select
+from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+
+# The words of names that say a unit.
+_WORDS: Final = """
+    milliseconds=milliseconds ms=milliseconds millis=milliseconds seconds=seconds secs=seconds latency=seconds
+    minutes=minutes mins=minutes hours=hours days=days weeks=weeks
+    dollars=dollars usd=dollars cost=dollars cents=cents euros=euros tokens=tokens
+"""
+UNITS: Final = dict(word.split("=") for word in _WORDS.split())
+QUANTITIES: Final = frozenset({"cost", "latency"})  # say a unit only as fields of `usage`
+SECONDS: Final = {"minutes": 60, "hours": 3600, "days": 86400, "weeks": 604800}
+USAGE: Final = Name("usage", NOWHERE)
+CONVERSIONS: Final = frozenset({"orValue", "value", "double", "int"})  # of an optional or a number
+COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
+
+
+def units_differ(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+    """A comparison of two quantities whose names say different units, or of hours with a number of seconds.
+
+    Why it matters: both are numbers, so nothing refuses it, but a cost is never compared with a time, and 86400 hours
+    are ten years.
+    Instead: compare with the parameter of the same unit, or convert the number.
+    """
+    for written, part in parts_of(document):
+        if not isinstance(part, Binary) or part.operator not in COMPARISONS:
+            continue
+        for one, other in ((part.left, part.right), (part.right, part.left)):
+            unit, number = _unit(one), _number(other)
+            if unit in SECONDS and number and number >= max(SECONDS[unit], 3600) and number % 3600 == 0:
+                message = f"`{written.text(one)}` is in {unit}, but `{written.text(other)}` looks like seconds"
+                help = f"{number} seconds are {number / SECONDS[unit]:g} {unit}"
+                yield warning(written.span(other), message, help=help)
+        left, right = _unit(part.left), _unit(part.right)
+        if left and right and left != right:
+            message = f"`{written.text(part.left)}` is in {left}, but `{written.text(part.right)}` in {right}"
+            yield warning(written.span(part), message)
+
+
+def _unit(part: Expr) -> str | None:
+    """The unit that the last name of an expression says."""
+    while isinstance(part, Call) and part.function in CONVERSIONS:
+        part = part.target or part.args[0]
+    name = part.field if isinstance(part, Select) else part.name if isinstance(part, Name) else ""
+    words = [word for word in re.split(r"_", name) if word in UNITS]
+    if not words or (words[-1] in QUANTITIES and not (isinstance(part, Select) and part.operand == USAGE)):
+        return None
+    return UNITS[words[-1]]
+
+
+def _number(part: Expr) -> int | None:
+    value = part.value if isinstance(part, Literal) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if value == int(value) else None
