@@ -16,8 +16,9 @@ def confidence_without_gate(task: TaskDocument) -> Iterator[Diagnostic]:
     therefore never says PASS.
     Instead: enable `policy_gate`, choose its tier and name the reports that your tools write.
     """
-    loop = task.on("confidence_loop")
-    if loop is not None and task.gate_is_implicit:
+    loop, gate = task.on("confidence_loop"), task.overlays.get("policy_gate")
+    is_forgotten = gate is not None and gate.layers and gate.find("enabled") is None  # `overlay-not-enabled`
+    if loop is not None and task.gate_is_implicit and not is_forgotten:
         message = "confidence never promotes by itself; without an enabled `policy_gate` a gate of tier T1 is added"
         settings = f"risk_tier: T1, evidence: {evidence_for(task, task.missing_evidence)}"
         fix = add_overlay(task, "policy_gate", settings)

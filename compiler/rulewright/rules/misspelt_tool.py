@@ -34,6 +34,10 @@ def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
     counts = Counter(word for word, _ in words)
     usual = {word for word, count in counts.items() if count > 1}
     for word, where in words:
+        other = word.replace("-", "_")
+        if other != word and other in counts and word not in (*recorded, *usual):
+            yield warning(where, f"`{word}` is also written `{other}`", help=Guess(other))
+            continue
         known = recorded.keys() if word not in usual else ()
         near = next((name for name in (*known, *usual) if is_spelt_like(word, name)), None)
         if near is not None and word not in recorded and word not in usual:

@@ -27,8 +27,11 @@ def unused_lexicon(project: Project) -> Iterator[Diagnostic]:
     named |= {cue.lexicon for machine in project.state_machines.values() for cue in machine.cues.values()}
     # A lexicon that a misspelt name was meant for is not unused.
     meant = {suggest(name, project.lexicons) for name in named if name and name not in project.lexicons}
+    unused = [name for name in project.lexicons if name not in named | meant]
+    # `reply-lexicon-reads-the-user` reports a check that names one lexicon twice.
+    doubled = any(len(each) > len(set(each.values())) for each in map(_lexicons_of, project.checks))
     for name, lexicon in project.lexicons.items():
-        if project.checks and name not in named | meant:
+        if project.checks and name in unused and not (doubled and len(unused) == 1):
             place = lexicon.node.key_span(name) if name in lexicon.node else first_place(lexicon.node)
             message = f"nothing uses the lexicon `{name}`"
             instead = next(_used_instead(name, project.checks, used), None)

@@ -334,3 +334,31 @@ def test_a_threshold_of_a_group_is_compared_with_the_usual_one(key: str, value: 
     (found,) = lint_text(thresholds % f'{{"{key}": {value}}}', "safe.config.json").diagnostics
     assert (found.code, found.span.line) == ("bad-setting", 2)
     assert lint_text(thresholds % f'{{"{key}": 0.6}}', "safe.config.json").diagnostics == ()
+
+
+def test_one_lexicon_for_cue_and_reply_is_one_finding(tmp_path: Path) -> None:
+    check = (
+        "id: X-K1\nname: handoff_missed\nprimary_bucket: D\nseverity: S3\nscope: universal\n"
+        "routing: {route: cue_response, cue: need, expected_reply: %s}\n"
+    )
+    files = {
+        "rulewright.yaml": "project: p\nchecks: checks\nlexicons: lexicons\n",
+        "checks/X-K1.yaml": check % "offer",
+        "lexicons/need.yaml": "role: user\npatterns: [nobody to take over]\n",
+        "lexicons/offer.yaml": "patterns: [care coordinator]\n",
+    }
+    write(tmp_path, files)
+    assert lint([tmp_path]).diagnostics == ()
+    write(tmp_path, {"checks/X-K1.yaml": check % "need"})
+    assert [each.code for each in lint([tmp_path]).diagnostics] == ["reply-lexicon-reads-the-user"]
+
+
+def test_a_gate_that_is_not_enabled_is_one_finding() -> None:
+    flow = (
+        'version: "1"\nname: flow\ntasks:\n  build:\n    agent: dev\n    description: It.\n'
+        "    outputs: [{path: a.md}]\n    overlays:\n"
+        "      policy_gate: {risk_tier: T1, evidence: {acceptance: junit.xml, lint: ruff.json}}\n"
+        "      confidence_loop: {enabled: true, threshold: 0.9, max_iterations: 3, metrics: [{type: lint_score,"
+        " weight: 1, source: ruff.json}]}\n"
+    )
+    assert [each.code for each in lint_text(flow, "workflow.yaml").diagnostics] == ["overlay-not-enabled"]
