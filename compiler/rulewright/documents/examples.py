@@ -53,7 +53,7 @@ class Example:
     def record(self) -> dict[str, Any]:
         """The conversation as a record in a format that a reader recognizes."""
         chat = plain(descend(self.node, "chat"))
-        if not isinstance(chat, list):
+        if not isinstance(chat, list) or not all(isinstance(each, dict) for each in chat):
             return {"id": self.name, **chat} if isinstance(chat, dict) else {}
         said = [(role, content) for each in chat for role, content in each.items()]
         return {"id": self.name, "messages": [{"role": role, "content": content} for role, content in said]}
