@@ -30,7 +30,7 @@ from rulewright.expression.types import (
 )  # fmt: skip
 from rulewright.proving.domains import Domain, Domains
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.functions.strings import compile_pattern
+from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program
 
 LOOPS: Final = frozenset(("all", "exists", "exists_one", "filter", "map_list"))
@@ -45,8 +45,10 @@ TOTAL: Final = frozenset((
     "size", "lowerAscii", "upperAscii", "trim", "reverse", "contains", "startsWith", "endsWith", "contains_ci",
     "substring_ci", "same_text", "word_count", "sentence_count", "is_refusal", "is_json", "base64.encode", "hasValue",
     "first", "last", "math.ceil", "math.floor", "math.round", "math.trunc", "math.isNaN", "math.greatest",
-    "math.least",
+    "math.least", "urls", "emails", "code_blocks", "citations", "phone_numbers", "ibans", "card_numbers",
+    "personal_data", "scripts",
 ))  # fmt: skip
+_SEARCHES: Final = ("matches", "contains_any", "contains_all", "contains_none", "has_any_word")
 _TOTAL_OF: Final = {
     **dict.fromkeys(("_*_", "_+_", "_-_", "-_"), (DOUBLE,)),
     **dict.fromkeys(("indexOf", "lastIndexOf"), (STRING,)),
@@ -166,8 +168,8 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
     if name in ("orValue", "value") and isinstance(types[0], OptionalType):
         return Typed(types[0].value, total and name == "orValue")
     result = _result(name, types)
-    if name == "matches":
-        return Typed(result, total and _is_pattern(program.nodes[node.args[1]]))
+    if name in _SEARCHES:
+        return Typed(result, total and _can_search(node, program.nodes[node.args[1]]))
     if name in ("_%_", "_/_") and types[0] == INT:
         return Typed(result, total and _is_positive(program.nodes[node.args[1]]))
     if name in ("_+_", "_-_", "_*_") and types == [INT, INT]:
@@ -214,12 +216,13 @@ def _is_positive(node: Node) -> bool:
     return node.op == "const" and node.value[0] == "int" and int(node.value[1]) > 0
 
 
-def _is_pattern(node: Node) -> bool:
-    """Whether a node is a literal expression that compiles."""
-    if node.op != "const" or node.value[0] != "string":
+def _can_search(search: Node, sought: Node) -> bool:
+    """Whether a function that searches any text has a result for this constant, such as an expression that compiles."""
+    if sought.op != "const":
         return False
+    text, call = Node("const", (), ["string", "so"]), Node("call", (0, 1), search.value)
     try:
-        compile_pattern(node.value[1])
+        prepare(Program((text, sought, call)))({})
     except RuntimeFailure:
         return False
     return True

@@ -34,11 +34,11 @@ MOST_RECORDS: Final = 300  # that another check's verdict may have
 _SCENARIO: Final = {"scenario_id": "example", "title": "Example", "open": True}
 _KEYS: Final = {"id": "scenario_id"}  # how a file writes what expressions see
 _USUAL_TEXTS: Final = ("o", "SO", " ")
-# A text in which a function finds something.
+# Texts in which a function finds something.
 _FOUND_BY: Final = {
     "card_numbers": "4111 1111 1111 1111",
     "citations": "It is so [1].",
-    "code_blocks": "```\nx = 1\n```",
+    "code_blocks": ["```\nx = 1\n```", "~~~\nx = 1\n~~~"],
     "emails": "ann@example.org",
     "ibans": "DE89 3704 0044 0532 0130 00",
     "is_json": '{"a": 1}',
@@ -46,7 +46,7 @@ _FOUND_BY: Final = {
     "numbers": "It costs 12 euros.",
     "personal_data": "ann@example.org",
     "phone_numbers": "+41 44 668 18 00",
-    "urls": "https://example.org/a",
+    "urls": ["https://example.org/a", "www.example.org"],
 }
 Path: TypeAlias = tuple[str, ...]
 
@@ -110,6 +110,7 @@ def written_in(programs: Sequence[Program], parameters: Iterable[object], needs:
     amounts = {float(near) for each in numbers for near in (0.9 * each, each, 1.1 * each) if near >= 0}
     few = list(dict.fromkeys(texts))[:MOST_TEXTS]
     keyed = [json.dumps({each: 1}) for each in few] if "is_json" in called else []
+    keyed += [json.dumps({"a": "o" * number}) for number in sorted(around)] if "is_json" in called else []
     whole = dict.fromkeys(
         each for each in (*asked, *keyed, *_USUAL_TEXTS) if isinstance(each, str) and len(each) <= LONGEST
     )

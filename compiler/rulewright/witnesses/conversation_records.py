@@ -16,6 +16,7 @@ from rulewright_runtime.strict_json import JsonObject
 Chosen: TypeAlias = "Mapping[str, Any]"  # what a conversation has in some respects
 MOST_MESSAGES: Final = 80
 MOST_CALLS: Final = 8  # of tools, by their arguments, in pairs
+MOST_AMOUNTS: Final = 16  # of usage, in pairs
 MOST_PAIRED: Final = 24  # values of each respect, where conversations differ in several
 USAGE: Final = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
 _OF_MESSAGES: Final = ("reasoning", "refusal", "name", "timestamp")
@@ -112,7 +113,7 @@ def _usage(written: Written) -> Iterator[JsonObject]:
     some = sorted({*written.amounts, *written.numbers})
     for most in (1, 2):
         for names in combinations(read, most):
-            for amounts in product(some if most == 1 else some[:MOST_CALLS], repeat=most):
+            for amounts in product(some if most == 1 else some[:MOST_AMOUNTS], repeat=most):
                 yield {
                     name: round(amount) if name.endswith("_tokens") else float(f"{amount:.6g}")
                     for name, amount in zip(names, amounts, strict=True)

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from rulewright.proving.atoms import COMPARISONS
 from rulewright.proving.domains import Absent, Domain, Path
-from rulewright.proving.languages import Language, outcomes
+from rulewright.proving.languages import Language, holding, one_of, outcomes
 from rulewright.proving.program_parts import extract, path_at, paths_of, shape
 from rulewright.proving.static_types import LOOPS, loop_of
 from rulewright.proving.text_conditions import condition_on_text
@@ -34,6 +34,7 @@ _TESTS: Final = frozenset((
     "contains", "startsWith", "endsWith", "matches", "contains_ci", "substring_ci", "same_text", "contains_any",
     "contains_all", "contains_none", "has_any_word", "is_json", "hasValue",
 ))  # fmt: skip
+_WORDED: Final = holding(one_of([(ord("a"), ord("z") + 1)]))
 _BINDING: Final = LOOPS | {"sort_by", "opt_map", "opt_flat_map"}
 Name = TypeVar("Name", bound=Hashable)
 Choice = TypeVar("Choice")
@@ -50,7 +51,8 @@ def guesses(programs: Iterable[Program]) -> dict[Path, list[Value]]:
 
 
 def _compare_texts(guessing: Sequence[_Guessing]) -> None:
-    """A text that is read may be one for each of the outcomes that the conditions on it can have together."""
+    """A text that is read may be one for each of the outcomes that the conditions on it can have together, with and
+    without a letter: what has no words is not judged."""
     conditions: dict[str, dict[Language, None]] = {}
     subjects: dict[str, list[tuple[_Guessing, int]]] = {}
     for each in guessing:
@@ -60,7 +62,7 @@ def _compare_texts(guessing: Sequence[_Guessing]) -> None:
                 conditions.setdefault(condition.subject, {})[condition.language] = None
                 subjects.setdefault(condition.subject, []).append((each, condition.at))
     for subject, languages in conditions.items():
-        texts = (outcomes(list(languages)[:MOST_LANGUAGES]) or {}).values()
+        texts = (outcomes([*[*languages][:MOST_LANGUAGES], _WORDED]) or {}).values()
         for guess, at in subjects[subject]:
             for text in texts:
                 guess.carry(at, text)

@@ -61,7 +61,7 @@ def _texts(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         yield from ((number, "so") for number in range(len(others)))
     for each in part if isinstance(part, list | tuple) else (part,):
         if isinstance(each, str):
-            yield from ((0, text) for text in (each, f"{each} so", f"so {each}", f"so {each} so"))
+            yield from ((0, text) for text in (each, f"{each} so", f"so {each}", f"so {each} so", f"o{each}o"))
     if isinstance(part, list | tuple) and all(isinstance(each, str) for each in part):
         yield 0, " ".join(part)
 
