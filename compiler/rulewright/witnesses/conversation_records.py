@@ -37,11 +37,16 @@ class _Length(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """A call of a tool, and what it gave."""
+    """A call of a tool, and what it gave; without arguments that are JSON it has others."""
 
     name: str
-    arguments: JsonObject
+    arguments: JsonObject | None
     result: str | None = None
+
+    @property
+    def written(self) -> str:
+        """The arguments as a record holds them."""
+        return "so" if self.arguments is None else json.dumps(self.arguments)
 
 
 def records(written: Written) -> Iterator[JsonObject]:
@@ -94,6 +99,7 @@ def _calls(written: Written) -> Iterator[list[_Call]]:
         yield from ([_Call(name, each)] for each in given)
         yield from ([_Call(name, one), _Call(name, two)] for one, two in permutations([{}, *given][:MOST_CALLS], 2))
         yield from ([_Call(name, {})] * number for number in written.numbers if number <= MOST_MESSAGES)
+        yield [_Call(name, None)]
         yield from ([_Call(name, {}, text)] for text in ("done", *written.texts, *written.whole))
 
 
@@ -178,10 +184,9 @@ def _padded(part: str, number: int) -> Iterator[str]:
 
 def _record(chosen: Chosen) -> JsonObject:
     """The record of a conversation that differs in these respects from a plain one."""
-    messages = _said(chosen)
-    if messages and messages[-1]["role"] == "assistant":
-        silent = [] if messages[-1]["content"] else [_Call(_TOOL, {})]  # an answer without words calls a tool
-        messages[-1:] = _answered(messages[-1], chosen.get("calls", silent))
+    *before, last = _said(chosen)
+    messages = [each for at, said in enumerate(before) for each in _answered(said, (), at)]
+    messages += _answered(last, chosen.get("calls", ()), len(before)) if last["role"] == "assistant" else [last]
     if "usage" in chosen:  # of every reply, since the sum is not known otherwise
         messages = [{**each, "usage": chosen["usage"]} if each["role"] == "assistant" else each for each in messages]
     name, value = chosen.get("extra", (None, None))
@@ -210,11 +215,12 @@ def _said(chosen: Chosen) -> list[JsonObject]:
     ]
 
 
-def _answered(answer: JsonObject, calls: Sequence[_Call]) -> list[JsonObject]:
-    """An answer with calls of tools; after what they gave, another one follows."""
-    ids = [f"call-{number}" for number in range(1, len(calls) + 1)]
+def _answered(answer: JsonObject, calls: Sequence[_Call], at: int) -> list[JsonObject]:
+    """A message with calls of tools; one without words makes some. After what they gave, another message follows."""
+    calls = calls or ([] if answer["content"] else [_Call(_TOOL, {})])
+    ids = [f"call-{at}-{number}" for number in range(1, len(calls) + 1)]
     made = [
-        {"id": id_, "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.arguments)}}
+        {"id": id_, "type": "function", "function": {"name": call.name, "arguments": call.written}}
         for id_, call in zip(ids, calls, strict=True)
     ]
     given = [

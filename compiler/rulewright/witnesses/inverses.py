@@ -16,6 +16,7 @@ from rulewright_runtime.values import Duration, Timestamp, Value
 
 UNKNOWN: Final = object()  # an argument that reads variables
 LONGEST: Final = 5_000  # characters of a text, and items of a list
+_MOST_BEGINNINGS: Final = 30
 # From the wanted result and the arguments that are constant: the number of an argument, and what it may be.
 Inverse: TypeAlias = "Callable[[Any, Sequence[Any]], Iterator[tuple[int, Any]]]"
 
@@ -69,6 +70,13 @@ def _texts(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
 def _matching(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
     if isinstance(others[-1], str):
         yield from ((0, text) for text in samples(others[-1]))
+
+
+def _similar(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Texts that are more and more like the known one: its beginnings."""
+    for at, other in enumerate(others):
+        if isinstance(other, str):
+            yield from ((1 - at, other[:length]) for length in range(1, min(len(other), _MOST_BEGINNINGS) + 1))
 
 
 def _added(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
@@ -196,6 +204,7 @@ INVERSES: Final[dict[str, Inverse]] = {
     "is_json": _first(lambda value: '{"a": 1}'),
     "hasValue": _first(lambda value: "so"),
     "-_": _first(lambda value: -value),
+    **dict.fromkeys(("edit_distance", "edit_similarity", "rouge_l", "bleu", "word_overlap"), _similar),
     "matches": _matching,
     "_+_": _added,
     "_-_": _subtracted,
