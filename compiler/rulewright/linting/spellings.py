@@ -1,7 +1,7 @@
 """Decides which of two spellings of one name is the misspelt one, and reports it there, once.
 
 An unknown name is reported where it is used, with the nearest known name as a guess. But if the known name stands only
-in its declaration, and the unknown one in several places, the declaration is misspelt.
+in its declaration, and the unknown one is reported in several places, the declaration is misspelt. A key of a schema never is.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import PurePath
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Note
+from rulewright.documents.keys import keys_of
 from rulewright.load.source import Source
 from rulewright.spelling import Guess, is_spelt_like
+from rulewright_grammar import schema_names
 
 QUOTED: Final = re.compile(r"([\"']?)\.?([^\"'\n]+)\1")
 
@@ -44,7 +47,7 @@ def without_misspelt_declarations(found: Sequence[Diagnostic], sources: Mapping[
         if (meant, written) in pairs:
             if meant not in file_names and (written in file_names or len(places[written]) > len(places[meant])):
                 dropped |= set(map(id, group))
-        elif len(places[meant]) == 1 < len(places[written]) and meant not in file_names:
+        elif len(places[meant]) == 1 < len(group) and meant not in file_names and meant not in _schema_keys():
             source, start = places[meant][0]
             notes = [Note(each.span, f"`{written}` is used here") for each in group]
             message = f"only this place has `{meant}`, but {len(places[written])} have `{written}`"
@@ -60,6 +63,12 @@ def without_misspelt_declarations(found: Sequence[Diagnostic], sources: Mapping[
             )
             dropped |= {id(each) for each in group[1:]}
     return [moved.get(id(each), each) for each in found if id(each) not in dropped]
+
+
+@cache
+def _schema_keys() -> frozenset[str]:
+    """The keys that authors write, of all documents; a plan is written by `compile`."""
+    return frozenset(path[-1] for name in schema_names() if name != "plan" for path in keys_of(name))
 
 
 def _unknown(found: Diagnostic, sources: Mapping[str, Source]) -> UnknownName | None:

@@ -70,7 +70,7 @@ def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> 
 
 def domains_of_check(check: CheckDocument) -> Domains:
     """The variables of a check's conditions; a conversation without a reply has no `answer`."""
-    return Domains(environment_of(check).variables, {("answer",): text(absent=True)})
+    return Domains(environment_of(check).variables, {("answer",): text(absent=True), ("turn", "number"): whole(0)})
 
 
 def without_calls(program: Program, domains: Domains) -> tuple[Program, Domains]:

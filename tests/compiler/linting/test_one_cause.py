@@ -270,6 +270,16 @@ def test_a_misspelt_declaration_is_reported_there_once(tmp_path: Path) -> None:
     assert (found.code, Path(found.span.path).name) == ("bad-expression", "gated.yaml")
 
 
+@pytest.mark.parametrize("uses", [1, 2])
+def test_a_section_of_a_scorecard_is_never_the_misspelt_one(uses: int, tmp_path: Path) -> None:
+    outputs = "".join(f", output_{at}: rate.passed" for at in range(uses))
+    write(tmp_path, FILES | {"scorecards/share.yaml": CARD.replace(", held", f"{outputs}, held")})
+    found = lint([tmp_path]).diagnostics
+    place = ("bad-expression", Path("share.yaml"), CARD[: CARD.index("output:")].count("\n") + 1)
+    assert [(each.code, Path(Path(each.span.path).name), each.span.line) for each in found] == [place] * uses
+    assert {each.help for each in found} == {"did you mean `rates`?"}
+
+
 def test_two_spellings_that_propose_each_other_are_one_mistake(tmp_path: Path) -> None:
     scenario = (
         '{"scenario_id": "%s", "category": "safety", "title": "%s", "tags": ["%s"], "persona": {"name": "Ann"},'
