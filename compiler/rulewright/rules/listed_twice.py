@@ -24,19 +24,29 @@ EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge
 def listed_twice(
     subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | TaskDocument | Project,
 ) -> Iterator[Diagnostic]:
-    """A list of names or phrases contains an entry twice, or two lists of a marker set contain the same phrase.
+    """A list of names or phrases contains an entry twice, or two lists of a marker set or a fact contain the same text.
 
-    Why it matters: the second one has no effect; usually another one was meant. A phrase in two lists of a marker set
-    is taken for two opposite things.
+    Why it matters: the second one has no effect; usually another one was meant. A phrase in two lists of a marker set,
+    or in `agrees` and `contradicts` of a fact, is taken for two opposite things.
     Instead: correct or remove the second.
     """
     for node in (subject.node,) if isinstance(subject, Document) else subject.rule_files.values():
         yield from repeated_in(node)
-    yield from _in_two_lists(getattr(subject, "phrases", ()))
+    for lists in _opposites(subject):
+        yield from _in_two_lists(lists)
+
+
+def _opposites(subject: object) -> Iterator[Iterable[Iterable[Scalar]]]:
+    """The lists with opposite meanings: those of a marker set, and those of each fact of a project's corpora."""
+    yield getattr(subject, "phrases", ())
+    for corpus in getattr(subject, "corpora", {}).values():
+        for programme in corpus.programmes:
+            for fact in programme.facts:
+                yield [[each.scalar for each in patterns] for patterns in (fact.agrees, fact.contradicts)]
 
 
 def _in_two_lists(lists: Iterable[Iterable[Scalar]]) -> Iterator[Diagnostic]:
-    """The phrases that stand in more than one list of a marker set."""
+    """The texts that stand in more than one of the lists."""
     earlier: dict[str, Scalar] = {}
     for phrases in lists:
         here = {str(each.value).lower(): each for each in phrases}

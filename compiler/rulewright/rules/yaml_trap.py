@@ -46,9 +46,13 @@ def yaml_trap(
     is a backspace, not a word boundary.
     Instead: quote the word, or write the number without its leading zero; write expressions in single quotes.
     """
-    if document.path.endswith((".json", ".jsonl")):
+    is_json = document.path.endswith((".json", ".jsonl"))
+    if is_json and "\\b" not in document.node.source.text:
         return
     for node in walk(document.node):
+        if is_json:
+            yield from _backspaces(node)
+            continue
         if type(node) is Sequence:
             yield from _commas(node)
         if type(node) is not Scalar or node.style:
@@ -81,6 +85,6 @@ def _commas(node: Sequence) -> Iterator[Diagnostic]:
 
 def _backspaces(node: Node) -> Iterator[Diagnostic]:
     """A text in double quotes with `\\b`, which is a backspace there."""
-    if type(node) is Scalar and node.style == '"' and isinstance(node.value, str) and "\b" in node.value:
-        help = "write the expression in single quotes, or `\\\\b`"
+    if type(node) is Scalar and node.style in ('"', "j") and isinstance(node.value, str) and "\b" in node.value:
+        help = "write `\\\\b`" if node.style == "j" else "write the expression in single quotes, or `\\\\b`"
         yield warning(node, "`\\b` in double quotes is a backspace, not a word boundary", help=help)
