@@ -58,7 +58,6 @@ ALONGSIDE: Final = {
 TOGETHER: Final = {"unused-suppression": ("duplicate-pattern",)}
 # The codes whose bad files hold something that `--fix` can fix.
 FIXABLE: Final = {
-    "judge-reads-missing-file",
     "bad-schema",
     "bare-output-path",
     "comma-missing",
@@ -73,6 +72,7 @@ FIXABLE: Final = {
     "regex-taken-for-text",
     "surrogate-pair",
     "unclear-policy-without-its-path",
+    "unknown-judge",
     "unknown-key",
     "unknown-value",
     "unused-suppression",

@@ -1,7 +1,8 @@
 """Decides which of two spellings of one name is the misspelt one, and reports it there, once.
 
 An unknown name is reported where it is used, with the nearest known name as a guess. But if the known name stands only
-in its declaration, and the unknown one is reported in several places, the declaration is misspelt. A key of a schema never is.
+in its declaration, and the unknown one is reported in several places, the declaration is misspelt. A key of a schema
+never is.
 """
 
 from __future__ import annotations

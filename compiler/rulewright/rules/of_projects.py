@@ -53,6 +53,7 @@ from rulewright.rules.tag_no_scenario_carries import tag_no_scenario_carries
 from rulewright.rules.unchanged_copy import unchanged_copy
 from rulewright.rules.unit_of_analysis_missing import unit_of_analysis_missing
 from rulewright.rules.unknown_check import unknown_check
+from rulewright.rules.unknown_judge import unknown_judge
 from rulewright.rules.unknown_jurisdiction import unknown_jurisdiction
 from rulewright.rules.unknown_scenario import unknown_scenario
 from rulewright.rules.unread_definitions import unread_definitions
@@ -110,6 +111,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     misspelt_tool,
     mistyped_regex,
     judge_reads_missing_file,
+    unknown_judge,
     words_differ_in_case,
     words_without_vocabulary,
     unchanged_copy,

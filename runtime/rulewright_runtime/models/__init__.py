@@ -43,12 +43,20 @@ def open_model(specification: str, capabilities: Capabilities | None = None) -> 
 
     Raises ModelError for a specification that is not one of `FORMS`, and for a model that can't be opened.
     """
-    provider, colon, rest = specification.partition(":")
-    if not colon or not rest or provider not in PROVIDERS:
-        expected = ticked(FORMS)
-        raise ModelError(f"unknown model `{specification}`; {_guess(specification)}expected one of {expected}")
+    refused = why_unknown(specification)
+    if refused is not None:
+        raise ModelError(refused)
+    provider, _, rest = specification.partition(":")
     model: Model = import_module(f"{__name__}.{PROVIDERS[provider]}").open_model(provider, rest, capabilities)
     return model
+
+
+def why_unknown(specification: str) -> str | None:
+    """Return why `specification` is not one of `FORMS`, or None; opens and imports nothing."""
+    provider, _, rest = specification.partition(":")
+    if rest and provider in PROVIDERS:
+        return None
+    return f"unknown model `{specification}`; {_guess(specification)}expected one of {ticked(FORMS)}"
 
 
 def _guess(specification: str) -> str:
