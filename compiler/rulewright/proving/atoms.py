@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, Type
 from rulewright.proving.domains import MAX_TEXTS, Domain, Domains, Path, wholes_at
 from rulewright.proving.program_parts import extract, path_at, paths_of, shape, unabridged, written
-from rulewright.proving.static_types import typed
+from rulewright.proving.static_types import ORDER, typed
 from rulewright.proving.sums import NumberRange, Sum, Terms, bounds_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import Evaluator, prepare
@@ -203,7 +203,7 @@ class Atoms:
         (at,) = open_sides
         part, (type_, total) = extract(program, at), typed(program, self.domains)[at]
         domain = _TERM_DOMAINS.get(type_)
-        if domain is None or path_at(program, at) is not None:
+        if domain is None or path_at(program, at) is not None or (domain.kind == "string" and node.value in ORDER):
             return opaque
         variable = (unabridged(part),)
         known = Domains({}, {variable: domain if total else replace(domain, absent=frozenset({0}))})

@@ -21,7 +21,7 @@ MOST_STATES: Final = 4_000
 NOTHING: Final[Language] = ("none",)
 EMPTY: Final[Language] = ("empty",)
 ANY: Final[Language] = ("star", ("set", ((0, 0x110000),)))
-START, END, BOUNDARY, NO_BOUNDARY = "start", "end", "boundary", "no boundary"
+START, END, BOUNDARY = "start", "end", "boundary"
 _WORD: Final = ((48, 58), (65, 91), (95, 96), (97, 123))  # as RE2 defines it
 _UPPER: Final = range(ord("A"), ord("Z") + 1)
 _SURROGATES: Final = range(0xD800, 0xE000)
@@ -214,8 +214,7 @@ def _ends(language: Language, before: bool | None, after: bool | None) -> bool:
         case "not":
             return not _ends(language[1], before, after)
         case "at":
-            is_boundary = bool(before) != bool(after)
-            return {START: before is None, END: after is None, BOUNDARY: is_boundary}.get(language[1], not is_boundary)
+            return {START: before is None, END: after is None, BOUNDARY: bool(before) != bool(after)}[language[1]]
     return False
 
 

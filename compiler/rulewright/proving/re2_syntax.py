@@ -10,7 +10,6 @@ from rulewright.proving.languages import (
     BOUNDARY,
     EMPTY,
     END,
-    NO_BOUNDARY,
     START,
     Language,
     Ranges,
@@ -28,9 +27,11 @@ _EVERY: Final = (range(0xD800), range(0xE000, 0x110000))
 _GROUP: Final = re.compile(r"\((?:\?(?:P?<\w+>|([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])))?")
 _REPEAT: Final = re.compile(r"(?:([*+?])|\{(\d+)(,?)(\d*)\})\??")
 _CLASS: Final = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)
-_ESCAPE: Final = re.compile(r"\\(?:x\{[0-9a-fA-F]+\}|x[0-9a-fA-F]{2}|[pP](?:\{\^?\w+\}|\w)|[0-7]{3}|.)", re.DOTALL)
-_ASSERTIONS: Final = {"^": START, "$": END, r"\A": START, r"\z": END, r"\b": BOUNDARY, r"\B": NO_BOUNDARY}
-_REFUSED: Final = (r"\Q", r"\E", r"\C")
+_ESCAPE: Final = re.compile(
+    r"\\(?:x\{[0-9a-fA-F]+\}|x[0-9a-fA-F]{2}|[pP](?:\{\^?\w+\}|\w)|0[0-7]{0,2}|[1-7][0-7]{1,2}|.)", re.DOTALL
+)
+_ASSERTIONS: Final = {"^": START, "$": END, r"\A": START, r"\z": END, r"\b": BOUNDARY}
+_REFUSED: Final = (r"\Q", r"\E", r"\C", r"\B")  # \B also holds between the bytes of a character
 
 
 class UnreadableError(Exception):
@@ -40,7 +41,7 @@ class UnreadableError(Exception):
 @lru_cache(maxsize=512)
 def language_of(expression: str) -> Language | None:
     """The texts that the expression matches as a whole; None for an invalid expression, and for one with parts that
-    are not read: lines (`(?m)`), quoted parts (`\\Q`), bytes, and many repetitions."""
+    are not read: lines (`(?m)`), quoted parts (`\\Q`), bytes, `\\B`, and many repetitions."""
     try:
         compile_pattern(expression)
         parser = _Parser(expression)
@@ -87,6 +88,8 @@ class _Parser:
         if "m" in changed:
             raise UnreadableError
         if opened[3] == ")":
+            if self.taken(_REPEAT):  # repeats what is before the flags
+                raise UnreadableError
             return EMPTY, changed
         inside = self.alternatives(changed)
         self.at += 1

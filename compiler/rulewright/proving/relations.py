@@ -38,7 +38,9 @@ Each = TypeVar("Each")
 LONGEST: Final = 200  # characters up to which the length of a text is taken into account
 _ITEM: Final = "__item"  # what stands for an item of a list
 _LITERALS: Final = (*NUMBERS, "string", "bool", "null")
-_OTHERS: Final[tuple[Value, ...]] = (math.nan, True, False, None, "", "so", [])  # values of every other kind
+_OTHERS: Final[tuple[Value, ...]] = (  # values of every kind, tried besides constants and what is between them
+    math.nan, -math.inf, math.inf, True, False, None, "", "so", [],
+)  # fmt: skip
 
 
 class BoxVariable(NamedTuple):
@@ -244,10 +246,8 @@ class _Values(_Rows):
         ]
         yield from (*_OTHERS, *given, *(f"{each}\0" for each in given if isinstance(each, str)))
         numbers = sorted({Fraction(*exact_pair(each)) for each in given if _is_number(each)})
-        steps = [(one + two) / 2 for one, two in pairwise(numbers)]
-        yield from map(
-            float, (*steps, *(number - 1 for number in numbers[:1]), *(number + 1 for number in numbers[-1:]))
-        )
+        between = [(one + two) / 2 for one, two in pairwise(numbers)]
+        yield from (Score(each.numerator, each.denominator) for each in between)
 
 
 def _is_number(value: Value) -> bool:

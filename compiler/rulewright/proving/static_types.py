@@ -31,7 +31,7 @@ from rulewright.expression.types import (
 from rulewright.proving.domains import Domain, Domains
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.ir import BINDING, Node, Program
 
 LOOPS: Final = frozenset(("all", "exists", "exists_one", "filter", "map_list"))
 _LITERALS: Final = {"int": INT, "uint": UINT, "double": DOUBLE, "string": STRING, "bytes": BYTES, "bool": BOOL,
@@ -77,10 +77,11 @@ def typed(program: Program, domains: Domains, present: Collection[int] = ()) -> 
     return found
 
 
-def loop_of(program: Program, at: int, loops: frozenset[str] = LOOPS) -> Node | None:
-    """What binds the local of a node: the next loop behind it that has its slot as the last one."""
+def loop_of(program: Program, at: int) -> Node | None:
+    """What binds the local of a node to an item: the next node behind it with its slot, if that is its last one."""
     slot = program.nodes[at].value
-    return next((node for node in program.nodes[at + 1 :] if node.op in loops and node.value[-1:] == [slot]), None)
+    binding = next((node for node in program.nodes[at + 1 :] if node.op in BINDING and slot in node.value), None)
+    return binding if binding is not None and binding.value[-1] == slot else None
 
 
 def _typed(program: Program, at: int, args: list[Typed], found: Sequence[Typed], domains: Domains) -> Typed:
@@ -90,7 +91,7 @@ def _typed(program: Program, at: int, args: list[Typed], found: Sequence[Typed],
             return Typed(_LITERALS.get(node.value[0], _list_of(node.value)), True)
         case "name" if len(node.value) == 1:
             return _named(node.value[0], domains)
-        case "local" if (loop := loop_of(program, at)) is not None:
+        case "local" if (loop := loop_of(program, at)) is not None and loop.op in LOOPS:
             range_ = found[loop.args[0]].type
             return Typed(range_.element, True) if isinstance(range_, ListType) else _UNTYPED
         case "select" | "opt_select" | "has":
@@ -169,7 +170,7 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
         return Typed(types[0].value, total and name == "orValue")
     result = _result(name, types)
     if name in _SEARCHES:
-        return Typed(result, total and _can_search(node, program.nodes[node.args[1]]))
+        return Typed(result, total and result == BOOL and _can_search(node, program.nodes[node.args[1]]))
     if name in ("_%_", "_/_") and types[0] == INT:
         return Typed(result, total and _is_positive(program.nodes[node.args[1]]))
     if name in ("_+_", "_-_", "_*_") and types == [INT, INT]:

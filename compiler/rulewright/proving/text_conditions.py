@@ -67,7 +67,7 @@ class TextCondition(NamedTuple):
 def condition_on_text(program: Program, at: int) -> TextCondition | None:
     """The condition that a node tests on the one text that it reads; None for any other node."""
     node = program.nodes[at]
-    if node.op in ("exists", "all"):
+    if node.op in ("exists", "all") and len(node.value) == 1:
         items = value_of(program, node.args[0])
         bodies = [_with_item(program, node, each) for each in items] if _are_texts(items) else []
         return _joined(node.op, [condition_on_text(each, node.args[1]) for each in bodies])
@@ -89,7 +89,7 @@ def _joined(kind: str, several: list[TextCondition | None]) -> TextCondition | N
 def _with_item(program: Program, loop: Node, item: Value) -> Program:
     """The program with an item in place of the loop's variable."""
     given = Node("const", (), tagged(item))
-    nodes = [given if each.op == "local" and each.value == loop.value[-1] else each for each in program.nodes]
+    nodes = [given if each.op == "local" and each.value == loop.value[0] else each for each in program.nodes]
     return Program(tuple(nodes), program.source, program.strict)
 
 

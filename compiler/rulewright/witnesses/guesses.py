@@ -35,7 +35,6 @@ _TESTS: Final = frozenset((
     "contains_all", "contains_none", "has_any_word", "is_json", "hasValue",
 ))  # fmt: skip
 _WORDED: Final = holding(one_of([(ord("a"), ord("z") + 1)]))
-_BINDING: Final = LOOPS | {"sort_by", "opt_map", "opt_flat_map"}
 Name = TypeVar("Name", bound=Hashable)
 Choice = TypeVar("Choice")
 
@@ -163,8 +162,8 @@ class _Guessing:
 
     def constants(self, at: int) -> list[Value]:
         """The values of a part that reads nothing, or only the items of a list that reads nothing."""
-        loop = loop_of(self.program, at, LOOPS) if self.program.nodes[at].op == "local" else None
-        items = None if loop is None else self.constant(loop.args[0])
+        loop = loop_of(self.program, at) if self.program.nodes[at].op == "local" else None
+        items = None if loop is None or loop.op not in LOOPS else self.constant(loop.args[0])
         return list(items) if isinstance(items, list | tuple) else [self.constant(at)]
 
     def constant(self, at: int) -> Value:
@@ -191,8 +190,8 @@ class _Guessing:
         if node.op == "cond":
             for branch in node.args[1:]:
                 self.carry(branch, value)
-        elif node.op == "local" and (loop := loop_of(self.program, at, _BINDING)) is not None:
-            self.carry(loop.args[0], value if loop.op.startswith("opt") else [value])
+        elif node.op == "local" and (loop := loop_of(self.program, at)) is not None:
+            self.carry(loop.args[0], value if loop.op == "bind" or loop.op.startswith("opt") else [value])
         elif node.op in ("filter", "opt_map"):
             self.carry(node.args[0], value)
         elif node.op in ("select", "opt_select", "has", "index", "opt_index"):

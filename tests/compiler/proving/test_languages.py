@@ -22,7 +22,8 @@ from rulewright.proving.languages import (
 from rulewright.proving.re2_syntax import language_of
 
 ATOMS = ["a", "b", "A", "ab", ".", r"\w", r"\W", r"\s", "[ab]", "[^a]", "[[:upper:]]", r"\x41", "(?i:a)", "(?i:k)"]
-ASSERTIONS = ["^", "$", r"\b", r"\B", r"\A", r"\z"]
+ATOMS += [r"\07", r"\141", r"\12", "(?i:\\pL)", "()"]
+ASSERTIONS = ["^", "$", r"\b", r"\A", r"\z"]
 REPEATS = ["", "*", "+", "?", "{2}", "{1,2}", "{2,}", "*?"]
 
 
@@ -86,7 +87,7 @@ def test_texts_combine() -> None:
 
 
 def test_what_is_not_read_is_no_language() -> None:
-    for expression in (r"(?m)^a", r"\Qa+b\E", r"\C", "a{500}", "(", "(?=a)"):
+    for expression in (r"(?m)^a", r"\Qa+b\E", r"\C", r"\B", "a(?i)*", "a{500}", "(", "(?=a)"):
         assert language_of(expression) is None, expression
 
 

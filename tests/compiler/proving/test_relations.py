@@ -83,6 +83,14 @@ def test_what_excludes_each_other_is_proved(condition: str) -> None:
         "size(a) < 5 && a.endsWith('word')",
         "d.n > 3 && !(d.n > 4)",
         "d.n != 3 && !(d.n == 'x')",
+        "d.n > 9007199254740992",
+        "d.n < -1e300",
+        "d.n > 9007199254740992 && d.n < 9007199254740994",
+        "texts[0] > 'b'",
+        "['p'].exists(i, v, (a + string(i)) == 'x0') && ['p', 'q'].exists(i, v, (a + string(i)) == 'x1')",
+        "texts.sortBy(t, size(t)).size() > texts.filter(t, t == 'a').size()",
+        "texts.all(i, t, ['b'].exists(i, w, t != w && i == 0) && ['c'].all(w, t.contains(w)))",
+        "a.matches('\\\\B') && a.matches('^\\u00df$')",  # RE2 also finds \\B between the bytes of a character
         "messages.exists(m, m.role == user) && messages.exists(m, m.role == assistant)",
         "texts.exists(t, t == 'a') && texts.exists(t, t == 'b') && !texts.exists(t, t == 'a' && t == 'b')",
         "!texts.exists(t, t == 'a') && !texts.exists(t, t != 'a')",  # an empty list
@@ -102,6 +110,7 @@ def test_what_some_input_shows_is_not_refuted(condition: str) -> None:
         ("d.n > 3", "d.n < 2", True),
         ("d.n > 3", "d.m > 3", False),
         ("d.n > 3", "d.n > 'x'", False),
+        ("d.n.matches('x')", "d.n > 3", False),
         ("messages.exists(m, m.metadata.x > 1)", "messages.exists(m, m.metadata.x > 2)", False),
         ("calls.all(c, c.n > 3)", "calls.all(c, c.n > 4)", False),
     ],
