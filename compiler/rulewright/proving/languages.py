@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 Language: TypeAlias = "tuple[Any, ...]"
 Ranges: TypeAlias = "tuple[tuple[int, int], ...]"  # of code points in order, each without its end
 MOST_STATES: Final = 4_000
+MOST_WORK: Final = 300_000  # languages that read a character, and parts of them that are derived
 NOTHING: Final[Language] = ("none",)
 EMPTY: Final[Language] = ("empty",)
 ANY: Final[Language] = ("star", ("set", ((0, 0x110000),)))
@@ -130,8 +131,8 @@ def has_assertions(language: Language) -> bool:
 
 
 def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict[Outcome, str] | None:
-    """Every outcome that a text can have, each with one of the shortest texts that has it; None where there are more
-    than `MOST_STATES` states to go through."""
+    """Every outcome that a text can have, each with one of the shortest texts that has it; None where that
+    takes more than `MOST_STATES` states or `MOST_WORK`."""
     return _Exploration(languages, lengths).outcomes()
 
 
@@ -152,6 +153,7 @@ class _Exploration:
         self.characters = _representatives(languages)
         self.first = _Position(tuple(languages), None, 0)
         self.derived: dict[tuple[Language, bool | None, int], Language] = {}
+        self.work = 0
 
     def outcomes(self) -> dict[Outcome, str] | None:
         texts: dict[_Position, str] = {self.first: ""}
@@ -164,7 +166,7 @@ class _Exploration:
                 if after not in texts:
                     texts[after] = texts[state] + chr(code)
                     pending.append(after)
-            if len(pending) > MOST_STATES:
+            if len(pending) > MOST_STATES or self.work > MOST_WORK:
                 return None
         return found
 
@@ -175,12 +177,33 @@ class _Exploration:
     def step(self, state: _Position, code: int) -> _Position:
         left = []
         for each in state.left:
+            self.work += 1
             key = each, state.before, code
             if key not in self.derived:
-                self.derived[key] = _derivative(each, state.before, code)
+                self.derived[key] = self.derivative(each, state.before, code)
             left.append(self.derived[key])
         before = _is_in(_WORD, code) if self.are_bounded else None
         return _Position(tuple(left), before, min(state.length + 1, max(self.lengths, default=0)))
+
+    def derivative(self, language: Language, before: bool | None, code: int) -> Language:
+        """What may follow the character in the texts of the language that start with it."""
+        self.work += 1
+        match language[0]:
+            case "set":
+                return EMPTY if _is_in(language[1], code) else NOTHING
+            case "then":
+                first = _then(self.derivative(language[1], before, code), language[2])
+                is_passed = _ends(language[1], before, _is_in(_WORD, code))
+                return union([first, self.derivative(language[2], before, code)]) if is_passed else first
+            case "star":
+                return _then(self.derivative(language[1], before, code), language)
+            case "or":
+                return union(self.derivative(each, before, code) for each in language[1])
+            case "and":
+                return intersection(self.derivative(each, before, code) for each in language[1])
+            case "not":
+                return complement(self.derivative(language[1], before, code))
+        return NOTHING
 
 
 def _representatives(languages: Sequence[Language]) -> list[int]:
@@ -216,23 +239,3 @@ def _ends(language: Language, before: bool | None, after: bool | None) -> bool:
         case "at":
             return {START: before is None, END: after is None, BOUNDARY: bool(before) != bool(after)}[language[1]]
     return False
-
-
-def _derivative(language: Language, before: bool | None, code: int) -> Language:
-    """What may follow the character in the texts of the language that start with it."""
-    match language[0]:
-        case "set":
-            return EMPTY if _is_in(language[1], code) else NOTHING
-        case "then":
-            first = _then(_derivative(language[1], before, code), language[2])
-            is_passed = _ends(language[1], before, _is_in(_WORD, code))
-            return union([first, _derivative(language[2], before, code)]) if is_passed else first
-        case "star":
-            return _then(_derivative(language[1], before, code), language)
-        case "or":
-            return union(_derivative(each, before, code) for each in language[1])
-        case "and":
-            return intersection(_derivative(each, before, code) for each in language[1])
-        case "not":
-            return complement(_derivative(language[1], before, code))
-    return NOTHING

@@ -93,3 +93,9 @@ def test_what_is_not_read_is_no_language() -> None:
 
 def test_too_many_states_are_given_up() -> None:
     assert outcomes([language("(a|b)*a" + "(a|b)" * 14)]) is None
+
+
+def test_too_much_work_is_given_up() -> None:
+    words = "|".join(f"{one}{two}" for one in "abcdefghij" for two in ("order", "money", "parcel", "refund", "door"))
+    assert outcomes([language(f"({words}) ({words})")]) is None
+    assert outcomes([language(f"({words})")]) is not None
