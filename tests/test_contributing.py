@@ -113,6 +113,7 @@ def carried_out(command: str, folder: Path) -> None:
     path = os.pathsep.join(str(folder / name) for name in LINKED)
     known = {**os.environ, "PYTHONPATH": path, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     known = {name: value for name, value in known.items() if not name.startswith(("PYTEST", "COV", "FORCE_COLOR"))}
+    known.setdefault("RULEWRIGHT_SHARED", str(ROOT.parent / "shared"))
     known["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the commands use none of them
     command = command.replace("pytest -q", "python -m pytest -q -p no:cacheprovider")
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=known, capture_output=True, text=True, check=False)

@@ -205,8 +205,9 @@ ORACLES: dict[str, Callable[[Data], bool]] = {
     "any_mixed_with_tags": lambda check: "any" in tags(check) and len(tags(check)) > 1,
     "branch_always_taken": always_taken,
     "branch_changes_nothing": lambda scenario: any(
-        branch.get("user_message") and branch["user_message"] == turn.get("user_message")
-        for turn, branch in branches(scenario)
+        turn["branches"][-1].get("user_message") and turn["branches"][-1]["user_message"] == turn.get("user_message")
+        for turn in turns(scenario)
+        if turn.get("branches")
     ),
     "deprecated_spelling": has_former_key,
     "duplicate_branch_id": lambda scenario: any(

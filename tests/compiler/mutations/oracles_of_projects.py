@@ -11,6 +11,8 @@ from typing import Any
 from tests.compiler.mutations.oracles_of_documents import Data, has_edge, is_gate, is_judged, routing, tags
 from tests.compiler.mutations.oracles_of_documents import turns as all_turns
 
+from rulewright.spelling import did_you_mean
+
 NAMES_OF_TAGS = ("name", "type", "trigger", "id")
 CUES = ("cue", "expected_reply", "forbidden_reply")
 
@@ -118,9 +120,11 @@ def unreached(project: Project) -> bool:
 
 
 def unborne_tag(project: Project) -> bool:
-    known = {"any"}.union(*map(borne, project.scenarios))
-    wanted = {tag for check in project.checks for tag in (*silencing(check), *tags(check))}
-    return bool(project.scenarios) and not wanted <= known
+    known = set().union(*map(borne, project.scenarios)) - {"any"}
+    are_listed = all(each.get("eligible_modes") for each in project.scenarios)
+    silent = {tag for check in project.checks for tag in silencing(check)}
+    selecting = {tag for check in project.checks for tag in tags(check) if not are_listed or did_you_mean(tag, known)}
+    return bool(project.scenarios) and not silent | selecting <= {"any", *known}
 
 
 def unwanted_tag(project: Project) -> bool:
