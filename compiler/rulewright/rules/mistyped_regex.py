@@ -41,9 +41,22 @@ OUTSIDE: Final = (
     (re.compile(r"(?:^|(?<=[(| ]))\\b(\\\$|[€£#@])"), "finds the sign only after a letter", r"\1"),
     (re.compile(r"(?<!\\)\$(?=\d|\\d|[a-z])"), "is the end of the text, and nothing comes after it", r"\$"),
 )
+# A group in the place of a word, and its empty alternative at the end, at the start and between two others.
+BEFORE: Final = r"(?:^|(?<=^\(\?i\))|(?<=\\b)|(?<= )|(?<=\\s)|(?<=\\s\+))"
+AFTER: Final = r"(?=$|\\b|(?: |\\s)(?![?*{]))"
+WORDS: Final = r"[^()|\[\]]+(?:\|[^()|\[\]]+)"
+EMPTY: Final = tuple(
+    (re.compile(BEFORE + group + AFTER), "has an empty alternative", meant)
+    for group, meant in (
+        (rf"(\((?:\?:)?{WORDS}+)\|\)", r"\1)"),
+        (rf"(\((?:\?:)?)\|({WORDS}+\))", r"\1\2"),
+        (rf"(\((?:\?:)?{WORDS}*\|)\|({WORDS}*\))", r"\1\2"),
+    )
+)
 CLASS: Final = re.compile(r"(?<!\\)\[\^?\]?(?:\\.|[^\]\\])*\]")
 MATCHES: Final = re.compile(r"\bmatches\([^()]*\bparams\.(\w+)\)")
 SAMPLE: Final = "\u2603"  # a character that no author searches for
+WORD: Final = "qzq"  # likewise
 KEYS: Final = frozenset({"regex", "named", "figure"})  # of corpora and state machines
 
 
@@ -52,7 +65,8 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | Project) -> Ite
 
     Why it matters: it is valid, so nothing refuses it, but it finds less or more than was meant: `(:?a|b)` is a group
     with an optional colon, `[yes|no]` one character, `{1-3}` the five characters themselves, and `$5` finds nothing.
-    An expression that finds something in every text, such as `yes|`, makes every answer a hit.
+    An expression that finds something in every text, such as `yes|`, makes every answer a hit. An empty alternative in
+    the place of a word, as in `you (must|should|) pay`, finds no word there.
     Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\$5`, and no empty alternative.
     """
     for written in _expressions(subject):
@@ -85,7 +99,7 @@ def _whole_matches(corpus: Node) -> Iterator[Diagnostic]:
 def _slip(text: str) -> tuple[int, int, str, str] | None:
     """The first slip in an expression: its offsets, what was meant, and the message."""
     outside = CLASS.sub(lambda found: "[" + " " * (len(found[0]) - 2) + "]", text)
-    for slips, searched in ((IN_CLASS, text), (OUTSIDE, outside)):
+    for slips, searched in ((IN_CLASS, text), (OUTSIDE + EMPTY, outside)):
         for slip, meaning, meant in slips:
             found = slip.search(searched)
             if found is not None:
@@ -95,7 +109,10 @@ def _slip(text: str) -> tuple[int, int, str, str] | None:
 
 def _finds_always(text: str) -> bool:
     searched = _compiled(text)
-    return searched is not None and searched.search("") is not None and searched.search(SAMPLE) is not None
+    if searched is None:
+        return False
+    in_word = searched.search(WORD)
+    return all(map(searched.search, ("", SAMPLE))) or (in_word is not None and not in_word[0])
 
 
 def _compiled(text: str) -> re.Pattern[str] | None:

@@ -13,11 +13,10 @@ from rulewright.spelling import did_you_mean
 
 
 def unknown_jurisdiction(project: Project) -> Iterator[Diagnostic]:
-    """A scenario names a jurisdiction without a rule set, a check's `when` one that no scenario has, or a programme
-    of a corpus one that is not among the corpus's `places`.
+    """A scenario names a jurisdiction without a rule set, or a check or a programme of a corpus an unknown one.
 
-    Why it matters: the scenario is judged without the rules it was written for; the check never applies; a correct
-    answer about the programme is judged to be about another place.
+    Why it matters: the scenario is judged without the rules it was written for; a check whose `when` names it never
+    applies; a correct answer about the programme is judged to be about another place.
     Instead: correct the name, or add the file of the rule set, or the place with its names.
     """
     yield from unknown_jurisdictions(project)
