@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.errors import EvaluationError, InputError
 from rulewright_runtime.functions.texts import scripts
 from rulewright_runtime.strict_json import JsonObject
@@ -105,7 +106,7 @@ def summary_lines(found: JsonObject) -> list[str]:
     """Return the summary for people, one fact per line."""
     per = found["messages_per_conversation"]
     lines = [
-        ("files", f"{found['files']}, {found['conversations']} conversations, {found['refused']} refused"),
+        ("files", f"{found['files']}, {plural(found['conversations'], 'conversation')}, {found['refused']} refused"),
         ("messages", f"{found['messages']}{f', {_range(per)} in a conversation' if per else ''}"),
         *((name, _listed(found[name])) for name in ("formats", "models", "scenarios", "roles", "tools", "media")),
         *((f"characters {role}", _range(spread)) for role, spread in found["characters"].items()),
