@@ -36,6 +36,7 @@ Results: TypeAlias = "Callable[[Sequence[Program], Domains], Sequence[tuple[int,
 Answer: TypeAlias = "Callable[[Any], tuple[bool, ...]]"
 Each = TypeVar("Each")
 LONGEST: Final = 200  # characters up to which the length of a text is taken into account
+MOST_STEPS: Final = 50_000  # items that lists of different results may end with
 _ITEM: Final = "__item"  # what stands for an item of a list
 _LITERALS: Final = (*NUMBERS, "string", "bool", "null")
 _OTHERS: Final[tuple[Value, ...]] = (  # values of every kind, tried besides constants and what is between them
@@ -302,7 +303,7 @@ class _Lists(_Rows):
         self.results = results
 
     def combinations(self) -> Sequence[Box] | None:
-        """The results for a list of any items, and without a list."""
+        """The results for a list of any items, and without a list; None where that takes more than `MOST_STEPS`."""
         program = self.several[0].program
         kind = typed(program, self.domains)[program.nodes[-1].args[0]].type
         items = self.results([_body(each.program) for each in self.several], _with_item(self.domains, kind))
@@ -316,6 +317,8 @@ class _Lists(_Rows):
             if after not in found:
                 found.add(after)
                 pending.append(after)
+            if len(found) * len(items) > MOST_STEPS:
+                return None
         rows = [[macro.result(state) for macro, state in zip(macros, states, strict=True)] for states in sorted(found)]
         rows.append([ERROR] * len(macros))
         return [tuple([each.cells(bit) for each, bit in zip(self.several, row, strict=True)]) for row in rows]

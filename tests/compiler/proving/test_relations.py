@@ -156,3 +156,9 @@ def test_no_random_input_contradicts_a_proof() -> None:
         everything = [(one, two, three) for one in (1, 2, 4) for two in (1, 2, 4) for three in (1, 2, 4)]
         refuted += sum(search.find(list(enumerate(bits))) is None for bits in everything)
     assert refuted > 100
+
+
+def test_relations_of_too_many_macros_are_given_up() -> None:
+    several = " && ".join(f"texts.exists_one(t, t.contains('{each}'))" for each in "abcdefg")
+    assert not is_refuted(f"{several} && !texts.exists(t, t.contains('a'))")
+    assert is_refuted("texts.exists_one(t, t.contains('a')) && !texts.exists(t, t.contains('a'))")
