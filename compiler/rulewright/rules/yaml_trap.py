@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Diagnostic, replace, warning
 from rulewright.load import Node, Scalar, Sequence, walk
 from rulewright.load.load_errors import shorten
+from rulewright.lower.expressions_of import scoped_expressions
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -51,12 +52,12 @@ def yaml_trap(
         return
     for node in walk(document.node):
         if is_json:
-            yield from _backspaces(node)
+            yield from _backspaces(node, document)
             continue
         if type(node) is Sequence:
             yield from _commas(node)
         if type(node) is not Scalar or node.style:
-            yield from _backspaces(node)
+            yield from _backspaces(node, document)
             continue
         if isinstance(node.value, str):
             if node.value[-1:] in ("'", '"') and LONE_QUOTE.fullmatch(node.value):
@@ -83,8 +84,10 @@ def _commas(node: Sequence) -> Iterator[Diagnostic]:
             yield warning(item, f"the comma is part of the text `{shorten(item.raw)}`", fix=fix)
 
 
-def _backspaces(node: Node) -> Iterator[Diagnostic]:
-    """A text in double quotes with `\\b`, which is a backspace there."""
-    if type(node) is Scalar and node.style in ('"', "j") and isinstance(node.value, str) and "\b" in node.value:
+def _backspaces(node: Node, document: object) -> Iterator[Diagnostic]:
+    """A text in double quotes with `\\b`, which is a backspace there; `backspace-in-expression` reports expressions."""
+    if type(node) is not Scalar or node.style not in ('"', "j") or "\b" not in str(node.value):
+        return
+    if all(node is not expression for expression, _ in scoped_expressions(document)):
         help = "write `\\\\b`" if node.style == "j" else "write the expression in single quotes, or `\\\\b`"
         yield warning(node, "`\\b` in double quotes is a backspace, not a word boundary", help=help)
