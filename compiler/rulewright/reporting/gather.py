@@ -181,7 +181,7 @@ class _Gathered:
         transcript, check = _id(verdict), str(verdict.get("check_id"))
         row = self.transcripts.get(transcript)
         if row is None:
-            raise UsageError(f"`verdicts.jsonl` judges `{transcript}`, of which `scores.jsonl` knows nothing")
+            raise UsageError(f"`verdicts.jsonl` judges `{transcript}`, which has no row in `scores.jsonl`")
         if not verdict.get("eligible"):
             return
         self.tallies[_place(row)].setdefault(check, RunTally()).add(str(verdict.get("verdict")))

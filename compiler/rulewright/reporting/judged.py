@@ -59,7 +59,7 @@ class FinishedRun:
             engine = engine_of(row, self.folder)
             yield JudgedTranscript(row, engine, place.path, place.line, place.harness, found, place.said)
         if waiting is not None:
-            raise UsageError(f"`verdicts.jsonl` judges `{waiting[0]}`, of which `scores.jsonl` knows nothing")
+            raise UsageError(f"`verdicts.jsonl` judges `{waiting[0]}`, which has no row in `scores.jsonl`")
 
     def log(self) -> Log | None:
         """Read its log, if it has one. Raises PlanError for a damaged one."""

@@ -110,7 +110,7 @@ def read_run(folder: Path) -> StoredRun:
     for number, verdict in enumerate(_verdicts(folder / "verdicts.jsonl"), 1):
         if verdict.transcript_id not in verdicts:
             place = f"{folder / 'verdicts.jsonl'}:{number}"
-            raise UsageError(f"{place}: `scores.jsonl` knows nothing of `{verdict.transcript_id}`")
+            raise UsageError(f"{place}: `{verdict.transcript_id}` has no row in `scores.jsonl`")
         verdicts[verdict.transcript_id][verdict.check_id] = verdict
     return StoredRun(folder, run.plan, run.summary, found, verdicts, run.log())
 

@@ -34,7 +34,7 @@ def refuse_damaged(folder: str | os.PathLike[str], plan: Plan, summary: JsonMapp
 def _refuse_miscounted(folder: str, plan: Plan, summary: JsonMapping) -> None:
     log, counted = os.path.join(folder, LOG), summary_of(plan)
     if not os.path.isfile(log):
-        raise PlanError(f"`{folder}` has neither `{NAME}` nor `{LOG}`, so nothing proves its rows; scan again")
+        raise PlanError(f"`{folder}` has neither `{NAME}` nor `{LOG}`, so its rows can't be verified; scan again")
     verdicts_path, scores_path = (os.path.join(folder, name) for name in ROWS)
     with open(verdicts_path, "rb") as verdicts, open(scores_path, "rb") as scores:
         header, steps = (found := read_finished(log)).header, found.steps

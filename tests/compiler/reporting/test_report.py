@@ -149,7 +149,7 @@ def test_an_unfinished_run_has_no_page(finished: Path, part: str, capsys: pytest
     [
         ("scores.jsonl", "{", "scores.jsonl:5: this is not a row of a run"),
         ("verdicts.jsonl", "[1]", "this is not a row of a run"),
-        ("verdicts.jsonl", '{"transcript_id": "nobody"}', "judges `nobody`, of which `scores.jsonl` knows nothing"),
+        ("verdicts.jsonl", '{"transcript_id": "nobody"}', "judges `nobody`, which has no row in `scores.jsonl`"),
     ],
 )
 def test_a_damaged_row_is_told_with_its_place(
