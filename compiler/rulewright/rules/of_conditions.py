@@ -19,6 +19,7 @@ from rulewright.rules.comparison_out_of_range import comparison_out_of_range
 from rulewright.rules.condition_adds_nothing import condition_adds_nothing
 from rulewright.rules.condition_always_holds import condition_always_holds
 from rulewright.rules.condition_never_holds import condition_never_holds
+from rulewright.rules.each_not_read import each_not_read
 from rulewright.rules.empty_list_searched import empty_list_searched
 from rulewright.rules.equality_after_rounding import equality_after_rounding
 from rulewright.rules.guard_excludes_its_value import guard_excludes_its_value
@@ -59,6 +60,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     *CONDITIONS,
     check_never_fails,
     check_never_passes,
+    each_not_read,
     parameter_does_not_fit,
     unread_parameter,
     bad_schema,
