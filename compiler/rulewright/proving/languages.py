@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 Language: TypeAlias = "tuple[Any, ...]"
 Ranges: TypeAlias = "tuple[tuple[int, int], ...]"  # of code points in order, each without its end
 MOST_STATES: Final = 4_000
-MOST_WORK: Final = 300_000  # languages that read a character, and parts of them that are derived
+MOST_WORK: Final = 100_000  # languages that read a character, and parts of them that are derived
 NOTHING: Final[Language] = ("none",)
 EMPTY: Final[Language] = ("empty",)
 ANY: Final[Language] = ("star", ("set", ((0, 0x110000),)))
@@ -133,6 +133,11 @@ def has_assertions(language: Language) -> bool:
 def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict[Outcome, str] | None:
     """Every outcome that a text can have, each with one of the shortest texts that has it; None where that
     takes more than `MOST_STATES` states or `MOST_WORK`."""
+    return _outcomes(tuple(languages), tuple(lengths))
+
+
+@lru_cache(maxsize=64)
+def _outcomes(languages: tuple[Language, ...], lengths: tuple[int, ...]) -> dict[Outcome, str] | None:
     return _Exploration(languages, lengths).outcomes()
 
 
