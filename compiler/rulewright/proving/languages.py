@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 # ("then", one, two), ("star", one), ("or", several), ("and", several), ("not", one)
 Language: TypeAlias = "tuple[Any, ...]"
 Ranges: TypeAlias = "tuple[tuple[int, int], ...]"  # of code points in order, each without its end
+MOST_LANGUAGES: Final = 8  # the outcomes of independent ones double with each
 MOST_STATES: Final = 4_000
 MOST_WORK: Final = 100_000  # languages that read a character, and parts of them that are derived
 NOTHING: Final[Language] = ("none",)
@@ -131,9 +132,9 @@ def has_assertions(language: Language) -> bool:
 
 
 def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict[Outcome, str] | None:
-    """Every outcome that a text can have, each with one of the shortest texts that has it; None where that
-    takes more than `MOST_STATES` states or `MOST_WORK`."""
-    return _outcomes(tuple(languages), tuple(lengths))
+    """Every outcome that a text can have, each with one of the shortest texts that has it; None for more than
+    `MOST_LANGUAGES`, and where that takes more than `MOST_STATES` states or `MOST_WORK`."""
+    return _outcomes(tuple(languages), tuple(lengths)) if len(languages) <= MOST_LANGUAGES else None
 
 
 @lru_cache(maxsize=64)
