@@ -11,10 +11,12 @@ from rulewright.documents.base import descend
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Mapping, plain
 from rulewright.workflow import Workflow
+from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.workflow.run_settings import DEFAULT
 
 NAMES: Final = frozenset({"display_name", "name", "version"})  # they don't make an agent a different one
 ONE_AGENT: Final = "are one agent under two names"
+ONE_NAME: Final = "look like one name"
 
 
 def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -35,7 +37,7 @@ def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
                 names = str(judge.value), str(author.agent.value)
                 shared = _shared(workflow.agents, reached, *names) if names[0] != names[1] else ""
                 if shared:
-                    report = task.error if shared == ONE_AGENT else task.warning
+                    report = task.error if shared in {ONE_AGENT, ONE_NAME} else task.warning
                     message = (
                         f"llm_judge evaluator_agent must differ from task agent: `{names[0]}` and `{names[1]}` {shared}"
                     )
@@ -50,10 +52,18 @@ def _partners(task: TaskDocument, agents: Registry) -> Iterator[Diagnostic]:
     ):
         if task.on(overlay) is None or names[0] is None or names[1] is None or names[0].value == names[1].value:
             continue
-        one, other = (agents.agents.get(str(name.value)) for name in names if name is not None)
-        if one is not None and other is not None and _identity(one) == _identity(other):
-            message = f"{partner} must differ from {author}: `{names[0].value}` and `{names[1].value}` {ONE_AGENT}"
+        if same := _same_agent(agents, str(names[0].value), str(names[1].value)):
+            message = f"{partner} must differ from {author}: `{names[0].value}` and `{names[1].value}` {same}"
             yield task.error(names[0], f"overlays.{overlay}.{partner}", message)
+
+
+def _same_agent(agents: Registry, name: str, other: str) -> str:
+    """Why two names are of one agent, in words; empty when they are of two."""
+    if not agents.agents.keys() >= {name, other}:
+        return ""
+    if folded_name(name) == folded_name(other):
+        return ONE_NAME
+    return ONE_AGENT if _identity(agents.agents[name]) == _identity(agents.agents[other]) else ""
 
 
 def _shared(agents: Registry, reached: dict[str, Any], judge: str, author: str) -> str:
@@ -61,11 +71,12 @@ def _shared(agents: Registry, reached: dict[str, Any], judge: str, author: str) 
     one, other = agents.agents.get(judge), agents.agents.get(author)
     if one is None or other is None:
         return ""
-    if _identity(one) == _identity(other):
-        return ONE_AGENT
+    if same := _same_agent(agents, judge, author):
+        return same
     model, other_model = _model(one), _model(other)
-    if model is not None and other_model is not None:
-        return f"ask the same model, `{model[1]}`" if model == other_model else ""
+    if model and other_model:
+        same_model = [*map(folded_name, model)] == [*map(folded_name, other_model)]
+        return f"ask the same model, `{model[1]}`" if same_model else ""
     by, also_by = (reached.get(name) or reached.get(DEFAULT) for name in (judge, author))
     is_real = isinstance(by, dict) and by.get("type") != "mock"
     return "are reached in the same way" if is_real and by == also_by else ""

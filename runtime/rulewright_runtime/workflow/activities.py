@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError, JudgeError, RuntimeFailure
+from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.workflow import collectors
@@ -230,7 +231,7 @@ def _ask_judge(
     evaluator = metric.evaluator_agent
     if not evaluator:
         raise AgentError("llm_judge metric requires evaluator_agent")
-    if evaluator in {worker(task, record), task.agent}:
+    if folded_name(evaluator) in {folded_name(worker(task, record)), folded_name(task.agent)}:
         raise AgentError("llm_judge evaluator_agent must differ from task agent")
     outputs = [(path, _text(content)) for path, content in contents(run_context.root, task.outputs)]
     outputs += [(path, f"[{size} bytes are left out]") for path, size in too_large(run_context.root, task.outputs)]

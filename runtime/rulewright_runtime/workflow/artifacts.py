@@ -101,7 +101,7 @@ def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
     for artifact in artifacts:
         path = root / artifact.path
         if not path.exists():
-            yield f"`{artifact.path}` is missing"
+            yield f"`{artifact.path}` is missing in `{printable(os.fspath(root))}`"
         elif not (path.is_file() or path.is_dir()):
             yield f"`{artifact.path}` is neither a file nor a folder"
         elif artifact.contract is not None:

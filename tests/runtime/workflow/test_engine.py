@@ -161,7 +161,7 @@ def test_outputs_must_exist_and_keep_their_contract(tmp_path: Path) -> None:
     run = bench(tmp_path, text, script, max_retries=2)
     assert run.run().status == "COMPLETED"
     first, second = (event.details["reason"] for event in run.events("task.retrying"))
-    assert first == "outputs: `out.md` is missing; `out.json` is missing"
+    assert first == f"outputs: `out.md` is missing in `{tmp_path}`; `out.json` is missing in `{tmp_path}`"
     assert second == "outputs: `out.md` lacks the section `Risks`; `out.json` is not a JSON object"
 
 
@@ -175,7 +175,7 @@ def test_an_output_outside_the_project_fails_before_anybody_works(tmp_path: Path
 
 def test_inputs_must_exist(tmp_path: Path) -> None:
     run = bench(tmp_path, "tasks: {build: {agent: dev, inputs: [gone.md]}}", max_retries=5)
-    assert run.run().reasons == {"build": "inputs: `gone.md` is missing"}
+    assert run.run().reasons == {"build": f"inputs: `gone.md` is missing in `{tmp_path}`"}
     assert run.recorder.briefs == []
 
 
