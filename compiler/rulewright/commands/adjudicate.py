@@ -17,17 +17,19 @@ from rulewright.exit_codes import UNDECIDED
 from rulewright.reporting.adjudication import (
     FOLDER,
     Adjudication,
-    Item,
     adjudicate,
     known_decisions,
     original,
     read_decisions,
     waiting,
 )
+from rulewright.reporting.stored_run import stored
 from rulewright_runtime.report.summary import UNPROVEN, exit_status
 from rulewright_runtime.terminal import one_line, say
+from rulewright_runtime.verdicts import VerdictResult
 from rulewright_runtime.workflow.processes import here
 
+Waiting = tuple[str, VerdictResult]  # a transcript, and a verdict on it that awaits a person
 ANSWERS: Final = {"p": "PASS", "f": "FAIL", "n": "NOT_APPLICABLE"}
 
 
@@ -35,23 +37,23 @@ def run(args: argparse.Namespace) -> int:
     """List, decide, recompute."""
     folder = Path(args.run)
     out = Path(args.out) if args.out else folder / FOLDER
-    found = original(folder)
+    found = stored(original(folder))
     before = known_decisions(out)
     settled = {decision.key for decision in before}
-    still = [item for item in waiting(found) if item.key not in settled]
+    still = [item for item in waiting(found) if _key(item) not in settled]
     taken = [*before, *_taken(args, still)]
     if len(taken) == len(before):
         _list(still, len(settled), args)
         return UNDECIDED if still else exit_status(found.summary)
     summary = adjudicate(folder, out, taken)
-    open_now = [item for item in still if item.key not in {decision.key for decision in taken}]
+    open_now = [item for item in still if _key(item) not in {decision.key for decision in taken}]
     say(f"{len(taken) - len(before)} decided, {len(open_now)} still waiting; the recomputed run is in {out}")
     outcomes = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in summary["outcomes"].items() if count)
     say(f"transcripts: {outcomes}")
     return exit_status(summary) or (UNDECIDED if open_now else 0)
 
 
-def _taken(args: argparse.Namespace, still: list[Item]) -> Iterator[Adjudication]:
+def _taken(args: argparse.Namespace, still: list[Waiting]) -> Iterator[Adjudication]:
     """The decisions given to this command, with the time and the place."""
     given = list(read_decisions(Path(args.file), args.by)) if args.file else []
     given += [_decision((transcript, check), verdict, args.by, args.why) for transcript, check, verdict in args.decide]
@@ -69,43 +71,44 @@ def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> A
     raise UsageError(f"`{verdict}` is not a possible decision; expected `PASS`, `FAIL` or `NOT_APPLICABLE`")
 
 
-def _asked(still: list[Item], by: str) -> Iterator[Adjudication]:
+def _asked(still: list[Waiting], by: str) -> Iterator[Adjudication]:
     """The decisions that a person enters at the terminal."""
     if not sys.stdin.isatty():
         raise UsageError("`--ask` needs a terminal; use `--file` or `--decide`")
     by = by or input("your name: ").strip()
     for number, item in enumerate(still, 1):
         say("", f"{number} of {len(still)}: {_line(item)}")
-        say(*(f"  {span.role}, turn {span.turn}: “{one_line(span.quote)}”" for span in item.evidence))
+        say(*(f"  {span.role}, turn {span.turn}: “{one_line(span.quote)}”" for span in item[1].evidence))
         answer = ""
         while answer not in (*ANSWERS, "s", "q"):
             answer = input("[p]ass, [f]ail, [n]ot applicable, [s]kip, [q]uit: ").strip().lower()[:1]
         if answer == "q":
             return
         if answer != "s":
-            yield _decision(item.key, ANSWERS[answer], by, input("why: ").strip())
+            yield _decision(_key(item), ANSWERS[answer], by, input("why: ").strip())
 
 
-def _list(still: list[Item], settled: int, args: argparse.Namespace) -> None:
+def _list(still: list[Waiting], settled: int, args: argparse.Namespace) -> None:
     if args.format == "jsonl":
-        for item in still:
-            keys = {
-                "transcript_id": item.transcript_id,
-                "check_id": item.check_id,
-                "verdict": None,
-                "by": args.by or None,
-            }
-            print(json.dumps({**keys, "why": None, "was": item.verdict, "reason": item.reason}, ensure_ascii=False))
+        for transcript, record in still:
+            keys = {"transcript_id": transcript, "check_id": record.check_id, "verdict": None, "by": args.by or None}
+            was = {"why": None, "was": record.verdict, "reason": record.rationale_code}
+            print(json.dumps({**keys, **was}, ensure_ascii=False))
         return
     decided = f"; {settled} decided" if settled else ""
     say(f"{len(still)} {'verdict waits' if len(still) == 1 else 'verdicts wait'} for a person{decided}")
     say(*(f"  {_line(item)}" for item in still))
     if still:
-        first = f"{one_line(still[0].transcript_id)} {one_line(still[0].check_id)}"
+        first = " ".join(map(one_line, _key(still[0])))
         say(f"help: `rulewright adjudicate {args.run} --decide {first} PASS --by NAME --why TEXT`, or --file, or --ask")
 
 
-def _line(item: Item) -> str:
-    why = ", ".join(filter(None, (item.reason, UNPROVEN.get(item.cause or "", item.cause))))
-    words = [item.transcript_id, item.check_id, item.verdict, *([f"({why})"] if why else [])]
+def _key(item: Waiting) -> tuple[str, str]:
+    return item[0], item[1].check_id
+
+
+def _line(item: Waiting) -> str:
+    record = item[1]
+    why = ", ".join(filter(None, (record.rationale_code, UNPROVEN.get(record.cause or "", record.cause))))
+    words = [*_key(item), record.verdict, *([f"({why})"] if why else [])]
     return "  ".join(map(one_line, words))

@@ -9,8 +9,7 @@ from rulewright.commands.running import parameters_given
 from rulewright.commands.whatif import under_options
 from rulewright.errors import UsageError
 from rulewright.reporting.stored_run import read_run
-from rulewright.whatif.rescored_run import write_rescored
-from rulewright.whatif.rescoring import policy_of, unasked
+from rulewright.whatif.rescoring import policy_of, unasked, write_rescored
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.terminal import say
 
@@ -31,6 +30,6 @@ def run(args: argparse.Namespace) -> int:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise UsageError(f"`{unknown[0]}`{more}: this needs a question that was never asked; scan again")
     policy = policy_of(under.run, under.other, parameters_given(args.set))
-    summary = write_rescored(under.run, policy, out, same_verdicts=under.run is recorded)
+    summary = write_rescored(recorded, under.run, policy, out)
     say(f"wrote {out}: {len(recorded.rows)} transcripts of {folder} under scorecard {summary['scorecard']}")
     return exit_status(summary)

@@ -73,14 +73,13 @@ def _scores(folder: Path, transcript: str) -> JsonObject:
 
 def _listed(run: FinishedRun, transcript: str | None) -> list[JsonObject]:
     """Return the verdicts on a transcript, or each FAIL and UNCLEAR of the run, by severity."""
-    order = {severity: place for place, severity in enumerate(run.plan.severities, 1)}
     found = [
         row
         for row in rows(run.folder / "verdicts.jsonl")
         if row["eligible"]
         and (row["verdict"] in ("FAIL", "UNCLEAR") if transcript is None else row["transcript_id"] == transcript)
     ]
-    return sorted(found, key=lambda row: (-order.get(row["severity"], 0), row["verdict"] != "FAIL"))
+    return sorted(found, key=lambda row: (-run.plan.gravity(row["severity"]), row["verdict"] != "FAIL"))
 
 
 def _list_lines(listed: list[JsonObject], run: str, transcript: str | None) -> Iterator[str]:

@@ -5,9 +5,8 @@ verdict, who decided, when and why.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -15,25 +14,17 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
-from rulewright.reporting.judged import FinishedRun, JudgedTranscript, open_run
-from rulewright.reporting.stored_run import StoredRun, has_skipped, score_again, summary_like
+from rulewright.reporting.derived_run import DECISIONS, write_derived
+from rulewright.reporting.judged import FinishedRun, open_run
+from rulewright.reporting.stored_run import StoredRun, has_skipped, score_again, stored
 from rulewright_runtime import strict_json
-from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.person_names import folded_name
-from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.derived import log_of, write_summary
-from rulewright_runtime.runs.folder import GENERATED, LOG, REPLIES, ROWS, SUMMARY, remove
-from rulewright_runtime.runs.manifest import NAME as MANIFEST
-from rulewright_runtime.runs.run_rows import ROW_KEY, verdict_key
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
+from rulewright_runtime.verdicts import VerdictResult
 
 FOLDER: Final = "adjudicated"
-DECISIONS: Final = "decisions.jsonl"
 CODE: Final = "adjudicated"
 _KEPT: Final = ("verdict", "rationale_code", "confidence", "adjudication_required", "cause")
 
@@ -60,42 +51,11 @@ class Adjudication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"the decision about `{self.check_id}` in `{self.transcript_id}`"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A verdict that awaits a person, with the reason of the judge or the engine."""
-
-    transcript_id: str
-    check_id: str
-    verdict: str
-    reason: str | None
-    cause: str | None
-    evidence: tuple[EvidenceSpan, ...]
-    severity: str = ""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """The transcript and the check."""
-        return self.transcript_id, self.check_id
-
-
-def waiting(run: FinishedRun) -> list[Item]:
-    """Return the verdicts of a run that await a person: by severity, a FAIL before an UNCLEAR."""
-    order = {severity: place for place, severity in enumerate(run.plan.severities, 1)}
-    found = [
-        Item(
-            judged.id,
-            record.check_id,
-            record.verdict,
-            record.rationale_code,
-            record.cause,
-            record.evidence,
-            record.severity,
-        )
-        for judged in run.judged()
-        for record in _records(judged)
-        if waits(record)
-    ]
-    return sorted(found, key=lambda each: (-order.get(each.severity, 0), each.verdict != "FAIL"))
+def waiting(run: StoredRun) -> list[tuple[str, VerdictResult]]:
+    """Return the verdicts of a run that await a person, each after its transcript: by severity, a FAIL before an
+    UNCLEAR."""
+    found = [(name, each) for name, verdicts in run.verdicts.items() for each in verdicts.values() if waits(each)]
+    return sorted(found, key=lambda pair: (-run.plan.gravity(pair[1].severity), pair[1].verdict != "FAIL"))
 
 
 def waits(record: VerdictResult) -> bool:
@@ -145,52 +105,26 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonOb
     without a person or a reason, under the name of a model, or about a verdict that awaits no decision; BusyError if
     another process writes to `out`.
     """
-    run = original(folder)
-    _refuse_unfounded(run, taken)
-    with lock_folder(out):
-        counting = {decision.key: decision for decision in taken}
-        transcripts = {transcript for transcript, _ in counting}
-        waited_for: set[tuple[str, str]] = set()
-        plan, parameters = run.plan.scorecard, run.summary.get("parameters") or {}
-        card = None if plan is None else Scorecard(plan, parameters)
-        summary = _new_summary(run, taken)
-        verdicts, scores = {}, {}
-        for judged in run.judged():
-            if judged.id in transcripts:
-                waited_for |= {(judged.id, record.check_id) for record in _records(judged) if waits(record)}
-            row, records = _decided(run, card, judged, counting if judged.id in transcripts else {})
-            summary.add(row, records, judged.harness)
-            scores[judged.id] = msgspec.json.encode(row) + b"\n"
-            key = verdict_key(row)
-            verdicts[judged.id] = _lines(key + msgspec.json.encode(each)[1:] for each in records)
-        _refuse_unasked(taken, waited_for)
-        rows = dict(zip(ROWS, (verdicts, scores), strict=True))
-        files = {
-            DECISIONS: _lines(msgspec.json.encode(decision) for decision in taken),
-            "plan.json": encode(run.plan),
-            **{name: b"".join(found.values()) for name, found in rows.items()},
-        }
-        if (log := run.log()) is not None:
-            files[LOG] = log_of(log.header, log.steps, {**rows, REPLIES: {}})  # which stay in the original run
-        for name in (SUMMARY, MANIFEST, *GENERATED):  # whoever finds a summary can trust what stands beside it
-            remove(os.fspath(out / name))
-        for name, data in files.items():
-            write_whole(out / name, data)
-        write_summary(out, run.plan, result := summary.result(), DECISIONS)
-    return result
-
-
-def _refuse_unfounded(run: FinishedRun, taken: Iterable[Adjudication]) -> None:
+    run = stored(original(folder))
     for decision in taken:
         check_person(run, decision.by, decision.about)
         if not decision.why.strip():
             raise UsageError(f"{decision.about} names no reason (`why`)")
-
-
-def _refuse_unasked(taken: Iterable[Adjudication], waited_for: Container[tuple[str, str]]) -> None:
-    for decision in taken:
-        if decision.key not in waited_for:
+        record = run.verdicts.get(decision.transcript_id, {}).get(decision.check_id)
+        if record is None or not waits(record):
             raise UsageError(f"{decision.about} is about a verdict that waits for nobody, or that is not in the run")
+    rows, verdicts = dict(run.rows), dict(run.verdicts)
+    for decision in taken:  # of several about one verdict the last counts
+        name, check = decision.key
+        verdicts[name] = {**verdicts[name], check: _with(run.verdicts[name][check], decision)}
+    for name in {decision.transcript_id for decision in taken}:
+        row = run.rows[name]
+        rows[name] = score_again(run.scorecard, row, verdicts[name].values(), skipped=has_skipped(run, row))
+    people, count = sorted({decision.by for decision in taken}), len({decision.key for decision in taken})
+    about = {"adjudicated": {"from": str(run.folder), "decisions": count, "by": people}}
+    decisions = b"".join(msgspec.json.encode(decision) + b"\n" for decision in taken)
+    with lock_folder(out):
+        return write_derived(out, run, dataclasses.replace(run, rows=rows, verdicts=verdicts), about, decisions)
 
 
 def check_person(run: FinishedRun | StoredRun, by: str, about: str) -> None:
@@ -203,29 +137,7 @@ def check_person(run: FinishedRun | StoredRun, by: str, about: str) -> None:
         raise UsageError(f"{about} is by `{by}`, a model of this run; a person decides")
 
 
-def _new_summary(run: FinishedRun, taken: Sequence[Adjudication]) -> Summary:
-    people = sorted({decision.by for decision in taken})
-    count = len({decision.key for decision in taken})
-    return summary_like(run, run.plan, {"adjudicated": {"from": str(run.folder), "decisions": count, "by": people}})
-
-
-def _decided(
-    run: FinishedRun,
-    card: Scorecard | None,
-    judged: JudgedTranscript,
-    decisions: Mapping[tuple[str, str], Adjudication],
-) -> tuple[JsonObject, list[VerdictResult]]:
-    """Return the row and the records of a transcript, recomputed if a person decided about it."""
-    records, row = _records(judged), dict(judged.row)
-    if not decisions:
-        return row, records
-    records = [_with(record, decisions.get((judged.id, record.check_id))) for record in records]
-    return score_again(card, row, records, skipped=has_skipped(run, row)), records
-
-
-def _with(record: VerdictResult, decision: Adjudication | None) -> VerdictResult:
-    if decision is None:
-        return record
+def _with(record: VerdictResult, decision: Adjudication) -> VerdictResult:
     before = {name: value for name in _KEPT if (value := getattr(record, name)) is not None}
     about = {"by": decision.by, "at": decision.at, "why": decision.why, "before": before}
     return replace(
@@ -237,12 +149,3 @@ def _with(record: VerdictResult, decision: Adjudication | None) -> VerdictResult
         cause=None,
         extra={**{key: value for key, value in record.extra.items() if key != "unverified_fail"}, CODE: about},
     )
-
-
-def _records(judged: JudgedTranscript) -> list[VerdictResult]:
-    fields = [{key: value for key, value in each.items() if key not in ROW_KEY} for each in judged.verdicts]
-    return msgspec.convert(fields, type=list[VerdictResult])
-
-
-def _lines(rows: Iterable[bytes]) -> bytes:
-    return b"".join(row + b"\n" for row in rows)

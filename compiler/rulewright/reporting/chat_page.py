@@ -136,8 +136,7 @@ class ChatViews:
     def _order(self, shown: Shown) -> tuple[bool, bool, int, int]:
         """Verdicts that await a person first, then those that decided, then by severity."""
         check = self.checks.get(shown.check_id)
-        severities = self.run.plan.severities
-        gravity = severities.index(check.severity) if check and check.severity in severities else len(severities)
+        gravity = self.run.plan.gravity(check.severity) if check else 0
         return not shown.waits, not shown.decides, -gravity, self.places.get(shown.check_id, 0)
 
     def _shown(

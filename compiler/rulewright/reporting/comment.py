@@ -89,8 +89,7 @@ def _failures(run: FinishedRun) -> Iterator[str]:
                     quotes.setdefault(name, []).append(
                         f"- {code(judged.id)}: {escape(because(verdict, known.get(name)) + _unproven(verdict))}"
                     )
-    order = {severity: place for place, severity in enumerate(run.plan.severities, 1)}
-    gravity = {check.id: order.get(check.severity, 0) for check in run.plan.checks}
+    gravity = {check.id: run.plan.gravity(check.severity) for check in run.plan.checks}
     for name in sorted(counts, key=lambda each: (-gravity.get(each, 0), -counts[each]))[:MOST_CHECKS]:
         check = known.get(name)
         own = [check.name if check.name != name else "", check.severity] if check else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -38,7 +38,7 @@ def gather(folder: Path) -> JsonObject:
     """
     run = open_run(folder)
     plan, summary = run.plan, run.summary
-    gathered, headline = _Gathered(plan.severities), headline_of(plan)
+    gathered, headline = _Gathered(plan), headline_of(plan)
     for row in rows(folder / "scores.jsonl"):
         score, cluster = score_of(row, folder, headline), cluster_of(plan, _word(row, "scenario_id"), _id(row))
         gathered.add_row(row, engine_of(row, folder), score, cluster, summary.get("label"))
@@ -93,7 +93,7 @@ class _Failing:
 
 @dataclass(slots=True)
 class _Gathered:
-    severities: Sequence[str]
+    plan: Plan
     models: set[str] = field(default_factory=set)
     transcripts: dict[str, JsonObject] = field(default_factory=dict)
     cells: dict[tuple[str, str], _LeaderboardCell] = field(default_factory=dict)
@@ -159,9 +159,9 @@ class _Gathered:
 
     def first_waiting(self) -> list[JsonObject]:
         """Return the pending decisions by severity, a FAIL before an UNCLEAR."""
-        order = {severity: place for place, severity in enumerate(self.severities, 1)}
-        found = sorted(self.waiting, key=lambda each: (-order.get(each["severity"], 0), each["verdict"] != "FAIL"))
-        return found[:MOST_WAITING]
+        return sorted(self.waiting, key=lambda each: (-self.plan.gravity(each["severity"]), each["verdict"] != "FAIL"))[
+            :MOST_WAITING
+        ]
 
     def intervals(self) -> JsonObject:
         """Return `{score, models, dimensions, failed}`, each `{low, high}`: cluster-robust, and Wilson's for the
@@ -293,5 +293,4 @@ def _failures(plan: Plan, failures: dict[str, _Failing]) -> list[JsonObject]:
         check = known.get(check_id)
         about = {"name": check.name if check else "", "severity": check.severity if check else plan.severities[0]}
         found.append({"check_id": check_id, **about, "count": failing.count, "shown": failing.shown})
-    order = ("", *plan.severities)
-    return sorted(found, key=lambda entry: (-order.index(entry["severity"]), -entry["count"], entry["check_id"]))
+    return sorted(found, key=lambda entry: (-plan.gravity(entry["severity"]), -entry["count"], entry["check_id"]))

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -21,15 +20,10 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results, without_scores
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
-from rulewright_runtime.report.gathered import FirstEntries
-from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.runs.log import Log, LogStep
-from rulewright_runtime.runs.run_rows import summary_of as empty_summary
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
-
-_RESULTS: Final = frozenset(Summary().result())  # computed by a summary; the rest describes its run
 
 
 class StoredSpan(EvidenceSpan, frozen=True, kw_only=True):
@@ -101,7 +95,12 @@ class StoredRun:
 
 def read_run(folder: Path) -> StoredRun:
     """Read the finished run in `folder`. Raises UsageError or PlanError without one, or if it is damaged."""
-    run = open_judged(folder)
+    return stored(open_judged(folder))
+
+
+def stored(run: FinishedRun) -> StoredRun:
+    """Read the rows and verdicts of a finished run. Raises UsageError if they are damaged."""
+    folder = run.folder
     found = {str(row.get("transcript_id")): row for row in rows(folder / "scores.jsonl")}
     for row in found.values():
         engine_of(row, folder)
@@ -153,20 +152,10 @@ def score_again(
     return {**kept, **scored, **(without_scores(scored, scorecard.plan.shown) if skipped else {}), **missing}
 
 
-def has_skipped(run: StoredRun | FinishedRun, row: JsonMapping) -> bool:
+def has_skipped(run: StoredRun, row: JsonMapping) -> bool:
     """Whether a scan of gates only skipped checks of a row."""
     by_profile = {part.id for part in run.plan.left_out}
     return bool(run.summary.get("gates_only")) and not by_profile.issuperset(row.get("left_out", ()))
-
-
-def summary_like(run: StoredRun | FinishedRun, plan: Plan, about: JsonMapping) -> Summary:
-    """Return an empty summary of a run derived from a finished one, with its description and refused inputs; `about`
-    overrides parts of the description (None removes one)."""
-    made = empty_summary(plan)
-    kept = {name: value for name, value in run.summary.items() if name not in _RESULTS and name not in about}
-    made.about = kept | {name: value for name, value in about.items() if value is not None}
-    made.refused = FirstEntries(run.summary["refused"]["count"], list(run.summary["refused"]["inputs"]))
-    return made
 
 
 def knowing(scorecard: ScorecardPlan, *others: ScorecardPlan | None) -> ScorecardPlan:

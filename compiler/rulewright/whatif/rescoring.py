@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
+from rulewright.reporting.derived_run import DECISIONS, write_derived
 from rulewright.reporting.stored_run import (
     StoredRun,
     decision_as_json,
@@ -19,9 +22,11 @@ from rulewright.reporting.stored_run import (
 )
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import OUTCOMES
+from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 
@@ -56,6 +61,24 @@ def rescored(run: StoredRun, card: Scorecard) -> dict[str, dict[str, object]]:
     }
 
 
+def write_rescored(recorded: StoredRun, run: StoredRun, policy: ScoringPolicy, out: Path) -> JsonObject:
+    """Write the `recorded` run, or the one that was made of it, under another policy to the new folder `out`, and
+    return its summary. Raises OSError."""
+    plan = seal(replace(run.plan, scorecard=policy.card))
+    about: JsonObject = {
+        "profile": plan.profile,
+        "scorecard": policy.card.name,
+        "plan": plan.hash,
+        "parameters": {name: str(value) for name, value in sorted(policy.parameters.items())} or None,
+        "rescored": {"from": str(run.folder), "plan": run.summary["plan"], "scorecard": run.summary.get("scorecard")},
+    }
+    derived = dataclasses.replace(run, plan=plan, rows=rescored(run, policy.prepared()))
+    files = [path.read_bytes() if path.is_file() else b"" for path in (run.folder / DECISIONS, run.folder / REPLIES)]
+    out.mkdir(parents=True)
+    with lock_folder(out):
+        return write_derived(out, recorded, derived, about, *files)
+
+
 def unasked(run: StoredRun, other: Plan | None) -> list[str]:
     """Return the checks of another plan that the run did not include."""
     asked = {check.id for check in run.plan.checks}
@@ -66,11 +89,6 @@ def changed_rules(run: StoredRun, other: Plan | None) -> list[str]:
     """Return the checks whose rules differ in another plan; their recorded verdicts follow the run's own rules."""
     hashes = {check.id: check.hash for check in run.plan.checks}
     return [] if other is None else [each.id for each in other.checks if hashes.get(each.id, each.hash) != each.hash]
-
-
-def plan_under(run: StoredRun, card: ScorecardPlan) -> Plan:
-    """Return the run's plan with another scorecard, sealed."""
-    return seal(replace(run.plan, scorecard=card))
 
 
 def totals(rows: Iterable[JsonMapping], card: ScorecardPlan) -> JsonObject:

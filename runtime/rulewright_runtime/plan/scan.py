@@ -197,3 +197,7 @@ class Plan(PlanPart, frozen=True):
     format: str = FORMAT
     version: int = VERSION
     hash: str = ""
+
+    def gravity(self, severity: str | None) -> int:
+        """The place of a severity among those of the plan, from 1 for the least; 0 for none of them."""
+        return self.severities.index(severity) + 1 if severity in self.severities else 0
