@@ -1,18 +1,18 @@
 """The manual: one page for every code of a finding.
 
-The page of a rule is its docstring; every other module that reports mistakes has a table `PAGES`.
+The page of a rule is its docstring. The page of any other code is the beginning of its file in `docs/rules`.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
 
+from rulewright import dependencies
 from rulewright.rules import Rule, code_of, rule_page
+from rulewright.shipped import page_paths
 
 PACKAGE = Path(__file__).parent
 
@@ -20,10 +20,9 @@ PACKAGE = Path(__file__).parent
 @cache
 def pages() -> dict[str, str]:
     """Return every manual page by its code, sorted."""
-    texts = {code_of(rule): rule.__doc__ or "" for rule in every_rule()}
-    for name in modules_with_pages():
-        texts.update(import_module(name).PAGES)
-    return {code: cleandoc(texts[code]) for code in sorted(texts)}
+    texts = {code_of(rule): cleandoc(rule.__doc__ or "") for rule in every_rule()}
+    written = {code: _beginning(path) for code, path in page_paths().items() if code not in texts}
+    return dict(sorted((texts | written).items()))
 
 
 def every_rule() -> tuple[Rule[object], ...]:
@@ -34,25 +33,20 @@ def every_rule() -> tuple[Rule[object], ...]:
     return tuple(dict.fromkeys(rule for rules in lists for rule in rules))
 
 
-def modules_with_pages() -> Iterator[str]:
-    """Yield the modules with a table of pages, found in their source text: importing every module takes longer."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if b"\nPAGES: " in path.read_bytes():
-            yield ".".join((PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts))
-
-
 def advice_of(code: str) -> str | None:
-    """Return the advice for findings of a code, the end of its page, or None. Searches only the rules and the modules
-    that are loaded already."""
-    page = rule_page(code) or next((table[code] for table in _loaded_tables() if code in table), "")
-    return " ".join(page.partition("Instead: ")[2].split()).removesuffix(".") or None
-
-
-def _loaded_tables() -> list[dict[str, str]]:
-    names = sorted(name for name in sys.modules if name.startswith(f"{PACKAGE.name}."))
-    return [getattr(sys.modules[name], "PAGES", {}) for name in names]
+    """Return the advice for findings of a code, the end of its page, or None."""
+    return " ".join((explain(code) or "").partition("Instead: ")[2].split()).removesuffix(".") or None
 
 
 def explain(code: str) -> str | None:
     """Return the manual page of a code, or None for an unknown code."""
-    return pages().get(code)
+    if (page := rule_page(code)) is not None:
+        return cleandoc(page)
+    path = page_paths().get(code)
+    return None if path is None else _beginning(path)
+
+
+def _beginning(path: Path) -> str:
+    """The text of a page between its title and the category, after which the examples follow."""
+    dependencies.note_content(path, None)
+    return path.read_text(encoding="utf-8").partition("\n\n")[2].partition("\n\nCategory: ")[0]

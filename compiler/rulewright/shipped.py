@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sysconfig
+from functools import cache
 from pathlib import Path
 
 from rulewright.errors import UsageError
@@ -25,10 +26,11 @@ def shipped_root() -> Path:
     raise UsageError("the shipped benchmark is missing from this installation; install rulewright again")
 
 
-def rule_page(code: str) -> Path | None:
-    """Return the page of a code with its bad and good examples, or None where this installation lacks it."""
+@cache
+def page_paths() -> dict[str, Path]:
+    """Return the pages with bad and good examples by their code; none where this installation lacks them."""
     try:
-        page = shipped_root() / "docs" / "rules" / f"{code}.md"
+        pages = (shipped_root() / "docs" / "rules").glob("*.md")
     except UsageError:
-        return None
-    return page if page.is_file() else None
+        return {}
+    return {path.stem: path for path in pages if path.stem != "index"}

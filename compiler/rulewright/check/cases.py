@@ -28,44 +28,6 @@ from rulewright_runtime.english import plural
 LEAST: Final = re.compile(r"min_\w*count")
 OUTPUT_MARKS: Final = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
 SCORECARD: Final = "safe-v0"
-PAGES: Final[dict[str, str]] = {
-    "bad-case": """`rulewright score` refuses to read a test case or an output of the engine.
-
-    Why it matters: the case is not scored, and the run ends with an error.
-    Instead: write exactly the keys that the scorecard reads; `score` names what it expects.
-    """,
-    "duplicate-test-id": """Two test cases of a batch have the same `test_id`.
-
-    Why it matters: an output then belongs to both, and `score` refuses the second case if it differs from the first.
-    Instead: give each case a `test_id` of its own.
-    """,
-    "unknown-concern": """A test case has another concern than its batch.
-
-    Why it matters: `score` leaves out the cases of other concerns, so the case is never scored.
-    Instead: spell `concern_id` as the batch does, or move the case to a batch of its concern.
-    """,
-    "case-expects-nothing": """Every list of expectations of a test case is empty, or an expectation is an empty text.
-
-    Why it matters: any output meets them all, so the case raises the mean of its batch. An empty text is found in every
-    text, so any output meets it, or breaks it where it is forbidden.
-    Instead: write what a good answer contains, or what it must not contain.
-    """,
-    "contradictory-expectations": """A test case requires words that it also forbids, or more items than it lists.
-
-    Why it matters: no answer can meet both.
-    Instead: remove one of the two, or correct the number or the list.
-    """,
-    "phrase-not-in-payload": """A test case expects phrases that do not occur in its `patient_payload`.
-
-    Why it matters: an engine that uses the words of the record does not write them.
-    Instead: take the phrase from the payload, unless the case asks for an inference.
-    """,
-    "unread-expectation": """The scorecard does not read an expectation.
-
-    Why it matters: an output that does not meet it loses nothing.
-    Instead: remove it, or write it where the scorecard reads it.
-    """,
-}
 
 
 @dataclass(frozen=True, slots=True)

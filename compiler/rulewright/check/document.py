@@ -9,11 +9,10 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import Document, with_vocabulary
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.library import check_findings
-from rulewright.documents.validation import PAGES as STRUCTURE
-from rulewright.documents.validation import validate
+from rulewright.documents.validation import STRUCTURE_CODES, validate
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.load import Mapping
-from rulewright.load import load_errors as mistakes
+from rulewright.load.load_errors import LOAD_CODES
 from rulewright.load.suppressions import SUPPRESSION_CODES
 from rulewright.lower.routing_conflicts import routing_conflicts_of
 from rulewright.rules import code_of, document_kind, findings, rule_page
@@ -43,7 +42,7 @@ def models_of(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) ->
 def is_seen_alone(code: str) -> bool:
     """Whether all findings of a code need only the file they are about, not its project."""
     if rule_page(code) is None:
-        return code in SUPPRESSION_CODES or code in mistakes.PAGES or code in STRUCTURE
+        return code in SUPPRESSION_CODES | LOAD_CODES | STRUCTURE_CODES
     from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
 
     return code not in {*map(code_of, PROJECT), *map(code_of, UNREAD_FILES)}

@@ -15,19 +15,6 @@ from rulewright.load import Mapping, Node, plain
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.strict_json import JsonObject
 
-PAGES: Final[dict[str, str]] = {
-    "agent-without-description": """An agent has no `role.description` of its own and inherits none.
-
-    Why it matters: the description instructs the model; without it all agents behave the same.
-    Instead: describe the role, or name an agent in `extends` whose description fits.
-    """,
-    "agent-extends-nothing": """An agent extends an agent that does not exist.
-
-    Why it matters: the parts it should inherit are missing.
-    Instead: name an agent of the registry in `extends`.
-    """,
-}
-
 # The six built-in roles.
 USUAL: Final[dict[str, tuple[str, str]]] = {
     "ba": ("Business Analyst", "Turns needs into requirements that can be checked."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -21,14 +21,6 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import VerdictResult
-
-PAGES: Final[dict[str, str]] = {
-    "check-misses-own-example": """A check gives an example in its file another verdict than the example expects.
-
-    Why it matters: the example shows what its author means by the check.
-    Instead: correct the check, or the example.
-    """,
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,6 @@ PREFIX: Final = "library/"
 # The keys that define a ready check; authors who need others write their own check.
 DECIDING: Final = ("each", "fail", "unclear", "pass", "parameters", "phases", "prompt", "routing", "scorer", "shows")
 NOT_INHERITED: Final = ("examples", "id", "params", "use")
-PAGES: Final[dict[str, str]] = {
-    "unknown-library-check": """`use` names an unknown ready check.
-
-    Why it matters: nothing would be checked.
-    Instead: name one of `rulewright explain library`, as `library/NAME`, or write the check out.
-    """,
-}
 
 
 def library() -> dict[str, Path]:

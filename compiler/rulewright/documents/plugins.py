@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
@@ -13,13 +12,6 @@ from rulewright.spelling import did_you_mean
 from rulewright_runtime.plan.scan import PlugInFunction
 from rulewright_runtime.plugins import FUNCTIONS, PlugIn, PlugInError, declared, installed
 
-PAGES: Final[dict[str, str]] = {
-    "unusable-plug-in": """The project names a distribution whose functions can't be used.
-
-    Why it matters: the checks that call them can't be compiled, or would mean something else on another machine.
-    Instead: install the distribution in this environment, spell it as `pip list` does, or correct its entry points.
-    """,
-}
 Functions = tuple[tuple[str, PlugInFunction], ...]
 
 

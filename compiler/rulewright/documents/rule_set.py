@@ -17,18 +17,6 @@ from rulewright.spelling import did_you_mean
 from rulewright_runtime.strict_json import JsonObject
 
 EXTENDS: Final = "extends"
-PAGES: Final[dict[str, str]] = {
-    "extends-cycle": """Rule sets or agents extend each other in a cycle.
-
-    Why it matters: none of them can be resolved first.
-    Instead: remove one `extends`.
-    """,
-    "extends-nothing": """A rule set extends a file that does not exist or is not a mapping.
-
-    Why it matters: the inherited rules would silently be missing.
-    Instead: correct the path; it is relative to the file that extends.
-    """,
-}
 
 
 @dataclass(frozen=True, slots=True)

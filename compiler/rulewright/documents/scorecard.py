@@ -18,19 +18,6 @@ ROOTS: Final = (
     "v", "scoring", "gates", "undecided", "dimensions", "weights", "rates", "counts", "lists", "flags", "verdicts",
 )  # fmt: skip
 
-PAGES: Final[dict[str, str]] = {
-    "verdict-without-meaning": """An aggregate gives a verdict no meaning, or two.
-
-    Why it matters: a verdict that is neither a hit, a miss nor excluded would silently disappear from the denominator.
-    Instead: name every verdict in exactly one of the lists.
-    """,
-    "name-taken": """A name is already used for something else.
-
-    Why it matters: an expression that uses it would be ambiguous.
-    Instead: choose another name.
-    """,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class ParameterDocument:

@@ -53,6 +53,7 @@ WHOLE: Final = re.compile(r"0|-?[1-9][0-9]*")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 ASSIGNED: Final = re.compile(r"([\w-]+)(?: *= *|:(?!//))(\S.*)")
 LISTED: Final = re.compile(r"[\w.-]+(?:, *[\w.-]+)*")
+STRUCTURE_CODES: Final = frozenset(("missing-key", "out-of-range", "unknown-key", "unknown-value", "wrong-type"))
 NAMES: Final = {
     "array": "a list",
     "boolean": "true or false",
@@ -61,34 +62,6 @@ NAMES: Final = {
     "number": "a number",
     "object": "a mapping",
     "string": "text",
-}
-
-PAGES: Final[dict[str, str]] = {
-    "unknown-key": """A key is unknown, so nothing reads it.
-
-    Why it matters: a misspelt key silently has no effect, as if it had never been written.
-    Instead: correct its spelling, move it to the place where it is read, or remove it.
-    """,
-    "missing-key": """A required key is missing.
-
-    Why it matters: any default would be a guess.
-    Instead: add the key.
-    """,
-    "wrong-type": """A value has a type that its key does not allow.
-
-    Why it matters: a text in place of a number would have to be converted, and tools differ on how.
-    Instead: write a value of the expected type; quotes turn any value into a text.
-    """,
-    "unknown-value": """A key has a value that it does not allow.
-
-    Why it matters: an unknown route, severity or policy has no meaning, so the check could not be carried out.
-    Instead: write one of the allowed words.
-    """,
-    "out-of-range": """A number, text or list is outside the bounds of its key.
-
-    Why it matters: an empty list of patterns never matches, and a negative number of votes decides nothing.
-    Instead: write a value within the bounds.
-    """,
 }
 
 

@@ -271,21 +271,6 @@ def span_in_task(task: TaskDocument, *steps: Step) -> Span:
     return place_of(task.node, *steps) if descend(task.node, *steps) is not None else task.key.span
 
 
-PAGES: Final[dict[str, str]] = {
-    "unknown-artifact-type": """An artifact's contract names a type that the registry does not define.
-
-    Why it matters: the artifact would not be checked.
-    Instead: name a type of the registry with its version, or write the requirements in place.
-    """,
-    "missing-contract-registry": """A task names contract types, but no registry defines them.
-
-    Why it matters: the artifacts would not be checked, although the workflow promises that they are.
-    Instead: write a registry (`workflow.contracts` in the project file, or `contracts` in the workflow), or set
-    `allow_missing_contracts: true` in the project file.
-    """,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class ContractRegistry:
     """The known contract types by `type@version`; `exists` is false without a registry."""

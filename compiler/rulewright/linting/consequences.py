@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Severity, Span, is_within
 from rulewright.documents.base import descend
 from rulewright.documents.kinds import kind_of
-from rulewright.documents.validation import PAGES as STRUCTURE
+from rulewright.documents.validation import STRUCTURE_CODES
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.repeated import DEPENDENT
 from rulewright.load import Loaded, walk
@@ -27,14 +27,13 @@ from rulewright.load.suppressions import SUPPRESSION_CODES
 from rulewright.spelling import Guess
 
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # lints with these texts in place of the files
-GROUNDS: Final = frozenset(STRUCTURE)  # findings about the structure of a document
 _NAMING: Final = """
     agent-without-adapter duplicate-id id-differs-from-file-name misspelt-name tag-no-scenario-carries unknown-lexicon
     unread-parameter words-without-vocabulary
 """
 NAMING: Final = frozenset(_NAMING.split())
-OF_ROUTING: Final = GROUNDS | {"missing-phase"}
-STAGES: Final = (NAMING, GROUNDS, None)  # the order of corrections: each stage builds on the one before
+OF_ROUTING: Final = STRUCTURE_CODES | {"missing-phase"}
+STAGES: Final = (NAMING, STRUCTURE_CODES, None)  # the order of corrections: each stage builds on the one before
 # A code, and the codes beside which it is doubtful in the same document.
 UNSURE: Final = {
     "check-never-fails": frozenset({"comparison-out-of-range", "parameter-does-not-fit"}),
@@ -112,10 +111,10 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         for path in codes
         if path in files and not isinstance(files[path].root, MappingNode)  # nothing in it could be read
     }
-    is_scored_wrongly = any(each.code in GROUNDS and _kind(each, files) == "scoring" for each in found) or any(
+    is_scored_wrongly = any(each.code in STRUCTURE_CODES and _kind(each, files) == "scoring" for each in found) or any(
         each.code == "document-of-another-kind" and each.about == "scoring" for each in found
     )
-    is_check_refused = any(each.code in GROUNDS and _kind(each, files) == "check" for each in found)
+    is_check_refused = any(each.code in STRUCTURE_CODES and _kind(each, files) == "check" for each in found)
     is_named_wrongly = any(each.code in OF_ROUTING and _is_of_routing(each, files) for each in found)
     lost = {OF_TWO.get(_kind(each, files) or "") for each in found if each.code == "duplicate-key"}
     is_registry_missing = any(each.code == "missing-path" and each.about == "workflow.contracts" for each in found)
@@ -185,12 +184,12 @@ def _without_shadowed(
     """Return the findings without those inside a mapping or value that has a structural error."""
     shadows: dict[str, list[Span]] = {}
     for each in (*found, *allowed):
-        if each.code in GROUNDS and each.severity is Severity.ERROR and each.span.path in files:
+        if each.code in STRUCTURE_CODES and each.severity is Severity.ERROR and each.span.path in files:
             shadows.setdefault(each.span.path, []).extend((each.span, *_holder(each, files[each.span.path])))
     return [
         each
         for each in found
-        if each.code in GROUNDS
+        if each.code in STRUCTURE_CODES
         or (
             not (each.code in OF_THE_WHOLE and each.span.path in shadows)
             and not any(is_within(span, shadow) for shadow in shadows.get(each.span.path, ()) for span in _spans(each))

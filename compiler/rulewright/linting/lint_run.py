@@ -29,14 +29,6 @@ from rulewright.load import Loaded, Mapping, Source, load_file, load_text
 from rulewright.load.file_reader import unsaved
 from rulewright_runtime.files import write_whole
 
-PAGES: Final[dict[str, str]] = {
-    "unknown-document": """A file given to be checked is not a document of any known kind.
-
-    Why it matters: nothing in it was checked, and an empty list of findings would look like success.
-    Instead: give a check, scenario, lexicon, profile, scorecard or project file, or correct the keys that mark it as
-    one.
-    """,
-}
 KNOWN_BY: Final = (
     "documents are known by their keys: `fail`, `pass`, `prompt` or `routing` (check), `scenario_id`, `patterns` "
     "(lexicon), `tasks` (workflow), `scorecard`, `project`, `test_id` (test case)"

@@ -18,29 +18,9 @@ from rulewright.diagnostics import Diagnostic, Span, error, replace, warning
 from rulewright.load import Loaded, Mapping, Node, Scalar, Source, walk
 from rulewright.spelling import did_you_mean
 
-PAGES: dict[str, str] = {
-    "malformed-suppression": """A comment begins with `rulewright:`, but is not an instruction.
-
-    Why it matters: its author believes that it allows a finding, but it does not.
-    Instead: write `# rulewright: allow CODE because REASON`.
-    """,
-    "suppression-without-reason": """A comment allows a finding without saying why.
-
-    Why it matters: without the reason nobody can decide later whether it still applies.
-    Instead: write `# rulewright: allow CODE because REASON`.
-    """,
-    "unknown-rule": """A comment, an `accept` entry or an option names an unknown code.
-
-    Why it matters: it allows nothing, although its author believes that it does.
-    Instead: write the code that the finding shows in brackets after its severity.
-    """,
-    "unused-suppression": """A comment or an `accept` entry allows a finding that does not occur.
-
-    Why it matters: it would hide the next mistake of this kind.
-    Instead: remove it.
-    """,
-}
-SUPPRESSION_CODES = frozenset(PAGES)
+SUPPRESSION_CODES = frozenset(
+    ("malformed-suppression", "suppression-without-reason", "unknown-rule", "unused-suppression")
+)
 
 _COMMENT = re.compile(r"(?:(?<=\s)|^)#[ \t]*rulewright:[ \t]*([^\r\n]*)", re.MULTILINE)
 _ALLOW = re.compile(r"allow[ \t]+(?P<codes>[^\s,]+(?:[ \t]*,[ \t]*[^\s,]+)*)(?:[ \t]+because\b[ \t]*(?P<reason>.*))?")

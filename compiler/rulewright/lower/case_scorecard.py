@@ -48,19 +48,6 @@ if TYPE_CHECKING:
 INPUT_TYPES: Final[Mapping[str, Type]] = {"string": STRING, "strings": ListType(STRING)}
 _EMPTY: Final = Program(())
 
-PAGES: Final[dict[str, str]] = {
-    "unknown-input": """A metric searches for the phrases of an undeclared input, or of one that is not a list.
-
-    Why it matters: it would have nothing to search for, and every case would get the value of an empty list.
-    Instead: name an input of the type `strings`.
-    """,
-    "unknown-label": """The label table and `exit` do not list the same labels.
-
-    Why it matters: the exit status of a batch would not say that the label occurred.
-    Instead: list every label of the table in `exit`, the gravest first, and one of them in `accepted`.
-    """,
-}
-
 
 def lower_case_scorecard(document: CaseScorecardDocument) -> tuple[CaseScorecardPlan | None, list[Diagnostic]]:
     """Return the plan of a scorecard over cases and no findings, or None and the findings."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.lexicon import PatternEntry, invalid_regex
@@ -15,19 +15,6 @@ from rulewright_runtime.plan.scan import Lexicon
 
 if TYPE_CHECKING:
     from rulewright.documents.corpus import CorpusDocument, FactDocument, ProgrammeDocument
-
-PAGES: Final[dict[str, str]] = {
-    "unknown-source": """A programme or a fact of a corpus names a source that is not among its `sources`.
-
-    Why it matters: a failure would cite a text that can't be looked up.
-    Instead: correct the key, or add the source.
-    """,
-    "figures-without-figure": """A fact lists `figures` without the `figure` that finds them, or the other way round.
-
-    Why it matters: no figure would ever be compared.
-    Instead: give both `figure` and `figures`, or neither.
-    """,
-}
 
 
 def lower_corpus(document: CorpusDocument, findings: list[Diagnostic]) -> tuple[Corpus, dict[str, Lexicon]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.errors import DocumentError, ExpressionError
@@ -25,19 +25,6 @@ from rulewright.lower.expressions import mistakes_of
 from rulewright.lower.table_syntax import RowSyntax, RuleSyntax, TableRow
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
-
-PAGES: Final[dict[str, str]] = {
-    "bad-table-output": """Two rows of a decision table give values of different kinds.
-
-    Why it matters: readers of the table's output can't rely on its type.
-    Instead: let every row give the same type, for instance a text everywhere.
-    """,
-    "unreachable-row": """A row can never decide, because earlier rows always do or its condition never holds.
-
-    Why it matters: the first row that holds decides, so this one has no effect.
-    Instead: move the row up, or narrow the conditions of the rows before it.
-    """,
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     from rulewright.load import Node
     from rulewright.lower.lowering import LoweringContext
 
-PAGES: Final[dict[str, str]] = {
-    "verdicts-in-a-circle": """Checks read each other's verdicts in a cycle.
-
-    Why it matters: none of them can be decided first.
-    Instead: let one of them look at the conversation instead.
-    """,
-}
-
 
 PARTS: Final = (None, *get_args(Each))
 

@@ -14,13 +14,6 @@ from rulewright.load import Scalar, place
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 
-PAGES: Final[dict[str, str]] = {
-    "bad-expression": """An expression does not parse, or uses unknown names or wrong types.
-
-    Why it matters: names and types are checked while compiling, so that they can't fail during a run.
-    Instead: correct the marked part; the language reference lists operators, functions and their types.
-    """,
-}
 TOO_LARGE: Final = "the expression is too large, together with what it is joined with"
 
 

@@ -35,18 +35,6 @@ TEXT_TESTS: Final = {
     "contains_all": "phrases.all(v, reply.contains_ci(v))",
     "not_contains": "!phrases.exists(v, reply.contains_ci(v))",
 }
-PAGES: Final[dict[str, str]] = {
-    "branch-condition-incomplete": """A branch's condition lacks the key that its type needs, or has an unread key.
-
-    Why it matters: the branch would always or never be taken, whatever its author meant.
-    Instead: give `values` to contains_any, contains_all and not_contains, `pattern` to regex, `when` to expression.
-    """,
-    "visible-key-missing": """`persona.visible` names a key that the persona does not have.
-
-    Why it matters: the model would not be given what its author believes it knows.
-    Instead: correct the name, or add the key to the persona.
-    """,
-}
 
 
 @cache

@@ -24,18 +24,6 @@ if TYPE_CHECKING:
 Path = tuple[str, ...]
 Kind = Literal["forbidden", "disclosure", "crisis"]
 RESOURCE: Final = "resource"
-PAGES: Final[dict[str, str]] = {
-    "rule-nobody-has": """A check names a rule that no rule set has.
-
-    Why it matters: the check would apply nowhere.
-    Instead: correct `rule_path`, or add the rule to a rule set.
-    """,
-    "bad-rule": """A value of a rule set has the wrong type.
-
-    Why it matters: a list instead of a number, or the other way round, would require nothing.
-    Instead: write a whole number for `cadence_turns` (null: no such requirement), and lists of texts elsewhere.
-    """,
-}
 
 
 def lower_rules(

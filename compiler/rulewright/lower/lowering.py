@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.load import Scalar
@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
     from rulewright.project import Project
-
-PAGES: Final[dict[str, str]] = {
-    "unknown-lexicon": """A check names a lexicon that the project does not have.
-
-    Why it matters: nothing would ever be found, so the check would pass whatever is said.
-    Instead: add the lexicon's file, or correct the name.
-    """,
-    "missing-prompt": """A check that a judge decides has no prompt.
-
-    Why it matters: the judge could not be asked anything.
-    Instead: write a `prompt`, or choose a route that needs no judge.
-    """,
-}
 
 
 @dataclass(slots=True)

@@ -19,28 +19,6 @@ if TYPE_CHECKING:
     from rulewright.documents.state_machine import Cue, StateMachineDocument
     from rulewright.load import Scalar
 
-PAGES: Final[dict[str, str]] = {
-    "unknown-state": """A state machine names a state that is not among its `states`.
-
-    Why it matters: the transition could never be made, or the path never be taken, and the check would pass.
-    Instead: correct the name, or add it to `states`.
-    """,
-    "unknown-cue": """A transition waits for a cue that is not among the machine's `cues`, or a cue names no lexicon.
-
-    Why it matters: nothing would ever match, so the machine would never leave its state.
-    Instead: correct the name, or add the cue with a `lexicon` or `patterns`.
-    """,
-    "unreachable-state": """No transition enters a state from another one.
-
-    Why it matters: an ending or a forbidden path with that state can never apply.
-    Instead: add a transition to it, or remove the state.
-    """,
-    "impossible-path": """The transitions can't enter the states of a forbidden path in its order.
-
-    Why it matters: no conversation can take the path, so it can never fail the check.
-    Instead: add the transition that is missing, or correct the order of the states.
-    """,
-}
 FACTS: Final = Environment(
     variables={
         "turn": INT,

@@ -21,18 +21,6 @@ if TYPE_CHECKING:
 KINDS: Final[dict[str, Literal["integer", "boolean"]]] = {"integer": "integer", "boolean": "boolean"}
 TYPES: Final[dict[str, Type]] = {"string": STRING, "integer": INT, "boolean": BOOL}
 RESERVED: Final = frozenset({"verdict", "evidence", "rationale_code"})
-PAGES: Final[dict[str, str]] = {
-    "missing-phase": """A check in three phases lacks one of them.
-
-    Why it matters: without candidates nothing is confirmed; without a sweep, whatever the lexicon misses passes.
-    Instead: name the lexicon as `deterministic_precheck`, and write `phases.confirm` and `phases.sweep`.
-    """,
-    "taken-field": """A field of a confirmation has the name of a key that every reply has.
-
-    Why it matters: a reply can't say two things under one key.
-    Instead: choose another name.
-    """,
-}
 
 
 def lower_phases(check: CheckDocument, lowering: LoweringContext) -> PhasedVerifier | None:

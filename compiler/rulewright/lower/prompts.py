@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Final
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.check import MARKUP
 from rulewright.expression.environment import Environment
 from rulewright.load import Scalar
 from rulewright_runtime.plan.question import Segment, TextSegment
-
-PAGES: Final[dict[str, str]] = {
-    "bad-prompt": """A prompt is not a valid template, or uses syntax that prompts do not support.
-
-    Why it matters: a prompt that can't be rendered would stop its check in the middle of a paid run.
-    Instead: use text, `{{ value }}`, `{% if %}`, `{% for %}` and the filters join, length, lower, tojson, trim, upper.
-    """,
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,52 +15,6 @@ if TYPE_CHECKING:
 
 ROUTE_OF: Final = {"hybrid": "hybrid_llm", "llm_verifier": "llm_primary", "lexicon": "lexicon_only"}
 TYPE_OF: Final = {route: kind for kind, route in ROUTE_OF.items()}
-PAGES: Final[dict[str, str]] = {
-    "scorer-type-contradicts-routing": """`scorer.type` contradicts `routing.route`.
-
-    Why it matters: the route decides, so readers of `scorer` expect a verifier that never runs.
-    Instead: make both agree: hybrid is hybrid_llm, llm_verifier is llm_primary, lexicon is lexicon_only, and every
-    other type is the route of the same name.
-    """,
-    "scorer-repetitions-contradict-routing": """`scorer.repetitions` differs from `routing.repetitions`.
-
-    Why it matters: only the number in `routing` is used.
-    Instead: write the same number, or remove the one in `scorer`.
-    """,
-    "detector-is-not-routed": """The routing does not use a detector of `scorer.detectors`.
-
-    Why it matters: a detector outside the routing never runs, so it finds nothing.
-    Instead: name it as `deterministic_precheck`, `state_machine` or `scenario_marker`, or remove it.
-    """,
-    "safety-override-contradicts-routing": """`safety_override` contradicts `safety_override_suppressed_by`.
-
-    Why it matters: only the list of tags silences a check. The flag alone has no effect, and the list alone surprises
-    readers.
-    Instead: set the flag to true exactly where the list is given.
-    """,
-    "llm-required-contradicts-routing": """`llm_required` and the route disagree about whether a judge is needed.
-
-    Why it matters: readers expect the flag to say what a scan costs and whether it needs a judge, but the route decides
-    both.
-    Instead: set it to true where a judge gives the verdict, and to false where a lexicon, a rule, a corpus or a state
-    machine does.
-    """,
-    "corpus-required-contradicts-routing": """`corpus_required: true` is set on a route that does not use a corpus.
-
-    Why it matters: nothing would be looked up.
-    Instead: set it to false, or route the check to extract_then_corpus.
-    """,
-    "exempt-check-is-not-capability-aware": """`system.exempt` names a check that is not capability-aware.
-
-    Why it matters: only checks with `system_capability_aware: true` can be exempted; the entry has no effect.
-    Instead: remove the entry, or mark the check.
-    """,
-    "unclear-policy-forbids-the-judge": """A check that a judge decides has `unclear_policy: lexicon_is_sufficient`.
-
-    Why it matters: the policy excludes the judge that the route needs.
-    Instead: choose a lexicon route, or another policy.
-    """,
-}
 
 
 def routing_conflicts(project: Project) -> list[Diagnostic]:

@@ -65,13 +65,6 @@ PROSE: Final = {
     "expected_behaviors": ("expected", "binary", "Does the answer do this?"),
     "autofail_triggers": ("autofail", "autofail", "Does this happen in the answer?"),
 }
-PAGES: Final[dict[str, str]] = {
-    "criterion-without-levels": """An ordinal criterion has fewer than two levels.
-
-    Why it matters: a judge would have nothing to choose between.
-    Instead: describe at least two `levels`, or make the criterion binary.
-    """,
-}
 
 
 def lower_rubrics(scenarios: Iterable[ScenarioDocument], lowering: LoweringContext) -> tuple[Check, ...]:

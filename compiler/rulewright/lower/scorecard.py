@@ -73,23 +73,6 @@ GUARDING_OUTPUTS: Final = frozenset({"hard_fail"})
 _EMPTY: Final = Program(())
 STATUS: Final = "status"
 STATUSES: Final = ("valid", "invalid", "needs_adjudication")  # of a row, as reports know them
-PAGES: Final[dict[str, str]] = {
-    "bad-parameter": """A parameter's default has the wrong type or is outside its bounds.
-
-    Why it matters: a run without settings would start from a value that is not allowed.
-    Instead: write a default of the declared type, within `min` and `max`.
-    """,
-    "bad-weight": """The weights do not allow a weighted mean.
-
-    Why it matters: without any weight above zero the overall score would be undefined for every transcript.
-    Instead: give every dimension a finite weight of at least 0, and one of them more.
-    """,
-    "wrong-output": """An output field has another type than readers of results expect.
-
-    Why it matters: `hard_fail` decides the exit status and `overall_score` is compared and averaged.
-    Instead: make `hard_fail` a bool, `status` a text and `overall_score` a score that may be absent.
-    """,
-}
 
 
 def lower_scorecard(

@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
 
-PAGES: Final[dict[str, str]] = {
-    "empty-profile": """A profile selects no check.
-
-    Why it matters: a scan with it would judge nothing, which looks like a run without failures.
-    Instead: name routes, buckets or checks that the project has, or set `include_all: true`.
-    """,
-}
 DEFAULT_REPETITIONS: Final = 3  # seed 004, verifier types: publish default K=3
 
 

@@ -20,13 +20,6 @@ from rulewright.expression.type_messages import did_you_mean, one_of
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright_runtime.ir import Program
 
-PAGES: Final[dict[str, str]] = {
-    "malformed-table": """A decision table has the wrong structure.
-
-    Why it matters: a row without an output, or an unknown key, would silently change the result.
-    Instead: give `match` or `aggregate` a list of rows, and each row a `condition` with an `output` or a `rule`.
-    """,
-}
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RULE_KEYS: Final = ("id", "name", "description", "variables", "match", "aggregate")
 _ROW_KEYS: Final = ("id", "name", "description", "condition", "output", "rule", "explanation")

@@ -54,33 +54,6 @@ SCORER_TYPES: Final = {
     "expression": "expression",
 }
 EXPECTATIONS: Final = {"should_recall": "recall", "should_not_mention_unprompted": "abstention"}
-PAGES: Final[dict[str, str]] = {
-    "incomplete-routing": """A route lacks a key that it needs to decide.
-
-    Why it matters: the check would pass whatever is said.
-    Instead: name `probes` for memory_probe; `cue` and one of `expected_reply`, `forbidden_reply` for cue_response.
-    """,
-    "unknown-marker-set": """A check names a marker set that the project does not have.
-
-    Why it matters: the question would never be recognised, so the check would never apply.
-    Instead: add the marker file, or correct the name.
-    """,
-    "unknown-state-machine": """A check is decided by a state machine that the project does not have.
-
-    Why it matters: nothing would follow the conversation.
-    Instead: add the machine's file, correct the name, or let a judge decide.
-    """,
-    "unknown-corpus": """A check names an unknown corpus, or none.
-
-    Why it matters: no claim could be compared with a corpus.
-    Instead: add the corpus's file, or correct the name.
-    """,
-    "unsupported-route": """A check has a route without a verifier.
-
-    Why it matters: the check could never give a verdict.
-    Instead: choose another route.
-    """,
-}
 
 
 def lower_verifier(check: CheckDocument, lowering: LoweringContext) -> Verifier | None:

@@ -29,18 +29,6 @@ from rulewright.lower.workflow_environments import (
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 
-PAGES: Final[dict[str, str]] = {
-    "gate-reads-confidence": """A condition of the policy gate reads confidence, a metric or the advisory.
-
-    Why it matters: confidence is advice; if it decided the verdict, a task could promote itself by scoring well.
-    Instead: ask for evidence (`evidence.verification == PASS`), or put the condition into `exit_conditions`.
-    """,
-    "bad-condition": """A condition of a workflow does not parse, or uses a name that is not available in its place.
-
-    Why it matters: a condition that can never be met keeps a loop going until it is exhausted.
-    Instead: correct the marked part; an overlay that is off declares no names.
-    """,
-}
 # The exit condition of an overlay without `exit_conditions`.
 DEFAULT_CONDITIONS: Final = {
     "paired_workflow": "pair.challenger_approved == true",

@@ -21,7 +21,7 @@ from rulewright.diagnostics import Diagnostic as Finding
 from rulewright.diagnostics import Severity, Span
 from rulewright.load import Source
 from rulewright.lsp.positions import range_of, uri_of
-from rulewright.shipped import rule_page
+from rulewright.shipped import page_paths
 
 NAME: Final = "rulewright"
 SEVERITIES: Final = {
@@ -86,5 +86,5 @@ def _shift(span: Span, lines: int) -> Span:
 @cache
 def _page(code: str) -> str | None:
     """The URI of a code's manual page, or None where this installation lacks it."""
-    page = rule_page(code)
+    page = page_paths().get(code)
     return None if page is None else uri_of(str(page))

@@ -22,18 +22,6 @@ Choice = TypeVar("Choice")
 DEFAULT_PROFILE: Final = "publish"
 DEFAULT_SCORECARD: Final = "two-tier"
 SCORECARD_WITHOUT_BUCKETS: Final = "share"  # for checks without a bucket of the default vocabulary
-PAGES: Final[dict[str, str]] = {
-    "unknown-profile": """The project file names a profile that the project does not have.
-
-    Why it matters: nothing can be compiled until a profile is named on the command line.
-    Instead: spell it as its file or its key does.
-    """,
-    "unknown-scorecard": """The project file names an unknown scorecard.
-
-    Why it matters: nothing can be compiled until a scorecard is named on the command line.
-    Instead: spell it as the scorecard's own `scorecard` key does.
-    """,
-}
 
 
 def choice_findings(project: Project) -> list[Diagnostic]:

@@ -53,40 +53,6 @@ EXCHANGE_TURNS: Final = 8  # turns of a window at most, unless the project file 
 Model = TypeVar("Model", bound=Document)
 Named = TypeVar("Named", LexiconDocument, Profile)
 
-PAGES: Final[dict[str, str]] = {
-    "duplicate-id": """Two documents of one kind have the same name.
-
-    Why it matters: results, references and gates name documents by their id; only one of the two can be meant.
-    Instead: rename one of them, or remove it.
-    """,
-    "id-differs-from-file-name": """A document's id or name differs from its file's name or its key.
-
-    Why it matters: results name a check by its id, so its file can't be found from a result; other tools refuse such a
-    file.
-    Instead: give the file, or the key, the document's name.
-    """,
-    "empty-document": """The file is empty.
-
-    Why it matters: an empty check or scenario would silently be left out.
-    Instead: fill the file, or remove it.
-    """,
-    "document-of-another-kind": """A document is in a folder for documents of another kind.
-
-    Why it matters: it is read as the wrong kind, and is missing among its own.
-    Instead: move the file to the folder of its kind.
-    """,
-    "missing-path": """The project file names a file or folder that does not exist.
-
-    Why it matters: the project would be compiled without those documents.
-    Instead: correct the path, or set the variable in it.
-    """,
-    "unset-variable": """A path of the project file uses an environment variable that is not set.
-
-    Why it matters: the path leads somewhere other than its author meant.
-    Instead: set the variable, or give a default as in `${NAME:-default}`.
-    """,
-}
-
 
 def load_project(
     path: Path | str, environment: Environment[str, str] | None = None, *, any_folder: bool = False

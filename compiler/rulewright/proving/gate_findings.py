@@ -24,39 +24,6 @@ from rulewright.proving.gates import ANY_CHECK, GateClaim, GateProof, held_by_pa
 from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
-PAGES: Final[dict[str, str]] = {
-    "gate-cannot-stop": """An eligible FAIL of a gate's check does not stop the gate.
-
-    Why it matters: a run exits with 0 although a check behind a gate failed.
-    Instead: let `of` choose checks, never verdicts, and let `stops` hold for every FAIL of them.
-    """,
-    "gate-ignores-unclear": """Neither `stops` nor `undecided` of a gate holds for an UNCLEAR verdict.
-
-    Why it matters: the gate would pass although it is unknown whether a grave failure happened.
-    Instead: let `undecided` hold for UNCLEAR, or let `stops` hold for everything but PASS.
-    """,
-    "gate-check-never-applies": """The `when` of a gate check can hold for no scenario.
-
-    Why it matters: the gate passes without the check ever running.
-    Instead: correct the condition, or remove the check.
-    """,
-    "part-without-checks": """A gate or a dimension can select no check of the project.
-
-    Why it matters: such a gate never stops, and such a dimension never has a value.
-    Instead: correct the condition in `of`, or remove the part.
-    """,
-    "check-without-part": """No gate, dimension or rate of the scorecard selects a check.
-
-    Why it matters: the check runs, and may pay for a judge, but its verdict affects no score.
-    Instead: correct the condition of a part, add a part for the check, or leave it out of the profile.
-    """,
-    "selecting-key-missing": """A check lacks the key by which a gate or a dimension chooses its checks.
-
-    Why it matters: without `severity` a check has severity S3, or none where the project declares other words; without
-    `primary_bucket` it is in no bucket. Its FAIL then stops no gate that asks for another word, and nobody notices.
-    Instead: write the key, with one of the vocabulary's words.
-    """,
-}
 VERDICTS: Final = re.compile(r"\bverdicts\b")
 # The keys by which gates and dimensions select checks, and the vocabulary lists of their values.
 SELECTING: Final = {"primary_bucket": "buckets", "severity": "severities"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.load import Mapping
@@ -13,24 +11,6 @@ from rulewright.scoring.batches import CaseScorecard
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import PlanError
-
-PAGES: Final[dict[str, str]] = {
-    "label-table-has-a-gap": """A label table gives no label to some case.
-
-    Why it matters: a case that meets no row is an error at run time.
-    Instead: look at the scores in the message and widen the row that should have held.
-    """,
-    "label-row-is-dead": """A row of a label table is never the first to hold.
-
-    Why it matters: it looks as if it decided something.
-    Instead: remove it, or look for the earlier row or the setting that takes its cases away.
-    """,
-    "label-table-not-proved": """The proof does not understand the rows of a label table.
-
-    Why it matters: it is not proved that every case meets a row, and a case that meets none is an error at run time.
-    Instead: compare metrics with thresholds, one at a time.
-    """,
-}
 
 
 def case_findings(root: Mapping) -> list[Diagnostic]:

@@ -26,13 +26,6 @@ from rulewright_runtime.errors import PlanError
 
 DEFAULT_FILE: Final = CASE_SETTINGS_FILE
 GROUPS: Final = ("archetypes", "metricIds")
-PAGES: Final[dict[str, str]] = {
-    "bad-setting": """A settings file has an unknown key or an invalid value.
-
-    Why it matters: a misspelt threshold would silently leave the default in force.
-    Instead: correct the key or its value; `rulewright score --show-config` prints every setting with its source.
-    """,
-}
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
