@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import place_of, text
+from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument, SettingDocument
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import (
     BOOL,
@@ -41,9 +42,6 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import parameter_value
 from rulewright_runtime.polarity import Polarity, condition
-
-if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument, SettingDocument
 
 INPUT_TYPES: Final[Mapping[str, Type]] = {"string": STRING, "strings": ListType(STRING)}
 _EMPTY: Final = Program(())

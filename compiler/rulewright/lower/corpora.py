@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.corpus import CorpusDocument, FactDocument, ProgrammeDocument
 from rulewright.documents.lexicon import PatternEntry, invalid_regex
 from rulewright.load import Scalar
 from rulewright.lower.lexicons import TEXT, lower_patterns
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.plan.corpus import Corpus, Fact, Programme
 from rulewright_runtime.plan.scan import Lexicon
-
-if TYPE_CHECKING:
-    from rulewright.documents.corpus import CorpusDocument, FactDocument, ProgrammeDocument
 
 
 def lower_corpus(document: CorpusDocument, findings: list[Diagnostic]) -> tuple[Corpus, dict[str, Lexicon]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
+from rulewright.documents.profile import Profile
 from rulewright.documents.vocabulary import Vocabulary, schema_in
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import (
@@ -20,13 +21,10 @@ from rulewright.expression.types import (
     Type,
     WrapperType,
 )  # fmt: skip
+from rulewright.load import Scalar
 from rulewright.spelling import Guess
 from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.transcripts.messages import ROLES, SPEAKERS
-
-if TYPE_CHECKING:
-    from rulewright.documents.profile import Profile
-    from rulewright.load import Scalar
 
 # Keys of a scenario that the plan always holds; any other key is added when a program reads it.
 SCENARIO_FACTS: Final = ("id", "title", "category", "tags", "eligible_modes")

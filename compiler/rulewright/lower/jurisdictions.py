@@ -6,20 +6,18 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import Final, Literal, cast
 
 from rulewright.diagnostics import RULE_SETS, Diagnostic, error
+from rulewright.documents.check import CheckDocument
+from rulewright.load import Node
 from rulewright.lower.lexicons import TEXT
+from rulewright.project import Project
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scan import Lexicon, Pattern, Role
 from rulewright_runtime.plan.verifiers import JurisdictionRule, RulePart
 from rulewright_runtime.regex import compile_regex
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.load import Node
-    from rulewright.project import Project
 
 Path = tuple[str, ...]
 Kind = Literal["forbidden", "disclosure", "crisis"]

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, cast, get_args
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.profile import Profile
 from rulewright.load import Scalar
 from rulewright.lower.environments import prompt_environment
 from rulewright.lower.lexicons import lower_lexicon
 from rulewright.lower.prompts import lower_prompt, plain_prompt
 from rulewright.lower.selection import repetitions
 from rulewright.lower.semantics import Policies, unit_of
+from rulewright.project import Project
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.plan.corpus import Corpus
 from rulewright_runtime.plan.question import Judging, ShownContext, Window
 from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.state_machine import StateMachine
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
-    from rulewright.project import Project
 
 
 @dataclass(slots=True)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.documents.lexicon import LexiconDocument
+from rulewright.documents.state_machine import Cue, StateMachineDocument
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, INT, OptionalType
+from rulewright.load import Scalar
 from rulewright.lower.expressions import build_in
 from rulewright.lower.lexicons import Fold, lower_lexicon, lower_patterns
 from rulewright.spelling import did_you_mean, suggest
 from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.state_machine import Ending, Forbidden, StateMachine, Transition
-
-if TYPE_CHECKING:
-    from rulewright.documents.lexicon import LexiconDocument
-    from rulewright.documents.state_machine import Cue, StateMachineDocument
-    from rulewright.load import Scalar
 
 FACTS: Final = Environment(
     variables={

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.scorecard import ParameterDocument
 from rulewright.expression.types import BOOL, DOUBLE, INT, SCORE, STRING, Type
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.parameters import Parameter, parameter_value
-
-if TYPE_CHECKING:
-    from rulewright.documents.scorecard import ParameterDocument
 
 PARAMETER_TYPES: Final[Mapping[str, Type]] = {
     "score": SCORE,

@@ -12,12 +12,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import Final, Literal, cast
 
 from msgspec.structs import replace
 
 from rulewright.diagnostics import error
 from rulewright.documents.base import Document, texts
+from rulewright.documents.profile import Profile
 from rulewright.documents.scenario import Criterion, ScenarioDocument, TurnDocument, numbered_turns, rubric_of
 from rulewright.documents.vocabulary import DEFAULT_NAME, Vocabulary, invisiblebench
 from rulewright.expression.build import build
@@ -25,6 +26,7 @@ from rulewright.expression.compose import fill
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, EnumType, RecordType
 from rulewright.lower.environments import scenario_environment
+from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.selection import DEFAULT_REPETITIONS
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.question import (
@@ -37,10 +39,6 @@ from rulewright_runtime.plan.question import (
 )
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import RubricVerifier
-
-if TYPE_CHECKING:
-    from rulewright.documents.profile import Profile
-    from rulewright.lower.lowering import LoweringContext
 
 ROUTE: Final = "rubric"
 KINDS: Final = ("binary", "ordinal", "autofail")

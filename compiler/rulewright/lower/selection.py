@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.profile import Profile
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
@@ -15,10 +17,6 @@ from rulewright.lower.environments import check_environment
 from rulewright.lower.expressions import build_in, composed
 from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, boolean
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
 
 DEFAULT_REPETITIONS: Final = 3  # seed 004, verifier types: publish default K=3
 

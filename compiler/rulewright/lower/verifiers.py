@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rulewright.diagnostics import error
 from rulewright.documents.base import texts
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.lower.corpora import lower_corpus
 from rulewright.lower.expression_checks import lower_expression
 from rulewright.lower.jurisdictions import lower_rules
 from rulewright.lower.lexicons import phrases
+from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.machines import lower_machine
 from rulewright.lower.phases import lower_phases
 from rulewright.lower.selection import repetitions
@@ -32,12 +35,6 @@ from rulewright_runtime.plan.verifiers import (
     TraceVerifier,
     Verifier,
 )
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scenario import ScenarioDocument
-    from rulewright.lower.lowering import LoweringContext
-
 
 SCORER_TYPES: Final = {
     "hybrid_llm": "llm_verifier",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from rulewright.diagnostics import Diagnostic
+from rulewright.documents.agents import Registry
 from rulewright.documents.base import fraction, optional_text, text, texts, value
 from rulewright.documents.workflow import (
     REQUIRED,
@@ -39,9 +40,6 @@ from rulewright_runtime.workflow.workflow_plan import (
     TaskPlan,
     WorkflowPlan,
 )
-
-if TYPE_CHECKING:
-    from rulewright.documents.agents import Registry
 
 Part = TypeVar("Part", bound=PlanPart)
 

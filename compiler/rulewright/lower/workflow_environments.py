@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from rulewright.documents.workflow import TaskDocument
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, MapType, RecordType, Type
+from rulewright.load import Scalar
 from rulewright_runtime.workflow.workflow_plan import EVIDENCE, METRIC_TYPES
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
-    from rulewright.load import Scalar
 
 ADVISORY: Final = frozenset({"confidence_score", "metrics", "confidence_advisory"})  # no gate may read these
 

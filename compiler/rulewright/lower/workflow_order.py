@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import WorkflowDocument
+from rulewright.documents.workflow import WorkflowDocument
 
 
 def edges(document: WorkflowDocument) -> dict[str, tuple[str, ...]]:

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from rulewright.documents.scoring_file import ModelPrice
 from rulewright_runtime.calls.budget import MESSAGE_TOKENS, Price, cost
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.execution import Engine, Execution
+from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.messages import Transcript
-
-if TYPE_CHECKING:
-    from rulewright.documents.scoring_file import ModelPrice
-    from rulewright_runtime.judging.judge import JudgeRequest
 
 QuestionKey = tuple[str, str, str, int]  # transcript, check, purpose, window
 
