@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rulewright.errors import ExpressionMistake, Reason
 from rulewright.expression.environment import Environment
-from rulewright.expression.syntax_tree import Conditional, Expr, ListLiteral, Literal, MapLiteral, Name, Select
+from rulewright.expression.syntax_tree import Conditional, Expr, ListLiteral, Literal, MapLiteral, Name, selections
 from rulewright.expression.type_messages import did_you_mean, mistake, one_of
 from rulewright.expression.types import DYN, ERROR, EnumType, Type
 from rulewright.expression.unify import Substitution, most_general
@@ -60,13 +60,10 @@ class CheckingContext(ABC):
 
     def qualified(self, e: Expr) -> tuple[str, bool] | None:
         """The dotted name that `e` is and whether it is absolute; None for others and if the root is bound."""
-        parts: list[str] = []
-        while isinstance(e, Select) and not e.optional:
-            parts.append(e.field)
-            e = e.operand
-        if not isinstance(e, Name) or (not e.absolute and self.local(e.name) is not None):
+        root, fields = selections(e)
+        if not isinstance(root, Name) or (not root.absolute and self.local(root.name) is not None):
             return None
-        return ".".join((e.name, *reversed(parts))), e.absolute
+        return ".".join((root.name, *fields)), root.absolute
 
     def join(self, current: Type | None, new: Type) -> Type:
         """The common element type of a list or map with elements of both types; `current` may be None."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from rulewright.expression.decompile import written
 from rulewright.expression.parser import parse
-from rulewright.expression.syntax_tree import NOWHERE, Dialect, Expr, Name, Select, with_children
+from rulewright.expression.syntax_tree import Dialect, Expr, Name, with_children
 from rulewright.expression.unparse import unparse
 from rulewright_runtime.ir import BINDING, Node, Program, literal
 
@@ -62,14 +62,6 @@ def fill(text: str, **parts: object) -> str:
     """
     trees = {name: part if isinstance(part, Expr) else written(literal(part)) for name, part in parts.items()}
     return unparse(_replaced(parse(text, Dialect.PROFILE), trees))
-
-
-def path(root: str, *fields: str) -> Expr:
-    """The syntax of `root.field.field`."""
-    tree: Expr = Name(root, NOWHERE)
-    for field in fields:
-        tree = Select(tree, field, NOWHERE)
-    return tree
 
 
 def _replaced(tree: Expr, parts: dict[str, Any]) -> Expr:

@@ -27,6 +27,7 @@ from rulewright.expression.syntax_tree import (
     Name,
     Select,
     Unary,
+    dotted,
 )
 from rulewright_runtime.functions.times import format_duration, format_timestamp
 from rulewright_runtime.ir import Node, Program, literal_value
@@ -77,11 +78,7 @@ class _Decompiler:
 
     def name(self, node: Node) -> Expr:
         full, fields = node.value[-1]
-        parts = [*full.split("."), *fields]
-        e: Expr = Name(parts[0], NOWHERE)
-        for part in parts[1:]:
-            e = Select(e, part, NOWHERE)
-        return e
+        return dotted(*full.split("."), *fields)
 
     def local(self, node: Node) -> Expr:
         return Name(self.variable(node.value), NOWHERE)
@@ -127,8 +124,7 @@ class _Decompiler:
             return Binary(name.strip("_@"), args[0], args[1], NOWHERE)
         if name in _METHODS and args:
             return Call(name, args[0], tuple(args[1:]), NOWHERE)
-        namespace, _, function = name.rpartition(".")
-        return Call(function, Name(namespace, NOWHERE) if namespace else None, tuple(args), NOWHERE)
+        return _call(name, *args)
 
     def macro(self, node: Node) -> Expr:
         slots: Sequence[int] = node.value
@@ -150,7 +146,7 @@ def written(tagged: Sequence[Value]) -> Expr:
         case "score":
             return _score(Fraction(body))
         case "type":
-            return _dotted(body)
+            return dotted(*body.split("."))
         case "timestamp":
             return _call("timestamp", Literal(format_timestamp(literal_value(tagged)), NOWHERE))
         case "duration":
@@ -190,14 +186,6 @@ def _score(value: Fraction) -> Expr:
 def _call(name: str, *args: Expr) -> Expr:
     namespace, _, function = name.rpartition(".")
     return Call(function, Name(namespace, NOWHERE) if namespace else None, args, NOWHERE)
-
-
-def _dotted(name: str) -> Expr:
-    first, *rest = name.split(".")
-    e: Expr = Name(first, NOWHERE)
-    for part in rest:
-        e = Select(e, part, NOWHERE)
-    return e
 
 
 _BY_OPERATION: Final[Mapping[str, Callable[[_Decompiler, Node], Expr]]] = {

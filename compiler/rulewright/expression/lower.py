@@ -26,6 +26,7 @@ from rulewright.expression.syntax_tree import (
     Select,
     Unary,
     chain,
+    selections,
 )
 from rulewright.expression.type_messages import mistake
 from rulewright.expression.types import SCORE, ListType, MapType, OptionalType, Type
@@ -221,7 +222,7 @@ class ExpressionLowering:
         if self.checked is not None and id(e) in self.checked.names:
             return self._resolved(e, self.checked.names[id(e)])
         if self.checked is None and not e.optional:
-            root, fields = _path(e)
+            root, fields = selections(e)
             if isinstance(root, Name) and (root.absolute or root.name not in self.bound):
                 return self._unresolved(root, fields)
         return self.emit("opt_select" if e.optional else "select", (self.raw(e.operand),), e.field, e)
@@ -265,7 +266,7 @@ class ExpressionLowering:
         if self.checked is not None:
             full = self.checked.functions.get(id(e))
             return (e.function, e.target) if full is None else (full, None)
-        root, fields = _path(e.target) if e.target is not None else (None, [])
+        root, fields = selections(e.target) if e.target is not None else (None, [])
         if e.target is None or (isinstance(root, Name) and root.name not in self.bound):
             qualified = ".".join((*((root.name, *fields) if isinstance(root, Name) else ()), e.function))
             declared = self.environment.function(qualified, e.absolute)
@@ -302,15 +303,6 @@ class ExpressionLowering:
 def holds_scores(t: Type) -> bool:
     """Whether `t` is a score, or a list, map or optional of scores."""
     return t == SCORE or (isinstance(t, (ListType, MapType, OptionalType)) and holds_scores(t.params[-1]))
-
-
-def _path(e: Expr) -> tuple[Expr, list[str]]:
-    """The root of a chain of plain selections, and the selected fields."""
-    fields: list[str] = []
-    while isinstance(e, Select) and not e.optional:
-        fields.append(e.field)
-        e = e.operand
-    return e, fields[::-1]
 
 
 _LOWER: Final[Mapping[type, Callable[[ExpressionLowering, Any], int]]] = {

@@ -207,6 +207,23 @@ Expr: TypeAlias = (
 _NODES: Final = get_args(Expr)
 
 
+def dotted(root: str, *fields: str) -> Expr:
+    """The tree of `root.field.field`."""
+    tree: Expr = Name(root, NOWHERE)
+    for field in fields:
+        tree = Select(tree, field, NOWHERE)
+    return tree
+
+
+def selections(e: Expr) -> tuple[Expr, list[str]]:
+    """The root of a chain of plain selections, and the selected fields."""
+    fields: list[str] = []
+    while isinstance(e, Select) and not e.optional:
+        fields.append(e.field)
+        e = e.operand
+    return e, fields[::-1]
+
+
 def chain(e: Expr, operator: str) -> list[Expr]:
     """The operands of nested `&&` or `||`, in order."""
     operands: list[Expr] = []

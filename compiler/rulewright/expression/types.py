@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class Type:
 
 
 @dataclass(frozen=True, slots=True)
-class SimpleType(Type):
-    """A type without parts, such as `int`."""
+class _NamedType(Type):
+    """A type that prints as its name."""
 
     name: str
 
@@ -37,45 +37,49 @@ class SimpleType(Type):
 
 
 @dataclass(frozen=True, slots=True)
-class ListType(Type):
-    """`list(element)`."""
+class _ConstructedType(Type):
+    """A type that prints as its `label` with the types inside it, which are its fields."""
 
-    element: Type
+    label: ClassVar[str]
 
     @property
     def params(self) -> tuple[Type, ...]:
-        return (self.element,)
+        names: tuple[str, ...] = self.__match_args__
+        return tuple([getattr(self, name) for name in names])
 
     def rebuilt(self, params: tuple[Type, ...]) -> Type:
-        return ListType(*params)
+        return type(self)(*params)
 
     def __str__(self) -> str:
-        return f"list({self.element})"
+        return f"{self.label}({', '.join(map(str, self.params))})"
 
 
 @dataclass(frozen=True, slots=True)
-class MapType(Type):
+class SimpleType(_NamedType):
+    """A type without parts, such as `int`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListType(_ConstructedType):
+    """`list(element)`."""
+
+    label = "list"
+    element: Type
+
+
+@dataclass(frozen=True, slots=True)
+class MapType(_ConstructedType):
     """`map(key, value)`."""
 
+    label = "map"
     key: Type
     value: Type
 
-    @property
-    def params(self) -> tuple[Type, ...]:
-        return (self.key, self.value)
-
-    def rebuilt(self, params: tuple[Type, ...]) -> Type:
-        return MapType(*params)
-
-    def __str__(self) -> str:
-        return f"map({self.key}, {self.value})"
-
 
 @dataclass(frozen=True, slots=True)
-class OpaqueType(Type):
+class OpaqueType(_NamedType):
     """A type known by its name and arguments only, such as `tuple(int, string)`."""
 
-    name: str
     arguments: tuple[Type, ...] = ()
 
     @property
@@ -90,20 +94,11 @@ class OpaqueType(Type):
 
 
 @dataclass(frozen=True, slots=True)
-class OptionalType(Type):
+class OptionalType(_ConstructedType):
     """`optional_type(value)`: a value that may be absent."""
 
+    label = "optional_type"
     value: Type
-
-    @property
-    def params(self) -> tuple[Type, ...]:
-        return (self.value,)
-
-    def rebuilt(self, params: tuple[Type, ...]) -> Type:
-        return OptionalType(*params)
-
-    def __str__(self) -> str:
-        return f"optional_type({self.value})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +119,8 @@ class TypeType(Type):
 
 
 @dataclass(frozen=True, slots=True)
-class TypeParam(Type):
+class TypeParam(_NamedType):
     """A type to be inferred: `T` in a declaration, `_7` while an expression is checked."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,28 +134,20 @@ class WrapperType(Type):
 
 
 @dataclass(frozen=True, slots=True)
-class EnumType(Type):
+class EnumType(_NamedType):
     """A string that is one of `members`, with a `name`; expressions write the members as bare words."""
 
-    name: str
     members: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 @dataclass(frozen=True, slots=True)
-class RecordType(Type):
+class RecordType(_NamedType):
     """A map with named fields. `optional` fields may be absent at run time (the evaluator decides by the polarity of
     the condition); an undeclared field is an error, or `dyn` if the record is `open`."""
 
-    name: str
     fields: Mapping[str, Type] = field(hash=False)
     optional: frozenset[str] = frozenset()
     open: bool = False
-
-    def __str__(self) -> str:
-        return self.name
 
 
 INT: Final = SimpleType("int")

@@ -13,9 +13,9 @@ from rulewright.documents.workflow import TaskDocument
 from rulewright.documents.workflow_fixes import drop_item
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
-from rulewright.expression.compose import all_of, fill, path
+from rulewright.expression.compose import all_of, fill
 from rulewright.expression.parser import parse
-from rulewright.expression.syntax_tree import Binary, Expr, ListLiteral, Literal, Name, Select, children
+from rulewright.expression.syntax_tree import Binary, Expr, ListLiteral, Literal, Name, Select, children, dotted
 from rulewright.expression.types import BOOL
 from rulewright.load import Scalar, place
 from rulewright.lower.workflow_environments import (
@@ -80,8 +80,8 @@ class Guards:
 
     def verdict(self, task: TaskDocument, features: TaskFeatures, required: list[str], optional: list[str]) -> Program:
         """The gate's verdict: required evidence passes, optional evidence does not fail, and every condition holds."""
-        texts = [fill("status == PASS", status=path("evidence", name)) for name in required]
-        texts += [fill("status != FAIL", status=path("evidence", name)) for name in optional]
+        texts = [fill("status == PASS", status=dotted("evidence", name)) for name in required]
+        texts += [fill("status != FAIL", status=dotted("evidence", name)) for name in optional]
         parts = [_built(text, features, True) for text in texts]
         gate = task.overlays["policy_gate"]
         written = gate.find("conditions") if gate.enabled else None

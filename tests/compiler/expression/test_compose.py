@@ -12,8 +12,9 @@ from tests.source_code import parsed, walked
 
 import rulewright
 from rulewright.expression.build import build
-from rulewright.expression.compose import all_of, any_of, choose, fill, negate, path
+from rulewright.expression.compose import all_of, any_of, choose, fill, negate
 from rulewright.expression.environment import Environment
+from rulewright.expression.syntax_tree import dotted
 from rulewright.expression.types import BOOL, DYN
 from rulewright.proving.program_parts import shape
 from rulewright_runtime.errors import EvaluationError
@@ -106,7 +107,7 @@ def test_data_becomes_a_literal(value: object) -> None:
 
 
 def test_a_part_stands_where_its_name_stood() -> None:
-    assert fill("xs.exists(x, x in words) && y", words=("a", "b"), y=path("p", "q")) == (
+    assert fill("xs.exists(x, x in words) && y", words=("a", "b"), y=dotted("p", "q")) == (
         "xs.exists(x, x in ['a', 'b']) && p.q"
     )
     assert fill("x.words + words", words=1) == "x.words + 1", "a field is not a name"
