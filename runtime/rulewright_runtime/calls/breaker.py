@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import anyio
@@ -16,15 +17,17 @@ FIRST_OUTAGE: Final = 30.0  # seconds that an endpoint may be out of reach befor
 UNREADABLE: Final = 24  # responses that are no answers, before the first answer: the address is wrong
 FORBIDDEN: Final = 8  # transcripts in a row of which a call is forbidden: the access was withdrawn
 MAX_HOLD: Final = 600.0  # seconds that a server may ask to wait; for more the run stops
+_NONE: Final = ("", "")  # the question of a failure that no question causes
 ENDPOINT_FAILURES: Final = frozenset({"network", "server", "timeout"})  # not failures of one request
 
 
 class Breaker:
     """A closed breaker passes all calls. An open one lets them wait, and sends one at a time as a probe."""
 
-    def __init__(self, outage: float) -> None:
-        """End the run after `outage` seconds without an answer."""
-        self._outage = outage
+    def __init__(self, outage: float, is_known: Callable[[], bool]) -> None:
+        """End the run after `outage` seconds without an answer; `is_known` says whether the model has answered any
+        run."""
+        self._outage, self._is_known = outage, is_known
         self._failures = 0
         self._since: float | None = None  # the first failure after the last answer
         self._open_until = 0.0
@@ -35,7 +38,8 @@ class Breaker:
         self._has_answered = False
         self._unreadable = 0
         self._forbidden: set[str] = set()  # transcripts since the last answer
-        self._failed: set[tuple[str, str]] = set()  # transcripts and checks of the endpoint's failures, likewise
+        self._failed: set[tuple[str, str]] = set()  # transcripts and checks that the endpoint failed on, likewise
+        self._doubtful: set[tuple[str, str]] = set()  # those of before the last answer, to another question
 
     async def wait(self) -> None:
         """Wait until a call may be sent. Raises OutageError when the run has to stop."""
@@ -48,54 +52,60 @@ class Breaker:
             self._cool(anyio.current_time())  # this call is the probe; the next one waits
         self._check()
 
-    def record_success(self) -> None:
-        """Close the breaker: the endpoint answered."""
+    def record_success(self, transcript: str = "", check: str = "") -> None:
+        """Close the breaker: the endpoint answered a call about a transcript and a check."""
         self._forbidden.clear()
+        self._doubtful = (self._doubtful | self._failed) - {(transcript, check), _NONE}
         self._failed.clear()
         self._failures, self._since, self._cooling, self._has_answered = 0, None, FIRST_COOLING, True
 
     def record_failure(self, failure: CallFailure, transcript: str = "", check: str = "") -> None:
         """Count a failed attempt of a call about a transcript and a check. Raises OutageError when the run has to
-        stop."""
+        stop: not for failures about one transcript alone, which are its own while others were answered."""
         if failure.is_fatal:
             self._fatal = str(failure)
         elif (failure.retry_after or 0.0) > MAX_HOLD:
             self._fatal = f"{failure}; it asks to wait {failure.retry_after:.0f} s"
         elif failure.kind in ENDPOINT_FAILURES:
-            now = anyio.current_time()
-            self._since = now if self._since is None else self._since
-            self._failures += 1
-            self._failed.add((transcript, check))
-            patience = self._patience(failure)
-            self._give_up_at = self._since + patience
-            if self._failures >= THRESHOLD:
-                self._cool(now)
-                self._cooling = min(self._cooling * 2, MAX_COOLING)
-                if now - self._since >= patience:
-                    self._fatal = f"no answer for {patience:g} s; the last failure: {failure}{self._only()}"
+            self._count(failure, (transcript, check))
         elif failure.kind == "malformed" and not self._has_answered:
             self._unreadable += 1
             if self._unreadable >= UNREADABLE:
                 self._fatal = f"{failure}, nor was any before; is the address right?"
         self._check()
 
-    def record_forbidden(self, failure: CallFailure, transcript: str, *, is_known: bool) -> None:
-        """Record that all attempts of a call were forbidden; `is_known` says that the model has answered some run.
+    def record_forbidden(self, failure: CallFailure, transcript: str) -> None:
+        """Record that all attempts of a call were forbidden.
 
         Raises OutageError if no call seems to be allowed. A firewall that forbids one text only costs that text.
         """
         self._forbidden.add(transcript)
-        if not (self._has_answered or is_known) or len(self._forbidden) >= FORBIDDEN:
+        if not (self._has_answered or self._is_known()) or len(self._forbidden) >= FORBIDDEN:
             self._fatal = f"{failure}; may this key use the model, and does a firewall let the requests pass?"
         self._check()
 
-    def _only(self) -> str:
-        """Name the transcript, and the check, about which all failures are, if there is only one."""
-        (transcript, *others), checks = {name for name, _ in self._failed}, {check for _, check in self._failed}
-        if others or not transcript:
-            return ""
-        one = f" and the check `{min(checks)}`" if len(checks) == 1 and min(checks) else ""
-        return f"; all failures are about `{transcript}`{one}"
+    def _count(self, failure: CallFailure, question: tuple[str, str]) -> None:
+        """Count a failure of the endpoint, unless it is the question's own: others were answered after one before."""
+        if failure.kind == "network":
+            question = _NONE
+        elif question in self._doubtful:
+            return
+        now = anyio.current_time()
+        self._since = now if self._since is None else self._since
+        self._failures += 1
+        self._failed.add(question)
+        patience = self._patience(failure)
+        self._give_up_at = self._since + patience
+        if self._failures >= THRESHOLD:
+            self._cool(now)
+            self._cooling = min(self._cooling * 2, MAX_COOLING)
+            if now - self._since >= patience and not self._is_of_one_transcript():
+                self._fatal = f"no answer for {patience:g} s; the last failure: {failure}"
+
+    def _is_of_one_transcript(self) -> bool:
+        """Whether all failures since the last answer are about one transcript, and the model has answered before."""
+        transcripts = {transcript for transcript, _ in self._failed}
+        return len(transcripts) == 1 and "" not in transcripts and (self._has_answered or self._is_known())
 
     def _cool(self, now: float) -> None:
         """Let no call pass for a while, at most until the run is given up."""

@@ -37,7 +37,7 @@ class CallLimits(msgspec.Struct, frozen=True):
     """Limits of the scheduler.
 
     At most `concurrency` calls are in flight. `requests` and `tokens` are per minute, `seconds` per attempt, `attempts`
-    per call. After `outage` seconds in which every attempt failed the run stops.
+    per call. After `outage` seconds in which every attempt failed the run stops, unless all were about one transcript.
     """
 
     concurrency: int = 8
@@ -86,7 +86,7 @@ class Scheduler:
         self._run, self.on_progress = run, on_progress
         self.reasons: Counter[tuple[str, str]] | None = None  # calls by check and reason; None: not counted
         self._slots = anyio.Semaphore(max(self.limits.concurrency, 1))
-        self._breaker = Breaker(self.limits.outage)
+        self._breaker = Breaker(self.limits.outage, lambda: ledger.has_answer_of(model.identity))
         self._rate = Rate(self.limits.requests, self.limits.tokens)
         self._active: dict[str, anyio.Event] = {}  # keys of calls in this process
 
@@ -166,8 +166,7 @@ class Scheduler:
                     self._rate.hold(failure.retry_after or 0.0)
                     if not failure.may_be_retried or attempt == self.limits.attempts:
                         if failure.kind == "forbidden":
-                            is_known = self.ledger.has_answer_of(self.model.identity)
-                            self._breaker.record_forbidden(failure, request.transcript_id, is_known=is_known)
+                            self._breaker.record_forbidden(failure, request.transcript_id)
                         raise
                     pause = _pause(attempt, failure)
             self.progress.retried += 1
@@ -193,7 +192,7 @@ class Scheduler:
         else:
             actual = actual_spending(request.call, answer.usage, self.price)
             self.ledger.store_answer(key, number, answer, time.monotonic() - started, actual.usd)
-            self._breaker.record_success()
+            self._breaker.record_success(request.transcript_id, request.check_id)
             self.progress.answered += 1
             self.progress.last_answer = time.monotonic()
             return answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import pytest
@@ -240,15 +240,42 @@ def test_an_endpoint_that_is_down_is_probed_and_then_given_up(ledger: Ledger) ->
     assert len(model.asked) < 80  # it is not hammered
 
 
-def test_an_outage_of_one_question_alone_names_it(ledger: Ledger) -> None:
+def refusing(texts: str, kind: str = "server") -> Reply:
     async def reply(text: str, before: int) -> ModelAnswer:
-        return await (failing(9999) if text in ("x", "y") else echo)(text, before)
+        return await (failing(9999, kind) if text in texts else echo)(text, before)
 
-    limits = CallLimits(concurrency=10, outage=0.3, attempts=99)
-    with pytest.raises(OutageError, match="the last failure: no; all failures are about `t-x` and the check `c`"):
-        answers(FakeModel(reply), ledger, "a", "b", "x", limits=limits)
-    with pytest.raises(OutageError, match=r"the last failure: no$"):
-        answers(FakeModel(reply), ledger, "a", "x", "y", limits=limits)
+    return reply
+
+
+SHORT: Final = CallLimits(concurrency=10, outage=0.01, attempts=12)
+
+
+def test_a_question_on_which_the_endpoint_fails_does_not_end_the_run_or_the_next(ledger: Ledger) -> None:
+    model = FakeModel(refusing("x"))
+    assert answers(model, ledger, *"abx", limits=SHORT) == ["A", "B", "server: no"]
+    assert answers(model, ledger, *"abx", limits=SHORT) == ["A", "B", "server: no"]
+
+
+def test_an_endpoint_that_fails_on_two_transcripts_or_has_never_answered_ends_the_run(ledger: Ledger) -> None:
+    message = r"no answer for 0\.01 s; the last failure: no$"
+    with pytest.raises(OutageError, match=message):
+        answers(FakeModel(refusing("x")), ledger, "x", limits=SHORT)
+    answers(FakeModel(echo), ledger, "a")
+    for texts, kind in (("xy", "server"), ("x", "network")):
+        with pytest.raises(OutageError, match=message):
+            answers(FakeModel(refusing(texts, kind)), ledger, *texts, limits=SHORT)
+
+
+def test_questions_that_fail_while_others_are_answered_are_failures_of_their_own(ledger: Ledger) -> None:
+    turns = []
+
+    async def reply(text: str, before: int) -> ModelAnswer:
+        turns.append(text)
+        while text == "a" and turns.count("x") + turns.count("y") < 4:
+            await anyio.sleep(0.001)
+        return await refusing("xy")(text, before)
+
+    assert answers(FakeModel(reply), ledger, *"axy", limits=SHORT) == ["A", "server: no", "server: no"]
 
 
 def test_nobody_at_the_address_is_given_up_sooner_than_an_endpoint_that_has_answered(
