@@ -22,7 +22,7 @@ from rulewright_runtime.runs.store import run
 
 HERE: Final = Path(__file__).resolve().parent
 COMPARED: Final = ("verdicts.jsonl", "scores.jsonl")
-SMALL: Final = Capabilities(structured="schema", context=2048, reply=128, bounds=True)
+SMALL: Final = Capabilities(structured=True, context=2048, reply=128, bounds=True)
 
 
 def judged(model: str, folder: Path) -> None:

@@ -11,21 +11,17 @@ import os
 import sqlite3
 import time
 import uuid
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
+from rulewright_runtime.calls.call_request import CallRequest
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.models.call import Identity, ModelAnswer, ModelCall
+from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.shared_database import open_shared, transaction
 from rulewright_runtime.strict_json import UNDECODED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rulewright_runtime.calls.call_request import CallRequest
-    from rulewright_runtime.models.call import CallFailure
 
 FORMAT: Final = 1
 LEASE: Final = 60.0  # seconds; renewed while the owner works

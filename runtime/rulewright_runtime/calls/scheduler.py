@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import anyio
 import msgspec
@@ -14,16 +15,9 @@ from aiolimiter import AsyncLimiter
 
 from rulewright_runtime.calls.breaker import Breaker
 from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending, max_spending
-from rulewright_runtime.calls.call_request import request_key
-from rulewright_runtime.models.call import CallFailure
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from rulewright_runtime.calls.call_request import CallRequest
-    from rulewright_runtime.calls.ledger import Ledger
-    from rulewright_runtime.models.call import Model, ModelAnswer
-
+from rulewright_runtime.calls.call_request import CallRequest, request_key
+from rulewright_runtime.calls.ledger import Ledger
+from rulewright_runtime.models.call import CallFailure, Model, ModelAnswer
 
 OnAmbiguous = Literal["retry", "unclear", "hold"]
 FIRST_PAUSE: Final = 0.5  # seconds before the first retry; doubled for each further one

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
+from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.cases.records import BatchHeader, Record, id_of, records_of, with_path
 from rulewright_runtime.cases.shape import CaseShape, Mistake, failure, read_names
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.scratch_database import FirstValues
 from rulewright_runtime.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    from rulewright_runtime.cases.outputs import Outputs
 
 _NO_OUTPUT = "there is no output of the engine for the case"
 

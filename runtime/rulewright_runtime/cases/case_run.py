@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
 import msgspec
 
@@ -18,12 +18,10 @@ from rulewright_runtime.cases.phrase_evidence import PhraseEvidence
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.cases.semantic import SemanticMatcher
 from rulewright_runtime.cases.tally import UNKNOWN, CaseGroup, Tally, exit_status
+from rulewright_runtime.embedding.opening import Embedding
 from rulewright_runtime.errors import EvaluationError, InputError, PlanError
 from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    from rulewright_runtime.embedding.opening import Embedding
 
 _MAX_IN_MEMORY: Final = 8 * 2**20  # bytes
 _FLUSH: Final = 512  # results

@@ -11,17 +11,14 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Semantic
 from rulewright_runtime.cases.phrase_evidence import parts_of
 from rulewright_runtime.cases.scoring import Scored
+from rulewright_runtime.embedding.opening import Embedding
 from rulewright_runtime.plan.scorecard import mentioned
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from rulewright_runtime.embedding.opening import Embedding
-
 
 _WORD: Final = re.compile(r"\w+")
 _MAX_WINDOWS: Final = 500  # compared with one phrase

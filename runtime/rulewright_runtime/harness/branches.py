@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import msgspec
 
+from rulewright_runtime.harness.harness_plan import ScriptTurn
 from rulewright_runtime.polarity import Polarity, condition
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rulewright_runtime.harness.harness_plan import ScriptTurn
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.errors import OutageError
-from rulewright_runtime.harness.adapters import Reply, TurnRequest
+from rulewright_runtime.harness.adapters import Adapter, Reply, TurnRequest
 from rulewright_runtime.harness.branches import choose
+from rulewright_runtime.harness.harness_plan import Script, ScriptSession, ScriptTurn
+from rulewright_runtime.harness.simulated_user import SimulatedUser
 from rulewright_runtime.models.call import ChatMessage
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import says_something
 from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from rulewright_runtime.harness.adapters import Adapter
-    from rulewright_runtime.harness.harness_plan import Script, ScriptSession, ScriptTurn
-    from rulewright_runtime.harness.simulated_user import SimulatedUser
 
 
 class TranscriptLine(msgspec.Struct, frozen=True, omit_defaults=True):

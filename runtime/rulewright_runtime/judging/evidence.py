@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from rulewright_runtime.matching import folding
+from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.verdicts import EvidenceSpan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from rulewright_runtime.transcripts.messages import Turn
 
 
 def quoted(reply: Mapping[str, Any]) -> tuple[EvidenceSpan, ...]:

@@ -11,20 +11,17 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NoReturn
+from collections.abc import Iterable, Iterator
+from typing import Final, NoReturn
 
 import msgspec
 
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.models.call import WHOLE
 from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.polarity import Polarity, boolean
 from rulewright_runtime.strict_json import Json, JsonObject
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rulewright_runtime.plan.question import Judging
 
 _TYPES: Final[dict[str, type]] = {"string": str, "integer": int, "boolean": bool}
 MAX_LENGTH: Final = 200_000  # code points; a longer reply is not usable

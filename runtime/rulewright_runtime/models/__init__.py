@@ -8,14 +8,11 @@ record of every call belong to the scheduler, never to a model.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import RuntimeFailure
-
-if TYPE_CHECKING:
-    from rulewright_runtime.models.call import Model
-    from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.models.call import Model
 
 # The module of each provider, imported on first use.
 PROVIDERS: Final = {
@@ -38,16 +35,14 @@ class ModelError(RuntimeFailure):
     """A model that can't be opened: an unknown provider, a missing key, a file that does not exist."""
 
 
-def open_model(specification: str, capabilities: Capabilities | None = None) -> Model:
-    """Open the model named by `specification`; `capabilities` override the shipped table.
-
-    Raises ModelError for a specification that is not one of `FORMS`, and for a model that can't be opened.
-    """
+def open_model(specification: str) -> Model:
+    """Open the model named by `specification`. Raises ModelError for one that is not one of `FORMS`, and for a model
+    that can't be opened."""
     refused = why_unknown(specification)
     if refused is not None:
         raise ModelError(refused)
     provider, _, rest = specification.partition(":")
-    model: Model = import_module(f"{__name__}.{PROVIDERS[provider]}").open_model(provider, rest, capabilities)
+    model: Model = import_module(f"{__name__}.{PROVIDERS[provider]}").open_model(provider, rest)
     return model
 
 

@@ -94,7 +94,7 @@ class CallableModel:
         """Do nothing: there are no connections."""
 
 
-def open_model(_: str, rest: str, __: Capabilities | None = None) -> CallableModel:
+def open_model(_: str, rest: str) -> CallableModel:
     """Open the callable `MODULE:CALLABLE`, from the working folder or an installed package.
 
     Raises ModelError when it can't be imported or is not callable.

@@ -1,4 +1,4 @@
-"""Capabilities of models by family: a table of name patterns that a project can extend."""
+"""Capabilities and makers of models, by patterns of their names."""
 
 from __future__ import annotations
 
@@ -9,49 +9,37 @@ from typing import Final, Literal
 import msgspec
 
 
-class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Capabilities(msgspec.Struct, frozen=True):
     """The parameters that a model accepts.
 
     `temperature`: whether it accepts one. `limit`: the request's key for the reply's token limit. `structured`: whether
-    the endpoint enforces a JSON Schema (`schema`), a JSON object (`json`) or nothing (`none`). `context`: the window in
-    tokens for prompt and reply, `reply`: the longest useful reply in tokens; None if unknown. `bounds`: whether a
-    schema's `maxLength` and `maxItems` are enforced instead of refused.
+    the endpoint enforces a JSON Schema. `context`: the window in tokens for prompt and reply, `reply`: the longest
+    useful reply in tokens; None if unknown. `bounds`: whether a schema's `maxLength` and `maxItems` are enforced
+    instead of refused.
     """
 
     temperature: bool = True
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    structured: Literal["schema", "json", "none"] = "none"
+    structured: bool = False
     context: int | None = None
     reply: int | None = None
     bounds: bool = False
 
 
-class Family(msgspec.Struct, frozen=True):
-    """Models whose names match `pattern` (`*` and `?`): their maker's family name and capabilities."""
-
-    provider: str
-    pattern: str
-    name: str
-    capabilities: Capabilities
-
-
-_REASONING: Final = Capabilities(temperature=False, limit="max_completion_tokens", structured="schema", context=200_000)
-_CHAT: Final = Capabilities(structured="schema", context=128_000)
-_CLAUDE: Final = Capabilities(structured="schema", context=200_000)
-_CLAUDE_WITHOUT_TEMPERATURE: Final = Capabilities(temperature=False, structured="schema", context=200_000)
+_REASONING: Final = Capabilities(temperature=False, limit="max_completion_tokens", structured=True, context=200_000)
+_CHAT: Final = Capabilities(structured=True, context=128_000)
+_CLAUDE: Final = Capabilities(structured=True, context=200_000)
+_CLAUDE_WITHOUT_TEMPERATURE: Final = Capabilities(temperature=False, structured=True, context=200_000)
 _UNKNOWN: Final = Capabilities()
 
-# The first matching row applies. Sources: the providers' API references, read in 2026; Claude models from Opus 4.7 on
-# answer a request with `temperature` with 400, OpenAI's reasoning models one with `max_tokens`.
-FAMILIES: Final[tuple[Family, ...]] = (
-    *(Family("openai", pattern, "gpt", _REASONING) for pattern in ("o[1-9]*", "gpt-5*", "gpt-6*")),
-    Family("openai", "gpt-*", "gpt", _CHAT),
-    Family("openai", "chatgpt-*", "gpt", _CHAT),
-    *(
-        Family("anthropic", pattern, "claude", _CLAUDE)
-        for pattern in ("claude-3*", "claude-*-4-[0-6]*", "claude-*-4-20*", "claude-*-4")
-    ),
-    Family("anthropic", "claude-*", "claude", _CLAUDE_WITHOUT_TEMPERATURE),
+# Models by provider and by a pattern of their names; the first matching row applies. Sources: the providers' API
+# references, read in 2026; Claude models from Opus 4.7 on answer a request with `temperature` with 400, OpenAI's
+# reasoning models one with `max_tokens`.
+_OF_MODELS: Final[tuple[tuple[str, tuple[str, ...], Capabilities], ...]] = (
+    ("openai", ("o[1-9]*", "gpt-5*", "gpt-6*"), _REASONING),
+    ("openai", ("gpt-*", "chatgpt-*"), _CHAT),
+    ("anthropic", ("claude-3*", "claude-*-4-[0-6]*", "claude-*-4-20*", "claude-*-4"), _CLAUDE),
+    ("anthropic", ("claude-*",), _CLAUDE_WITHOUT_TEMPERATURE),
 )
 # The maker of a model, whatever endpoint serves it: judge and subject of one maker are not independent.
 MAKERS: Final[tuple[tuple[str, str], ...]] = (
@@ -84,9 +72,9 @@ MAKERS: Final[tuple[tuple[str, str], ...]] = (
 def capabilities_of(provider: str, model: str) -> Capabilities:
     """Return the capabilities of a model; for an unknown one, those of every compatible server."""
     name = bare_name(model)
-    for family in FAMILIES:
-        if family.provider == provider and fnmatchcase(name, family.pattern):
-            return family.capabilities
+    for own, patterns, capabilities in _OF_MODELS:
+        if own == provider and any(fnmatchcase(name, pattern) for pattern in patterns):
+            return capabilities
     return _UNKNOWN
 
 

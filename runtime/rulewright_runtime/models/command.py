@@ -12,23 +12,19 @@ import os
 import secrets
 import shlex
 import subprocess
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 import msgspec
+from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
-from rulewright_runtime.models.call import CallFailure, Count, Finish, Identity, ModelAnswer, Usage
+from rulewright_runtime.models.call import CallFailure, Count, Finish, Identity, ModelAnswer, ModelCall, Usage
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.terminal import complain
-
-if TYPE_CHECKING:
-    from anyio.abc import Process
-
-    from rulewright_runtime.models.call import ModelCall
 
 WRAPPER: Final = "1"
 MAX_LINE: Final = 2**24  # bytes
@@ -194,7 +190,7 @@ class CommandModel:
         await self._end(self._command)
 
 
-def open_model(_: str, rest: str, __: Capabilities | None = None) -> CommandModel:
+def open_model(_: str, rest: str) -> CommandModel:
     """Open the command `ARGV`, split like a shell does but run without one. Raises ModelError for an empty or malformed
     one."""
     try:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import os
+import ssl
 import zlib
+from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from functools import cache
 from time import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 
 from rulewright_runtime.models import ModelError
-from rulewright_runtime.models.call import CallFailure, Identity
-from rulewright_runtime.models.capabilities import capabilities_of
+from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
+from rulewright_runtime.models.capabilities import Capabilities, capabilities_of
 from rulewright_runtime.models.wire import WIRES, decode_body, response_failure
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Mapping
-
-    from rulewright_runtime.models.call import ModelAnswer, ModelCall
-    from rulewright_runtime.models.capabilities import Capabilities
-    from rulewright_runtime.models.wire import Wire
 
 WRAPPER: Final = "1"  # raised whenever requests to the same model change
 BASES: Final = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
@@ -50,7 +44,7 @@ class HttpModel:
         self, provider: str, model: str, base: str, key: str | None, capabilities: Capabilities | None = None
     ) -> None:
         """`base` is the endpoint's base URL; the key is sent only there and stored nowhere else."""
-        self._wire: Wire = WIRES[provider]
+        self._wire = WIRES[provider]
         self._model, self._key = model, key
         self.capabilities = capabilities or capabilities_of(provider, model)
         self.host = "" if urlsplit(base).hostname in LOCAL else str(urlsplit(base).hostname)
@@ -90,7 +84,7 @@ class HttpModel:
         await self._client.aclose()
 
 
-def open_model(provider: str, rest: str, capabilities: Capabilities | None = None) -> HttpModel:
+def open_model(provider: str, rest: str) -> HttpModel:
     """Open the model `MODEL[@BASE_URL]`. Raises ModelError for an invalid base URL and for a missing key.
 
     A key is sent only to its own host: `OPENAI_API_KEY` to OpenAI and to `OPENAI_BASE_URL`, `RULEWRIGHT_API_KEY`, if
@@ -110,7 +104,7 @@ def open_model(provider: str, rest: str, capabilities: Capabilities | None = Non
         raise ModelError(
             f"`{provider}:{model}` needs a key in the environment variable `{variable}`{_scheme_hint(model)}"
         )
-    return HttpModel(provider, model, base, key, capabilities)
+    return HttpModel(provider, model, base, key)
 
 
 def _scheme_hint(model: str) -> str:

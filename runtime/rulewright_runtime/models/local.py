@@ -30,7 +30,7 @@ class LocalModel:
         except ImportError:
             raise ModelError("`local:` needs the extra `local`: pip install 'rulewright[local]'") from None
         name = os.path.basename(path)
-        self.capabilities = capabilities or Capabilities(structured="schema", context=CONTEXT, reply=REPLY, bounds=True)
+        self.capabilities = capabilities or Capabilities(structured=True, context=CONTEXT, reply=REPLY, bounds=True)
         settings: Any = xllamacpp.CommonParams()
         settings.model.path = path
         settings.model_alias = {name}
@@ -57,8 +57,8 @@ class LocalModel:
         self._server = None
 
 
-def open_model(_: str, rest: str, capabilities: Capabilities | None = None) -> LocalModel:
+def open_model(_: str, rest: str) -> LocalModel:
     """Open the model in a file. Raises ModelError when the file does not exist."""
     if not os.path.isfile(rest):
         raise ModelError(f"`local:{rest}` names no file; expected the path of a GGUF file")
-    return LocalModel(rest, capabilities)
+    return LocalModel(rest)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.models.call import WHOLE, CallFailure, Finish, ModelAnswer, ModelCall, Usage
@@ -17,27 +17,6 @@ from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 ANTHROPIC_VERSION: Final = "2023-06-01"
 SCHEMA_NAME: Final = "reply"
-
-
-class Wire(Protocol):
-    """The wire format of a provider."""
-
-    @property
-    def path(self) -> str:
-        """The path of a call below the base URL."""
-
-    @property
-    def version(self) -> str:
-        """The version of the format, part of every call's key."""
-
-    def headers(self, key: str | None) -> dict[str, str]:
-        """Return the headers that identify the caller."""
-
-    def body(self, model: str, call: ModelCall, capabilities: Capabilities) -> JsonObject:
-        """Return the body of the request."""
-
-    def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
-        """Return the answer in a response of status 200. Raises CallFailure for a response without one."""
 
 
 class ChatCompletions:
@@ -59,11 +38,9 @@ class ChatCompletions:
         }
         if call.temperature is not None and capabilities.temperature:
             body["temperature"] = call.temperature
-        if call.schema is not None and capabilities.structured == "schema":
+        if call.schema is not None and capabilities.structured:
             schema = {"name": SCHEMA_NAME, "schema": call.schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        elif call.schema is not None and capabilities.structured == "json":
-            body["response_format"] = {"type": "json_object"}
         return body
 
     def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
@@ -119,7 +96,7 @@ class Messages:
             body["system"] = system
         if call.temperature is not None and capabilities.temperature:
             body["temperature"] = call.temperature
-        if call.schema is not None and capabilities.structured == "schema":
+        if call.schema is not None and capabilities.structured:
             body["output_config"] = {"format": {"type": "json_schema", "schema": call.schema}}
         return body
 
@@ -159,7 +136,7 @@ _TOO_LONG: Final = re.compile(
 )
 # Errors for an exhausted account: OpenAI's code with 429, Anthropic's message with 400. A message may echo the prompt.
 _NO_CREDIT: Final = re.compile(r"insufficient_quota\Z|your credit balance is too low", re.IGNORECASE)
-WIRES: Final[dict[str, Wire]] = {"anthropic": Messages(), "openai": ChatCompletions()}
+WIRES: Final[dict[str, ChatCompletions | Messages]] = {"anthropic": Messages(), "openai": ChatCompletions()}
 
 
 def decode_body(body: bytes) -> JsonObject:

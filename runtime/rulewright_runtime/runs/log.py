@@ -5,7 +5,8 @@ Every line ends with its own checksum. An incomplete last line is ignored: it wa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 from zlib import crc32
 
 import msgspec
@@ -13,11 +14,7 @@ import msgspec
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.strict_json import UNDECODED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.messages import Transcript
 
 FORMAT: Final = "rulewright-run"
 VERSION: Final = 2

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import IO, TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, Any, Final
 from zlib import crc32
 
 import msgspec
 
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.execution import TranscriptResult
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.log import fingerprints, name
+from rulewright_runtime.runs.log import LogStep, fingerprints, name
 from rulewright_runtime.transcripts.completeness import as_records
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verdicts import VerdictResult
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from rulewright_runtime.execution import TranscriptResult
-    from rulewright_runtime.plan.scan import Plan
-    from rulewright_runtime.runs.log import LogStep
-    from rulewright_runtime.transcripts.messages import Transcript
 
 ROW_KEY: Final = ("transcript_id", "scenario_id", "model")  # the first fields of a row of scores and of a verdict
 MAX_CACHED: Final = 4096  # encoded records

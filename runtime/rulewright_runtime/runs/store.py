@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from time import monotonic
@@ -29,7 +30,9 @@ from rulewright_runtime.files import DiskError, open_part, sync, sync_folder
 from rulewright_runtime.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import BatchAnswers, Judge, LimitedJudge, identity, open_judge, record_of
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.markdown import markdown
+from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.integrity import refuse_damaged
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
@@ -41,11 +44,7 @@ from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from rulewright_runtime.calls.scheduler import Scheduler
-    from rulewright_runtime.plan.scan import Plan
-    from rulewright_runtime.report.summary import Summary
     from rulewright_runtime.runs.jobs import Executor
 
 # A kill may lose this many seconds of work; the judge's replies are written at once.

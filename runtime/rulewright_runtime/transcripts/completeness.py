@@ -11,16 +11,14 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from rulewright_runtime.digests import blake2b
+from rulewright_runtime.plan.scan import Scenario
 from rulewright_runtime.transcripts.finish import CUT
-
-if TYPE_CHECKING:
-    from rulewright_runtime.plan.scan import Scenario
-    from rulewright_runtime.transcripts.messages import Transcript, Turn
+from rulewright_runtime.transcripts.messages import Transcript, Turn
 
 Kind = Literal[
     "missing_session",

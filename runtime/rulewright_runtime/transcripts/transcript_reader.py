@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -21,6 +22,7 @@ from rulewright_runtime.transcripts.chat_files import MAX_LINE, chat_files, has_
 from rulewright_runtime.transcripts.columnar import columnar_rows, rows_of
 from rulewright_runtime.transcripts.containers import (
     MAX_DOCUMENT,
+    Row,
     csv_rows,
     is_document,
     kind_of,
@@ -31,7 +33,7 @@ from rulewright_runtime.transcripts.containers import (
     until_unreadable,
 )
 from rulewright_runtime.transcripts.messages import Transcript, Turn
-from rulewright_runtime.transcripts.pieces import read_bytes, split
+from rulewright_runtime.transcripts.pieces import Piece, read_bytes, split
 from rulewright_runtime.transcripts.turn_lines import (
     NO_TURNS,
     Batched,
@@ -48,11 +50,7 @@ from rulewright_runtime.transcripts.turn_lines import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
     from rulewright_runtime.transcripts.chats import Chats
-    from rulewright_runtime.transcripts.containers import Row
-    from rulewright_runtime.transcripts.pieces import Piece
 
 _TURNS: Final[Decoder[Turn]] = Decoder(Turn, defaulted=defaulted_in_turn, others=refuse_said)
 TABLES: Final = ("csv", "parquet", "arrow")

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.workflow.collectors.report_reading import CollectionError, ReportReading, count, share, table
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 from rulewright_runtime.workflow.collectors import report_reading as base
+from rulewright_runtime.workflow.collectors.report_reading import CollectionError, ReportReading, count, share, table
 
 
 def coverage_json(root: Path, path: str) -> ReportReading:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
+from xml.etree.ElementTree import Element
 
 from rulewright_runtime.workflow.collectors.report_reading import CollectionError, ReportReading, read_xml, share
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
 
 Outcome = Literal["passed", "failed", "not run"]
 

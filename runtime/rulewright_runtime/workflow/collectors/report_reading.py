@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from xml.etree.ElementTree import Element
 
 import msgspec
 
@@ -15,9 +16,6 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
 
 MAX_BYTES: Final = 64 * 2**20
 MAX_FILES: Final = 20_000
