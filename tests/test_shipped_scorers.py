@@ -14,8 +14,8 @@ from rulewright.planning.harness import compile_run_plan
 from rulewright.project import load_project
 from rulewright_runtime.execution import TranscriptResult, execute
 from rulewright_runtime.harness.adapters import ScriptedAdapter
-from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.harness.harness_run import run
+from rulewright_runtime.harness.play import choose
 from rulewright_runtime.judging.judge import JudgeRequest, ReplayJudge
 from rulewright_runtime.report.summary import Summary
 

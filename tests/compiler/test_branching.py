@@ -16,8 +16,8 @@ from rulewright.load import Mapping, load_text
 from rulewright.lower.harness import harness_findings, lower_run_plan
 from rulewright.project import load_project
 from rulewright_grammar import schema
-from rulewright_runtime.harness.branches import Choice, choose
 from rulewright_runtime.harness.harness_plan import ScriptTurn, decode
+from rulewright_runtime.harness.play import Choice, choose
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader

@@ -32,8 +32,8 @@ from rulewright_runtime.cases.case_plan import Label, Requirement
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.errors import EvaluationError, JudgeError, PlanError
 from rulewright_runtime.execution import execute
-from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.harness.harness_plan import ScriptBranch, ScriptTurn
+from rulewright_runtime.harness.play import choose
 from rulewright_runtime.ir import Program
 from rulewright_runtime.judging import prompts, replies
 from rulewright_runtime.plan.question import IfSegment, TextSegment

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from rulewright.errors import UsageError
 from rulewright_runtime.cases.case_settings import CaseSettings
-from rulewright_runtime.cases.records import UNREADABLE, outline_of
-from rulewright_runtime.cases.stored_report import FIGURES, results_in
-from rulewright_runtime.errors import EvaluationError, InputError
+from rulewright_runtime.cases.stored_report import CaseResult, results_of
+from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -27,20 +23,7 @@ _SEARCHED: Final = (
     "requires",
     "metadata",
 )  # the parts of a scorecard that scores depend on
-NO_REPORT: Final = "is not a JSON report of `rulewright score`"
 _LARGEST: Final = 1_000_000  # phrases of one list
-
-
-class CaseResult(msgspec.Struct):
-    """The result of a case in a report."""
-
-    test_id: str
-    scores: dict[str, float]
-    label: str = ""
-    archetype: str = ""
-    batch_id: str = ""
-    judged: JsonObject = {}
-    semantic_matches: JsonObject = {}
 
 
 def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings]) -> JsonObject:
@@ -56,7 +39,7 @@ def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings
         raise UsageError("a report lacks the clinical metrics of its cases, on which the settings depend")
     labels = [CaseLabels(each) for each in settings]
     flips, open_cases = [], []
-    for case in results_of(report):
+    for case in results_of(str(report)):
         if is_counted_otherwise(case):
             open_cases.append(case.test_id)
             continue
@@ -64,27 +47,6 @@ def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings
         if one != two:
             flips.append({"test_id": case.test_id, "batch_id": case.batch_id, "before": one, "after": two})
     return {"run": str(report), "flips": flips, **({"not_told": open_cases} if open_cases else {})}
-
-
-def results_of(report: Path) -> Iterator[CaseResult]:
-    """The results of a JSON report of `rulewright score`. Raises InputError for any other file, and for one with other
-    results than it counts."""
-    with reading_report(report):
-        outline = outline_of(str(report), ("results",), FIGURES)
-        if outline is None or "results" not in outline.lists:
-            raise InputError(NO_REPORT, str(report))
-        yield from results_in(str(report), outline, CaseResult)
-
-
-@contextmanager
-def reading_report(report: Path) -> Iterator[None]:
-    """Turn errors of reading and decoding a report into InputError."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(error.strerror or "can't be read", str(report)) from None
-    except UNREADABLE:
-        raise InputError(NO_REPORT, str(report)) from None
 
 
 def is_counted_otherwise(case: CaseResult) -> bool:

@@ -12,13 +12,9 @@ import msgspec
 
 from rulewright.errors import UsageError
 from rulewright.policies.case_rows import (
-    NO_REPORT,
     CaseLabels,
-    CaseResult,
     exact,
     is_counted_otherwise,
-    reading_report,
-    results_of,
 )
 from rulewright.scoring.batches import load_scorecard
 from rulewright.whatif.sweep import changes, is_number, literals_of, range_of, swept
@@ -30,8 +26,8 @@ from rulewright_runtime.cases.case_settings import (
     prepare_settings,
     settings_hash,
 )
-from rulewright_runtime.cases.records import outline_of
-from rulewright_runtime.errors import InputError, PlanError
+from rulewright_runtime.cases.stored_report import CaseResult, reading_report, report_outline, results_of
+from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.parameters import Parameter
 from rulewright_runtime.plan.scorecard import mentioned
 from rulewright_runtime.score import exact_pair
@@ -78,7 +74,7 @@ def relabelled(
     flips: list[JsonObject] = []
     not_told: list[str] = []
     cases: list[CaseResult] = []
-    for case in results_of(report):
+    for case in results_of(str(report)):
         if is_counted_otherwise(case) or recorded_labels.of(case) != case.label:
             not_told.append(case.test_id)
             continue
@@ -100,11 +96,9 @@ def relabelled(
 
 
 def _configuration(report: Path) -> _RecordedConfiguration:
-    with reading_report(report):
-        outline = outline_of(str(report), ("results",), ("configuration",))
-        if outline is None or "configuration" not in outline.values:
-            raise InputError(NO_REPORT, str(report))
-        return msgspec.json.decode(outline.values["configuration"], type=_RecordedConfiguration)
+    values = report_outline(str(report), "configuration").values
+    with reading_report(str(report)):
+        return msgspec.json.decode(values.get("configuration", b"null"), type=_RecordedConfiguration)
 
 
 def _chosen(plan: CaseScorecardPlan, before: Choices, given: Mapping[str, str]) -> Choices:

@@ -10,17 +10,15 @@ import msgspec
 
 from rulewright_runtime.aggregate.inference import mcnemar
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-from rulewright_runtime.cases.records import UNREADABLE, Outline, outline_of
-from rulewright_runtime.cases.stored_report import FIGURES, results_in
-from rulewright_runtime.errors import InputError
+from rulewright_runtime.cases.stored_report import reading_report, report_outline, results_of
 from rulewright_runtime.scratch_database import scratch_database
-from rulewright_runtime.strict_json import DoubledKeyError, JsonObject, decode
+from rulewright_runtime.strict_json import JsonObject, decode
 
 ALPHA: Final = 0.05
 _EXACT_UP_TO: Final = 2000  # changed pairs
 ERROR: Final = "Error"  # the label of a case that could not be scored
 _MAX_LISTED: Final = 1000  # flips, missing and added cases in a report
-_HEAD: Final = ("generated_at", "batch_id", "configuration", *FIGURES)
+_HEAD: Final = ("generated_at", "batch_id", "configuration")
 _COLUMNS: Final = "(at INTEGER PRIMARY KEY, batch, test_id, id, label, scores)"
 _NUMBERED: Final = "SELECT *, row_number() OVER (PARTITION BY batch, test_id, id ORDER BY at) AS nth FROM"
 _PAIR: Final = (
@@ -35,14 +33,6 @@ _PAIR: Final = (
 )
 _PAIRS: Final = """SELECT new.test_id, old.label, new.label, old.scores, new.scores
     FROM pairs JOIN new ON new.at = pairs.new JOIN old ON old.at = pairs.old ORDER BY new.at"""
-
-
-class _Result(msgspec.Struct):
-    test_id: str
-    label: str
-    scores: dict[str, float]
-    batch_id: str | None = None
-    id: str | None = None
 
 
 class _Configuration(msgspec.Struct, frozen=True):
@@ -60,27 +50,19 @@ class Baseline:
 
     def __init__(self, path: str) -> None:
         """Read the JSON report at `path`. Raises InputError for any other file."""
+        outline = report_outline(path, *_HEAD)
+        with reading_report(path):
+            head = msgspec.convert({key: decode(value) for key, value in outline.values.items()}, _Head)
         self.database = scratch_database(*(f"CREATE TABLE {name} {_COLUMNS}" for name in ("old", "new")))
-        try:
-            outline = outline_of(path, ("results",), _HEAD)
-            if outline is None or "results" not in outline.lists:
-                raise InputError("is not a JSON report of this command", path)
-            values = {key: decode(value) for key, value in outline.values.items()}
-            head = msgspec.convert(values, _Head)
-            self.database.executemany(_insert("old"), _rows(path, outline))
-        except OSError as error:
-            raise InputError(error.strerror or "can't be read", path) from None
-        except DoubledKeyError as error:
-            raise InputError(str(error), path) from None
-        except UNREADABLE:
-            raise InputError("is not a JSON report of this command", path) from None
+        self.database.executemany(_insert("old"), _rows(path))
         self.generated_at = head.generated_at
         self.batch_id = head.batch_id
         self.settings_hash = head.configuration.hash
 
     def __del__(self) -> None:
         """Close the database."""
-        self.database.close()
+        if hasattr(self, "database"):
+            self.database.close()
 
     def unpaired(self, table: str, column: str, labels: Iterable[str] = ()) -> tuple[int, list[JsonObject]]:
         """Return the number of unpaired cases of one side and the first of them, without those with one of `labels`."""
@@ -100,9 +82,9 @@ def _insert(table: str) -> str:
 _Row = tuple[str, str, str, str, bytes]
 
 
-def _rows(path: str, outline: Outline) -> Iterator[_Row]:
-    for result in results_in(path, outline, _Result):
-        yield result.batch_id or "", result.test_id, result.id or "", result.label, msgspec.json.encode(result.scores)
+def _rows(path: str) -> Iterator[_Row]:
+    for result in results_of(path):
+        yield result.batch_id, result.test_id, result.id, result.label, msgspec.json.encode(result.scores)
 
 
 def compare(

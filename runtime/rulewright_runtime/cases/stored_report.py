@@ -4,45 +4,73 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, Protocol, TypeVar
+from contextlib import contextmanager
+from typing import Final
 
 import msgspec
 
-from rulewright_runtime.cases.records import Outline, elements_of
+from rulewright_runtime.cases.records import UNREADABLE, Outline, elements_of, outline_of
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.strict_json import Decoder, JsonMapping, JsonObject, decode
+from rulewright_runtime.strict_json import Decoder, DoubledKeyError, JsonMapping, JsonObject, decode
 
 FIGURES: Final = ("label_distribution", "mean_scores")
 _TOLERANCE: Final = 1e-9  # of a mean, which may be summed in another order
+_NO_REPORT: Final = "is not a JSON report of `rulewright score`"
 
 
-class _Counted(Protocol):
-    """What the figures count of a result."""
+class CaseResult(msgspec.Struct):
+    """The result of a case in a report."""
 
-    label: str
+    test_id: str
     scores: dict[str, float]
+    label: str
+    archetype: str = ""
+    batch_id: str = ""
+    id: str = ""
+    judged: JsonObject = {}
+    semantic_matches: JsonObject = {}
 
 
-R = TypeVar("R", bound=_Counted)
+@contextmanager
+def reading_report(path: str) -> Iterator[None]:
+    """Turn errors of reading and decoding a report into InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(error.strerror or "can't be read", path) from None
+    except DoubledKeyError as error:
+        raise InputError(str(error), path) from None
+    except UNREADABLE:
+        raise InputError(_NO_REPORT, path) from None
 
 
-def results_in(path: str, outline: Outline, kind: type[R]) -> Iterator[R]:
-    """Yield the results of a report, whose `outline` holds its `FIGURES`. Raises InputError at the end if there are
-    none, or others than the report counts, and msgspec's errors for a result that is not a `kind`."""
-    decoder, labels, sums = Decoder(kind), Counter[str](), Counter[str]()
-    for record in elements_of(path, outline.lists["results"], "$.results"):
-        if isinstance(record, InputError):
-            raise record
-        result = decoder.decode(record.data)
-        labels[result.label] += 1
-        for name, score in result.scores.items():
-            sums[name] += score  # type: ignore[assignment]
-        yield result
-    if not labels:
-        raise InputError("holds no scored case, so there is nothing to compare", path)
-    found: JsonObject = {key: decode(outline.values[key]) for key in FIGURES if key in outline.values}
-    if not _agree(found, labels, sums):
-        raise InputError("its results are not those that its figures count; run `rulewright score` again", path)
+def report_outline(path: str, *values: str) -> Outline:
+    """Return the outline of a report, with some of its other `values`. Raises InputError for any other file."""
+    with reading_report(path):
+        outline = outline_of(path, ("results",), (*FIGURES, *values))
+    if outline is None or "results" not in outline.lists:
+        raise InputError(_NO_REPORT, path)
+    return outline
+
+
+def results_of(path: str) -> Iterator[CaseResult]:
+    """Yield the results of a report. Raises InputError for any other file, and at the end if there are none, or others
+    than the report counts."""
+    outline, decoder, labels, sums = report_outline(path), Decoder(CaseResult), Counter[str](), Counter[str]()
+    with reading_report(path):
+        for record in elements_of(path, outline.lists["results"], "$.results"):
+            if isinstance(record, InputError):
+                raise record
+            result = decoder.decode(record.data)
+            labels[result.label] += 1
+            for name, score in result.scores.items():
+                sums[name] += score  # type: ignore[assignment]
+            yield result
+        if not labels:
+            raise InputError("holds no scored case, so there is nothing to compare", path)
+        found: JsonObject = {key: decode(outline.values[key]) for key in FIGURES if key in outline.values}
+        if not _agree(found, labels, sums):
+            raise InputError("its results are not those that its figures count; run `rulewright score` again", path)
 
 
 def _agree(found: JsonMapping, labels: Counter[str], sums: Counter[str]) -> bool:

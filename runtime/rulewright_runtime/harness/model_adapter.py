@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.portal import CallPortal
 from rulewright_runtime.harness.adapters import RAW, Reply, TurnRequest, transcript_id_of
-from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, Model, ModelAnswer, ModelCall
-from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 
 
@@ -22,21 +21,7 @@ class RedactedModel:
     def __init__(self, model: Model, redaction: Redaction) -> None:
         """`model` answers the calls."""
         self._model, self._redaction = model, redaction
-
-    @property
-    def identity(self) -> Identity:
-        """The identity of the model."""
-        return self._model.identity
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """The capabilities of the model."""
-        return self._model.capabilities
-
-    @property
-    def host(self) -> str:
-        """The host that receives calls."""
-        return self._model.host
+        self.identity, self.capabilities, self.host = model.identity, model.capabilities, model.host
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
         """Return the redacted answer. Raises CallFailure, redacted too."""

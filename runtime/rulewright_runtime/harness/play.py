@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.harness.adapters import Adapter, Reply, TurnRequest
-from rulewright_runtime.harness.branches import choose
 from rulewright_runtime.harness.harness_plan import Script, ScriptSession, ScriptTurn
 from rulewright_runtime.harness.simulated_user import SimulatedUser
 from rulewright_runtime.models.call import ChatMessage
+from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import says_something
 from rulewright_runtime.transcripts.messages import Turn
@@ -107,6 +107,34 @@ def _user_line(
     blank = replace(line, content="", harness=user.harness, model=user.model)
     ask = partial(user.message, script, session, turn.number, choice.message, turns)
     return recorded.get((turn.number, "user")) or _reply_line(ask, blank, attempts)
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The user's message, its branch (None: the turn's own message), and the branches with undecidable conditions, with
+    the reasons."""
+
+    message: str
+    branch_id: str | None = None
+    undecided: dict[str, str] = {}
+
+
+def choose(turn: ScriptTurn, replies: Sequence[str]) -> Choice:
+    """Choose the message of `turn` by the assistant's last reply.
+
+    The branches are tried in order, and the first whose condition holds wins. Without a previous reply, or after an
+    empty one, the turn's own message is sent. An undecidable condition does not hold (seed 004, conditional branching).
+    """
+    undecided: dict[str, str] = {}
+    reply = replies[-1] if replies else ""
+    if reply:
+        bindings = {"reply": reply, "replies": list(replies), "turn": turn.number}
+        for branch in turn.branches:
+            decision = condition(branch.condition, Polarity.PERMITTING)(bindings)
+            if decision.holds:
+                return Choice(branch.user_message, branch.id, undecided)
+            if decision.undecided is not None:
+                undecided[branch.id] = decision.undecided
+    return Choice(turn.user_message, None, undecided)
 
 
 def _redact(line: TranscriptLine, redaction: Redaction) -> TranscriptLine:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from rulewright_runtime.interpreter import Evaluator, prepare
-from rulewright_runtime.ir import Program
+from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.judging.judge import SPEAKERS
 from rulewright_runtime.plan.question import ForSegment, IfSegment, Judging, ReplyField, Segment, TextSegment
 from rulewright_runtime.polarity import Polarity, boolean
@@ -117,22 +116,15 @@ def _segment(segment: Segment, bindings: JsonMapping) -> str:
     if isinstance(segment, TextSegment):
         return segment.text
     if isinstance(segment, IfSegment):
-        return filled(segment.then if _holds(segment.condition)(bindings) else segment.otherwise, bindings)
+        holds = boolean(segment.condition, Polarity.PERMITTING)(bindings)
+        return filled(segment.then if holds else segment.otherwise, bindings)
     if isinstance(segment, ForSegment):
-        items = _value(segment.items)(bindings)
+        items = prepare(segment.items)(bindings)
         return "".join(filled(segment.body, {**bindings, segment.name: item}) for item in items)
-    value = _value(segment.value)(bindings)
+    value = prepare(segment.value)(bindings)
     for name in segment.filters:
         value = _FILTERS[name](value)
     return value if isinstance(value, str) else _text(value)
-
-
-def _value(program: Program) -> Evaluator:
-    return prepare(program)
-
-
-def _holds(program: Program) -> Callable[[JsonMapping], bool]:
-    return boolean(program, Polarity.PERMITTING)
 
 
 def _text(value: Any) -> str:

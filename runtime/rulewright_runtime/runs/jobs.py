@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from threading import Lock
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -37,16 +37,6 @@ Begun = TypeVar("Begun")
 
 class WorkerEndedError(RuntimeFailure):
     """Several workers ended without an answer to the same task."""
-
-
-class Executor(Protocol):
-    """Executes the tasks of a run."""
-
-    def answers(self, tasks: Iterable[PieceTask | InputError]) -> Iterator[Answer]:
-        """Yield an answer for each task, in order. An InputError is a refused input.
-
-        Raises WorkerEndedError, and PlanError for a failure that ends the run.
-        """
 
 
 def in_order(
@@ -160,17 +150,20 @@ def _refused(error: InputError) -> Answer:
 
 
 def judged(
-    executor: Executor, pieces: Iterable[tuple[Piece, int] | InputError], log: Log, summary: Summary
+    answers: Callable[[Iterable[PieceTask | InputError]], Iterator[Answer]],
+    pieces: Iterable[tuple[Piece, int] | InputError],
+    log: Log,
+    summary: Summary,
 ) -> Iterator[Row]:
     """Yield the rows of the inputs in `pieces`, as `remaining` gives them; each is in `summary` when it is yielded.
 
-    Raises the executor's errors.
+    `answers` is the method of `Workers` or of Ray's tasks, whose errors are raised.
     """
     reader = Reader()
     for step in log.steps:
         if step.said:
             reader.register_id(step.input, step.path, step.line)
-    for answer in executor.answers(_tasks(pieces)):
+    for answer in answers(_tasks(pieces)):
         rows = [_unique(row, reader) for row in answer.rows]
         if answer.summary and all(row is original for row, original in zip(rows, answer.rows, strict=True)):
             summary.merge(msgspec.msgpack.decode(answer.summary, type=Summary))

@@ -387,21 +387,11 @@ class WaitingJudge:
 
     def __init__(self, live: LiveJudge) -> None:
         """Use the model and settings of `live`. Raises LedgerError."""
-        self._live = live
+        self._live, self.identity, self.record = live, live.identity, live.record
         settings = live.settings
         self._portal = CallPortal(
             live.model, settings.ledger, "", settings.limits, settings.budget, settings.token_price
         )
-
-    @property
-    def identity(self) -> str:
-        """The judge's fingerprint, which a resumed run compares."""
-        return self._live.identity
-
-    @property
-    def record(self) -> JudgeRecord:
-        """The judge's record for the run's summary."""
-        return self._live.record
 
     def ask(self, request: JudgeRequest) -> str:
         """The reply. Raises CallFailure, TooLongError, and JudgeError if it was truncated, refused or filtered."""

@@ -45,7 +45,6 @@ from rulewright_runtime.transcripts.transcript_reader import Reader
 
 if TYPE_CHECKING:
     from rulewright_runtime.calls.scheduler import Scheduler
-    from rulewright_runtime.runs.jobs import Executor
 
 # A kill may lose this many seconds of work; the judge's replies are written at once.
 LOST_SECONDS: Final = 0.5
@@ -112,7 +111,7 @@ def run(
         row_writer = RowWriter(summary)
         if is_spread:
             setup = Setup(encode(plan), max_line or MAX_LINE, max_expanded, replayed, parameters, columns)
-            rows = _by_workers(_executor(plan, setup, jobs, ray), fresh, log, summary)
+            rows = _by_workers(setup, jobs, ray, plan, fresh, log, summary)
         elif isinstance(judge, BatchJudge):
             engine, path = Engine(plan, parameters, gates_only=gates_only), os.path.abspath(out)
             results = judge.results(engine, row_writer.noted(fresh), path, lambda scheduler: watch(scheduler, summary))
@@ -139,23 +138,18 @@ def _settings(settings: Sequence[Json]) -> str:
     return msgspec.json.encode(settings, order="deterministic").decode()
 
 
-def _executor(plan: Plan, setup: Setup, jobs: int, ray: str | None) -> Executor:
-    """The executor: `jobs` processes, or a Ray cluster. Raises PlanError for a plan that can't run."""
+def _by_workers(
+    setup: Setup, jobs: int, ray: str | None, plan: Plan, fresh: Iterator[Any], log: Log, summary: Summary
+) -> Iterator[Row]:
+    """The rows that `jobs` processes make, or a Ray cluster. Raises PlanError for a plan that can't run."""
+    from rulewright_runtime.runs.jobs import Workers, judged
+
     Engine(plan, setup.parameters)  # raises before anything is written
     if ray is None:
-        from rulewright_runtime.runs.jobs import Workers
-
-        return Workers(setup, jobs)
+        return judged(Workers(setup, jobs).answers, fresh, log, summary)
     from rulewright_runtime.runs.ray_tasks import RayTasks
 
-    return RayTasks(setup, ray, jobs)
-
-
-def _by_workers(executor: Executor, fresh: Iterator[Any], log: Log, summary: Summary) -> Iterator[Row]:
-    """The rows that other processes make."""
-    from rulewright_runtime.runs.jobs import judged
-
-    return judged(executor, fresh, log, summary)
+    return judged(RayTasks(setup, ray, jobs).answers, fresh, log, summary)
 
 
 def _opened(

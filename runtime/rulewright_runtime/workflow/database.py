@@ -1,4 +1,7 @@
-"""The SQLite file behind the store: schema, transactions, and a lock held by one run."""
+"""The SQLite file behind the store: its tables, transactions, and a lock held by one run.
+
+Triggers make the tables of the log append-only.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.shared_database import open_shared, transaction
 from rulewright_runtime.strict_json import UNDECODED
-from rulewright_runtime.workflow import database_schema as tables
 
 try:
     import fcntl
@@ -24,6 +26,122 @@ except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
 Kind = TypeVar("Kind")
+VERSION: Final = 2
+
+TABLES: Final = """
+create table runs (
+  number integer primary key,
+  run_id text not null unique,
+  workflow text not null,
+  plan blob not null,
+  plan_hash text not null,
+  status text not null,
+  started_at text not null,
+  finished_at text,
+  tokens_used integer not null default 0,
+  cost_usd real not null default 0,
+  warned integer not null default 0
+);
+create table tasks (
+  run_id text not null references runs (run_id),
+  task_id text not null,
+  position integer not null,
+  status text not null,
+  record blob not null,
+  primary key (run_id, task_id)
+) without rowid;
+create table transitions (
+  number integer primary key,
+  run_id text not null,
+  task_id text not null,
+  source text not null,
+  event text not null,
+  target text not null,
+  before text not null,
+  after text not null,
+  undecided text not null
+);
+create table events (
+  number integer primary key,
+  run_id text not null,
+  task_id text,
+  event_type text not null,
+  body blob not null
+);
+create table hil_items (
+  id text primary key,
+  number integer not null,
+  run_id text not null,
+  task_id text not null,
+  status text not null,
+  body blob not null
+);
+create table gate_reports (
+  number integer primary key,
+  run_id text not null,
+  task_id text not null,
+  body blob not null
+);
+create table review_log (
+  number integer primary key,
+  run_id text not null,
+  task_id text not null,
+  body blob not null
+);
+create table contents (
+  sha256 text primary key,
+  content blob not null
+) without rowid;
+create table outputs (
+  number integer primary key,
+  run_id text not null,
+  task_id text not null,
+  iteration integer not null,
+  path text not null,
+  sha256 text not null
+);
+create table attempts (
+  number integer primary key,
+  run_id text not null,
+  task_id text not null,
+  operation_id text not null,
+  attempt_id text not null unique,
+  session_id text not null,
+  agent text not null,
+  purpose text not null,
+  started_at text not null
+);
+create table decisions (
+  number integer primary key,
+  item_id text not null,
+  body blob not null,
+  origin blob not null
+);
+create table processes (
+  number integer primary key,
+  role text not null,
+  boot text not null,
+  namespace text not null,
+  pid integer not null,
+  started text not null,
+  name text not null
+);
+create index tasks_of_transitions on transitions (run_id, task_id);
+create index tasks_of_events on events (run_id, task_id);
+create index tasks_of_outputs on outputs (run_id, task_id);
+create index operations_of_attempts on attempts (operation_id);
+"""
+
+APPEND_ONLY: Final = (
+    "transitions",
+    "events",
+    "gate_reports",
+    "review_log",
+    "outputs",
+    "attempts",
+    "decisions",
+    "processes",
+)
 
 
 class StoreError(RuntimeFailure):
@@ -49,12 +167,12 @@ class Database:
         with self.transaction():
             version = self._db.execute("pragma user_version").fetchone()[0]
             if version == 0:
-                for statement in tables.statements():
+                for statement in _schema():
                     self._db.execute(statement)
-            elif version != tables.VERSION:
+            elif version != VERSION:
                 raise StoreError(
                     f"schema version mismatch: the database `{self.path}` has version {version}, and this runtime reads"
-                    f" {tables.VERSION}; to migrate, export its runs with the release that wrote it"
+                    f" {VERSION}; to migrate, export its runs with the release that wrote it"
                     " (`rulewright workflow trace RUN --format json`) and name another file in `workflow.state`"
                 )
 
@@ -140,6 +258,16 @@ def _lock(handle: int, *, shared: bool = False, patience: float = 0.0) -> bool:
             time.sleep(0.01)
         else:
             return True
+
+
+def _schema() -> Iterator[str]:
+    """Yield the statements that create the schema in an empty database."""
+    yield from filter(str.strip, TABLES.split(";\n"))
+    for table in APPEND_ONLY:
+        for change in ("update", "delete"):
+            body = f"begin select raise(abort, '{table} is only ever added to'); end"
+            yield f"create trigger no_{change}_of_{table} before {change} on {table} {body}"
+    yield f"pragma user_version = {VERSION}"
 
 
 def pack(value: Any) -> bytes:

@@ -22,8 +22,7 @@ from msgspec import Meta
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.ir import Program, decode, encode
 from rulewright_runtime.plan.part import PlanPart
-from rulewright_runtime.polarity import Decision, condition
-from rulewright_runtime.polarity import Polarity as Polarity
+from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.strict_json import JsonMapping
 
 Status = Literal["PENDING", "RUNNING", "NEEDS_REWORK", "HIL_PENDING", "COMPLETED", "FAILED"]

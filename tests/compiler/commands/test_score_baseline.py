@@ -56,7 +56,7 @@ def test_a_baseline_that_is_no_report_is_refused(text: str, capsys: pytest.Captu
     batch("b", case("T1"))
     Path("base.json").write_text(text)
     assert score("--batch", "b", "--baseline", "base.json") == 3
-    assert "base.json: is not a JSON report of this command" in capsys.readouterr().err
+    assert "base.json: is not a JSON report of `rulewright score`" in capsys.readouterr().err
 
 
 def test_a_baseline_without_batches_is_compared_by_test_id() -> None:

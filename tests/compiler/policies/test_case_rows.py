@@ -74,7 +74,7 @@ def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
         report.write_text(text, encoding="utf-8")
         with pytest.raises(error):
             policy_diff(SAFE, SAFE, report=report)
-    report.write_text('{"results": [{"test_id": "T", "scores": {"CR": 1.0}}]}', encoding="utf-8")
+    report.write_text('{"results": [{"test_id": "T", "label": "Pass", "scores": {"CR": 1.0}}]}', encoding="utf-8")
     with pytest.raises(UsageError, match="no score of `AH`"):
         policy_diff(SAFE, SAFE, report=report)
 

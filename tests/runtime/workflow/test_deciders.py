@@ -26,7 +26,7 @@ from tests.runtime.workflow.running import Bench, bench
 
 from rulewright.cli import main
 from rulewright_runtime import workflow
-from rulewright_runtime.workflow import database_schema as tables_module
+from rulewright_runtime.workflow import database as tables_module
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.deciders import (
     Deciders,
