@@ -52,7 +52,7 @@ def read(records):
         said = [Message(role, (Part(text=text),)) for role, text in record["said"]]
         yield Conversation(record["acme"], tuple(said))
 
-FORMAT = Format("acme", "`acme` and `said`", lambda record: "acme" in record and "said" in record, read)
+FORMAT = Format("acme", lambda record: "acme" in record and "said" in record, read)
 
 def collect(root, path, scope):
     text = (root / path).read_text()

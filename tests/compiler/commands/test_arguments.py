@@ -80,7 +80,7 @@ def test_the_words_of_options_are_those_of_what_they_choose(capsys: pytest.Captu
     with pytest.raises(SystemExit):
         main(["inspect-data", "--help"])
     page = " ".join(capsys.readouterr().out.split())
-    assert [each.name for each in FORMATS if f" {each.name} {each.looks_like}" not in page] == []
+    assert [each.name for each in FORMATS if f" {each.name} " not in page] == []
 
 
 @pytest.mark.parametrize("columns", [60, 80, 200])

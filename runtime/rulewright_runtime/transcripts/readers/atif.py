@@ -78,9 +78,4 @@ def _result(result: Record, names: dict[str, str], where: str) -> list[Message]:
     return messages({**record, **rest(result, "content", "source_call_id")}, where)
 
 
-FORMAT: Final = Format(
-    "atif",
-    '{"schema_version": "ATIF-v1.4", "agent": {...}, "steps": [...]}',
-    _recognises,
-    one_by_one(_conversation),
-)
+FORMAT: Final = Format("atif", _recognises, one_by_one(_conversation))

@@ -160,10 +160,4 @@ def _messages(value: Json, names: Sequence[str], role: Role, where: str) -> list
     ]
 
 
-FORMAT: Final = Format(
-    "braintrust",
-    '{"root_span_id", "span_attributes", "input", "output"}, one per line, or {"events": [...]}',
-    _recognises,
-    read,
-    joins=True,
-)
+FORMAT: Final = Format("braintrust", _recognises, read, joins=True)

@@ -123,10 +123,4 @@ def _joined(first: Message, more: Message) -> Message:
     )
 
 
-FORMAT: Final = Format(
-    "coding-agent",
-    '{"type": "user", "message": {...}} or {"type": "response_item", "payload": {...}}',
-    _recognises,
-    _read,
-    joins=True,
-)
+FORMAT: Final = Format("coding-agent", _recognises, _read, joins=True)

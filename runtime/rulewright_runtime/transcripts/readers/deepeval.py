@@ -161,10 +161,4 @@ def _call(tool: Record, where: str) -> ToolCall:
     return msgspec.structs.replace(call, arguments=parsed, raw=raw)
 
 
-FORMAT: Final = Format(
-    "deepeval",
-    '{"input", "actual_output", ...}, {"scenario", "turns"}, or {"testCases": [...]}',
-    _recognises,
-    _read,
-    local_ids=True,
-)
+FORMAT: Final = Format("deepeval", _recognises, _read, local_ids=True)

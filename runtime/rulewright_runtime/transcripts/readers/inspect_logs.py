@@ -120,10 +120,4 @@ def _attached(value: Json, sample: Record, where: str) -> Json:
     return content
 
 
-FORMAT: Final = Format(
-    "inspect",
-    '{"eval": {...}, "samples": [...]}, or an `.eval` archive',
-    lambda record: _is_log(record) or is_sample(record),
-    _read,
-    local_ids=True,
-)
+FORMAT: Final = Format("inspect", lambda record: _is_log(record) or is_sample(record), _read, local_ids=True)

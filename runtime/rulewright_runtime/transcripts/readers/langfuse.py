@@ -115,10 +115,4 @@ def _decoded(value: Json) -> Json:
     return value if decoded is None else decoded
 
 
-FORMAT: Final = Format(
-    "langfuse",
-    '{"traceId", "type": "GENERATION", "input", "output"}, one per line, or {"observations": [...]}',
-    _recognises,
-    _read,
-    joins=True,
-)
+FORMAT: Final = Format("langfuse", _recognises, _read, joins=True)

@@ -151,10 +151,4 @@ def _model(run: Record, metadata: Record, outputs: Record) -> str:
     return next((model for record in records if (model := word(first_of(record, _MODELS)))), "")
 
 
-FORMAT: Final = Format(
-    "langsmith",
-    '{"run_type", "inputs", "outputs"}, one per line, or {"runs": [...]}',
-    _recognises,
-    _read,
-    joins=True,
-)
+FORMAT: Final = Format("langsmith", _recognises, _read, joins=True)

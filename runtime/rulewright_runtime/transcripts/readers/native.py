@@ -31,9 +31,4 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
             yield ShapeError(str(error)[:1].lower() + str(error)[1:])
 
 
-FORMAT: Final = Format(
-    "rulewright",
-    '{"format": "rulewright-chat", ...}, as `convert` writes it',
-    lambda record: record.get("format") == CHAT,
-    _read,
-)
+FORMAT: Final = Format("rulewright", lambda record: record.get("format") == CHAT, _read)

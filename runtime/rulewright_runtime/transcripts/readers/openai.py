@@ -294,16 +294,6 @@ def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError
 
 
 LINES: Final = Format(
-    "messages",
-    '{"role": "user", "content": "..."}, one per line',
-    lambda record: "role" in record and "content" in record,
-    _read_lines,
-    joins=True,
-    local_ids=True,
+    "messages", lambda record: "role" in record and "content" in record, _read_lines, joins=True, local_ids=True
 )
-FORMAT: Final = Format(
-    "openai",
-    '{"messages": [{"role", "content"}, ...]}, chat completions, Responses',
-    _recognises,
-    _read,
-)
+FORMAT: Final = Format("openai", _recognises, _read)

@@ -127,10 +127,4 @@ def _output(output: Json, where: str) -> list[Message]:
     return [Message("assistant", (Part(text=output if isinstance(output, str) else as_json(output)),))]
 
 
-FORMAT: Final = Format(
-    "promptfoo",
-    '{"results": {"results": [{"prompt", "response"}, ...]}}',
-    lambda record: _results(record) is not None,
-    _read,
-    local_ids=True,
-)
+FORMAT: Final = Format("promptfoo", lambda record: _results(record) is not None, _read, local_ids=True)

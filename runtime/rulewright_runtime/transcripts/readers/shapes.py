@@ -53,7 +53,7 @@ Reader: TypeAlias = Callable[[Sequence[Record]], Iterator[Conversation | ShapeEr
 
 
 class Format(msgspec.Struct, frozen=True):
-    """A chat format: its name, an example of its shape, and functions that recognise and read its records.
+    """A chat format: its name, and functions that recognise and read its records.
 
     `recognises` says whether a record is of the format. `read` yields conversations, or why one is refused; it gets one
     record or, if a conversation spans several records of a file (`joins`), all of them. With `local_ids` the ids of
@@ -61,7 +61,6 @@ class Format(msgspec.Struct, frozen=True):
     """
 
     name: str
-    looks_like: str
     recognises: Callable[[Record], bool]
     read: Reader
     joins: bool = False

@@ -79,9 +79,4 @@ def _messages(value: object, where: str) -> list[Message]:
     return [Message(role, (Part(text=text),), metadata=rest(item, "from", "value"))]
 
 
-FORMAT: Final = Format(
-    "sharegpt",
-    '{"conversations": [{"from": "human", "value": "..."}, ...]}',
-    lambda record: _listed(record) is not None,
-    one_by_one(_conversation),
-)
+FORMAT: Final = Format("sharegpt", lambda record: _listed(record) is not None, one_by_one(_conversation))

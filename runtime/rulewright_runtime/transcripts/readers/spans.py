@@ -379,10 +379,4 @@ def _events(span: Record, where: str) -> Iterator[Message]:
             yield from _listed(attributes, (*_IN, *_OUT), f"{where}: events[{index}]")
 
 
-FORMAT: Final = Format(
-    "otel",
-    "spans with `gen_ai.input.messages` or `llm.input_messages`",
-    _recognises,
-    _read,
-    joins=True,
-)
+FORMAT: Final = Format("otel", _recognises, _read, joins=True)

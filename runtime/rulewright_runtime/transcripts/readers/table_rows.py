@@ -158,8 +158,8 @@ def _conversation(row: Record, fields: Mapping[str, str], found: list[Message], 
 def format_for(fields: Mapping[str, str]) -> Format:
     """The format of rows with these fields."""
     if {"role", "content"} <= fields.keys():
-        return Format("table", "", lambda _: True, lambda rows: joined(rows, fields), joins=True, local_ids=True)
-    return Format("table", "", lambda _: True, lambda rows: _exchanges(rows, fields), local_ids=True)
+        return Format("table", lambda _: True, lambda rows: joined(rows, fields), joins=True, local_ids=True)
+    return Format("table", lambda _: True, lambda rows: _exchanges(rows, fields), local_ids=True)
 
 
 def _exchanges(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conversation | ShapeError]:
