@@ -16,7 +16,7 @@ from rulewright_runtime.workflow.adapters import AgentAdapter, AgentReply, Brief
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.hil import QueueItem
-from rulewright_runtime.workflow.run_database import AgentCall, Store
+from rulewright_runtime.workflow.run_database import AgentCall, Store, TaskChange
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
 from rulewright_runtime.workflow.security import detect_injections, redact_reply, redact_text
 from rulewright_runtime.workflow.task_context import NO_USAGE, TaskRecord
@@ -46,6 +46,13 @@ class RunContext:
     publish: Callable[[Sequence[Event]], None] = lambda _: None
     notify: Callable[[QueueItem], None] = lambda _: None
     stop: threading.Event = field(default_factory=threading.Event)
+
+    def commit(self, change: TaskChange) -> None:
+        """Store a change of a task, publish its events, and notify people of its question. Raises StoreError and
+        QueueError."""
+        self.publish(self.store.commit(self.run_id, change, self.now()))
+        if change.item is not None:
+            self.notify(change.item)
 
     def max_retries(self, agent: str) -> int:
         """Return how often a failed call of this agent is retried."""

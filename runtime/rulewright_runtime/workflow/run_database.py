@@ -32,6 +32,7 @@ from rulewright_runtime.workflow.deciders import (
 from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.gate import GateReport
 from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, Move, QueueError, QueueItem, apply_decision
+from rulewright_runtime.workflow.machine import MachineStep
 from rulewright_runtime.workflow.processes import Origin, Process, ancestry, here, machine
 from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan, decode
@@ -62,14 +63,13 @@ class StoredWorkflow(msgspec.Struct, frozen=True):
 
 
 class TaskChange(msgspec.Struct, frozen=True):
-    """What one transaction writes about a task. `before` is the stored record. `status` and `transition` are None when
-    the task does not move; `withdrawn` says why the question that it waited for is withdrawn."""
+    """What one transaction writes about a task. `before` is the stored record. `move` is None when the task stays where
+    it is; `withdrawn` says why the question that it waited for is withdrawn."""
 
     task_id: str
     before: TaskRecord
     record: TaskRecord
-    status: str | None = None
-    transition: tuple[str, str, str, str, str, str] | None = None  # source, event, target, before, after, undecided
+    move: MachineStep | None = None
     events: tuple[EventDraft, ...] = ()
     item: QueueItem | None = None
     report: GateReport | None = None
@@ -111,11 +111,8 @@ class Store(Database):
         with self.transaction() as db:
             number = db.execute("select coalesce(max(number), 0) + 1 from runs").fetchone()[0]
             run_id = f"run-{number}"
-            db.execute(
-                "insert into runs (number, run_id, workflow, plan, plan_hash, status, started_at)"
-                " values (?,?,?,?,?,?,?)",
-                (number, run_id, plan.name, encode(plan), plan.hash, "RUNNING", now),
-            )
+            about = {"plan": encode(plan), "plan_hash": plan.hash, "status": "RUNNING", "started_at": now}
+            _insert(db, "runs", number=number, run_id=run_id, workflow=plan.name, **about)
             rows = [(run_id, task, n, status, pack(record)) for n, (task, status, record) in enumerate(records)]
             db.executemany("insert into tasks values (?,?,?,?,?)", rows)
             details = {"tasks": [task.id for task in plan.tasks], "plan": plan.hash}
@@ -212,20 +209,19 @@ class Store(Database):
         Raises QueueError when the queue item can't be written, StoreError when the database can't be written, or the
         stored record is not the one that the change is based on.
         """
+        move = change.move
         with self.transaction() as db:
             self._check_unchanged(run_id, change)
             db.execute(
                 "update tasks set record = ?, status = coalesce(?, status) where run_id = ? and task_id = ?",
-                (pack(change.record), change.status, run_id, change.task_id),
+                (pack(change.record), move and move.after, run_id, change.task_id),
             )
-            if change.transition is not None:
-                db.execute(
-                    "insert into transitions (run_id, task_id, source, event, target, before, after, undecided)"
-                    " values (?,?,?,?,?,?,?,?)",
-                    (run_id, change.task_id, *change.transition),
-                )
+            if move is not None:
+                taken = {"source": move.transition.source, "event": move.transition.event, "target": move.state.place}
+                after = {"before": move.before, "after": move.after, "undecided": "; ".join(move.undecided)}
+                _insert(db, "transitions", run_id=run_id, task_id=change.task_id, **taken, **after)
             if change.report is not None:
-                self._append(db, "gate_reports", run_id, change.task_id, change.report)
+                _insert(db, "gate_reports", run_id=run_id, task_id=change.task_id, body=pack(change.report))
             if change.review is not None:
                 self._log_review(db, run_id, change.task_id, change.review)
             self._write_outputs(db, run_id, change)
@@ -263,12 +259,8 @@ class Store(Database):
             query = "select count(*) from attempts where operation_id = ?"
             number = db.execute(query, (call.operation_id,)).fetchone()[0] + 1
             attempt_id = f"{call.operation_id}:attempt_{number}"
-            values = (run_id, task_id, call.operation_id, attempt_id, call.session_id, call.agent, call.purpose, now)
-            db.execute(
-                "insert into attempts (run_id, task_id, operation_id, attempt_id, session_id, agent, purpose,"
-                " started_at) values (?,?,?,?,?,?,?,?)",
-                values,
-            )
+            of_task = {"run_id": run_id, "task_id": task_id, "attempt_id": attempt_id, "started_at": now}
+            _insert(db, "attempts", **of_task, **call._asdict())
         return attempt_id
 
     # people
@@ -312,8 +304,7 @@ class Store(Database):
             decision = SignedDecision(item.id, digest_of(open_item), move, by, notes, now, signature)
             if self.deciders.signers and move != "ack":
                 check_signature(decision, self.deciders.signers)
-            values = (item.id, pack(decision), pack(origin))
-            db.execute("insert into decisions (item_id, body, origin) values (?,?,?)", values)
+            _insert(db, "decisions", item_id=item.id, body=pack(decision), origin=pack(origin))
             db.execute("update hil_items set status = ?, body = ? where id = ?", (item.status, pack(item), item.id))
             if move != "ack":
                 kind = "hil.resolved" if move == "resolve" else "hil.rejected"
@@ -349,10 +340,8 @@ class Store(Database):
         processes, host = ancestry(pid), machine()
         if not processes:
             return
-        process = processes[0]
-        values = (role, host.boot, host.namespace, process.pid, process.started, process.name)
         with self.transaction() as db:
-            db.execute("insert into processes (role, boot, namespace, pid, started, name) values (?,?,?,?,?,?)", values)
+            _insert(db, "processes", role=role, **msgspec.structs.asdict(host), **msgspec.structs.asdict(processes[0]))
 
     def processes(self) -> list[RunProcess]:
         """Return the processes recorded by runs since this machine booted, in order."""
@@ -365,8 +354,8 @@ class Store(Database):
     def _queue_item(self, db: sqlite3.Connection, item: QueueItem) -> None:
         try:
             number = db.execute("select coalesce(max(number), 0) + 1 from hil_items").fetchone()[0]
-            values = (item.id, number, item.run_id, item.task_id, item.status, pack(item))
-            db.execute("insert into hil_items values (?,?,?,?,?,?)", values)
+            about = {"run_id": item.run_id, "task_id": item.task_id, "status": item.status, "body": pack(item)}
+            _insert(db, "hil_items", id=item.id, number=number, **about)
         except sqlite3.Error as error:
             raise _queue_failure(error) from error
         self._mirror(item)
@@ -480,15 +469,9 @@ class Store(Database):
                 agent=each.agent,
                 details=each.details,
             )
-            db.execute(
-                "insert into events (run_id, task_id, event_type, body) values (?,?,?,?)",
-                (run_id, task_id, each.event_type, pack(event)),
-            )
+            _insert(db, "events", run_id=run_id, task_id=task_id, event_type=each.event_type, body=pack(event))
             written.append(event)
         return written
-
-    def _append(self, db: sqlite3.Connection, table: Log, run_id: str, task_id: str, body: object) -> None:
-        db.execute(f"insert into {table} (run_id, task_id, body) values (?,?,?)", (run_id, task_id, pack(body)))
 
     def _log(self, table: Log, run_id: str, task_id: str | None, kind: type[Kind]) -> list[Kind]:
         query = f"select body from {table} where run_id = ? and (? is null or task_id = ?) order by number"
@@ -498,7 +481,7 @@ class Store(Database):
         """Append to the review log. A failure is logged and does not stop the run."""
         db.execute("savepoint review")
         try:
-            self._append(db, "review_log", run_id, task_id, entry)
+            _insert(db, "review_log", run_id=run_id, task_id=task_id, body=pack(entry))
         except sqlite3.Error as error:
             db.execute("rollback to review")
             LOG.warning("the review log of `%s` can't be written: %s", task_id, error)
@@ -509,10 +492,12 @@ class Store(Database):
             digest = hashlib.sha256(content).hexdigest()
             if len(content) <= MAX_CONTENT:
                 db.execute("insert or ignore into contents values (?,?)", (digest, content))
-            db.execute(
-                "insert into outputs (run_id, task_id, iteration, path, sha256) values (?,?,?,?,?)",
-                (run_id, change.task_id, change.record.iteration, path, digest),
-            )
+            of_task = {"run_id": run_id, "task_id": change.task_id, "iteration": change.record.iteration}
+            _insert(db, "outputs", **of_task, path=path, sha256=digest)
+
+
+def _insert(db: sqlite3.Connection, table: str, **row: object) -> None:
+    db.execute(f"insert into {table} ({','.join(row)}) values ({','.join('?' * len(row))})", (*row.values(),))
 
 
 def _item(row: sqlite3.Row) -> QueueItem:

@@ -71,19 +71,17 @@ def take(task: TaskPlan, stored: TaskRecord, outcome: ActivityOutcome, run_conte
             task, record, run_context, "t2_gate", "the gate's tier is T2: a person has to sign", outcome
         )
     if item is not None:
-        events.append(EventDraft("hil.created", {"item": item.id, "trigger": item.trigger, "reason": item.reason}))
+        events.append(_asked(item))
     events += _status_events(task, record, move)
     if move.after == "RUNNING" and not record.started:
         record = replace(record, started=True, started_at=time.time())
     if move.after == "COMPLETED" and (changed := broken_lock(record.lock, run_context.root, task.outputs)):
         raise StoreError(f"task `{task.id}`: {paths(changed)} changed after the approval: restore it, then resume")
-    source, event, target = move.transition.source, move.transition.event, move.transition.target
     change = TaskChange(
         task_id=task.id,
         before=stored,
         record=record,
-        status=move.after,
-        transition=(source, event, target, move.before, move.after, "; ".join(move.undecided)),
+        move=move,
         events=(*outcome.events, *events),
         item=item,
         report=outcome.report,
@@ -91,9 +89,7 @@ def take(task: TaskPlan, stored: TaskRecord, outcome: ActivityOutcome, run_conte
         outputs=outcome.outputs if item is None else _unstored(task, run_context, item),
         usage=outcome.usage,
     )
-    run_context.publish(run_context.store.commit(run_context.run_id, change, run_context.now()))
-    if item is not None:
-        run_context.notify(item)
+    run_context.commit(change)
     if outcome.usage.cost_usd:
         watch_budget(run_context)
     return record
@@ -240,6 +236,10 @@ def _ask(
     return replace(record, item=item.id, items=number), item
 
 
+def _asked(item: QueueItem) -> EventDraft:
+    return EventDraft("hil.created", {"item": item.id, "trigger": item.trigger, "reason": item.reason})
+
+
 def _unstored(task: TaskPlan, run_context: RunContext, item: QueueItem) -> tuple[tuple[str, bytes], ...]:
     """Return the outputs that the item asks about and that were changed since they were stored."""
     stored = {path: digest for _, path, digest, _ in run_context.store.outputs(run_context.run_id, task.id)}
@@ -265,14 +265,13 @@ def _ask_again(task: TaskPlan, record: TaskRecord, run_context: RunContext, chan
         record=asked,
         events=(
             EventDraft("task.warning", {"warning": f"the approval does not count: {words}"}, "warning"),
-            EventDraft("hil.created", {"item": item.id, "trigger": item.trigger, "reason": item.reason}),
+            _asked(item),
         ),
         item=item,
         withdrawn=words,
         outputs=_unstored(task, run_context, item),
     )
-    run_context.publish(run_context.store.commit(run_context.run_id, change, run_context.now()))
-    run_context.notify(item)
+    run_context.commit(change)
     return asked
 
 
@@ -320,7 +319,7 @@ def _retry(task: TaskPlan, record: TaskRecord, run_context: RunContext, agent: s
     retrying = EventDraft("task.retrying", {"retry": retry, "reason": reason}, "warning", agent)
     events = (*failure.events, retrying)
     change = TaskChange(task_id=task.id, before=stored, record=record, events=events, usage=failure.usage)
-    run_context.publish(run_context.store.commit(run_context.run_id, change, run_context.now()))
+    run_context.commit(change)
     if failure.usage.cost_usd:
         watch_budget(run_context)
     run_context.stop.wait(min(run_context.plan.limits.retry_backoff_seconds * 2 ** (retry - 1), _MAX_BACKOFF))
