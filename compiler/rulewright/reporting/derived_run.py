@@ -16,10 +16,9 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.gathered import FirstEntries
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.derived import log_of, write_summary
-from rulewright_runtime.runs.folder import GENERATED, LOG, REPLIES, ROWS, SUMMARY, remove
+from rulewright_runtime.runs.folder import GENERATED, LOG, REPLIES, ROWS, SUMMARY, remove, write_summary
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
-from rulewright_runtime.runs.run_rows import summary_of, verdict_key
+from rulewright_runtime.runs.run_rows import log_of, summary_of, verdict_key
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 

@@ -24,7 +24,6 @@ from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.strict_json import JsonObject
 
 _MAX_IN_MEMORY: Final = 8 * 2**20  # bytes
-_FLUSH: Final = 512  # results
 _GROUP_BOOTSTRAP_UP_TO: Final = 50  # values of a group that are resampled: there may be many groups
 _MAX_NOTES: Final = 10_000  # errors or warnings that are kept
 OnCase = Callable[[JsonObject], None]
@@ -36,7 +35,6 @@ class Spool:
 
     count: int = 0
     _file: IO[bytes] = field(default_factory=lambda: tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY))  # noqa: SIM115
-    _buffer: list[bytes] = field(default_factory=list)
 
     def __del__(self) -> None:
         """Close the file."""
@@ -45,18 +43,10 @@ class Spool:
     def add(self, result: JsonObject) -> None:
         """Append a result."""
         self.count += 1
-        self._buffer.append(msgspec.json.encode(result))
-        if len(self._buffer) >= _FLUSH:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._buffer:
-            self._file.write(b"\n".join(self._buffer) + b"\n")
-            self._buffer.clear()
+        self._file.write(msgspec.json.encode(result) + b"\n")
 
     def lines(self) -> Iterator[bytes]:
         """Yield the encoded results in order."""
-        self._flush()
         self._file.seek(0)
         for line in self._file:
             yield line.rstrip(b"\n")

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -35,6 +36,7 @@ from rulewright_runtime.transcripts.redaction import Redaction
 FOLDER: Final = "transcripts"
 HEADER: Final = "header.json"
 SUMMARY: Final = "harness.json"
+_Converse = Callable[..., Iterator[TranscriptLine]]  # `play` by the players of the run
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -72,15 +74,15 @@ def run(
     with lock_folder(out):
         folder = _Folder(os.fspath(out), _header(plan, adapter, user), resume)
         write_whole(folder.at("run_plan.json"), encode(plan))
-        return _play_all(plan, _Players(adapter, user, attempts), folder, parallel, progress)
-
-
-class _Players(msgspec.Struct, frozen=True):
-    """The adapter, the simulated user, and the attempts for each message."""
-
-    adapter: Adapter
-    user: SimulatedUser | None
-    attempts: int
+        converse = partial(play, adapter=adapter, attempts=attempts, redaction=Redaction(plan.redact), user=user)
+        about = {
+            "plan": plan.hash,
+            "model": adapter.model,
+            "harness": adapter.harness,
+            "user": None if user is None else user.model,
+            "experimental": getattr(adapter, "experimental", False),
+        }
+        return _write_summary(folder.at(SUMMARY), about, _play_all(plan, converse, folder, parallel, progress))
 
 
 def _header(plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> _Header:
@@ -136,29 +138,20 @@ def holds_run(out: str | os.PathLike[str]) -> bool:
 
 
 def _play_all(
-    plan: RunPlan, players: _Players, folder: _Folder, parallel: int, progress: Callable[[int], None]
-) -> JsonObject:
-    rows: list[JsonObject] = []
-    redaction = Redaction(plan.redact)
+    plan: RunPlan, converse: _Converse, folder: _Folder, parallel: int, progress: Callable[[int], None]
+) -> dict[str, JsonObject]:
+    """Play every conversation. Returns the rows of the summary by scenario."""
+    rows: dict[str, JsonObject] = {}
     with ThreadPoolExecutor(max(parallel, 1)) as pool:
-        futures = [pool.submit(_conversation, script, players, folder, redaction) for script in plan.scripts]
+        futures = [pool.submit(_conversation, script, converse, folder) for script in plan.scripts]
         try:
-            for future in futures:
-                rows.append(future.result())
+            for script, future in zip(plan.scripts, futures, strict=True):
+                rows[script.id] = future.result()
                 progress(len(rows))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    adapter, user = players.adapter, players.user
-    about = {
-        "plan": plan.hash,
-        "model": adapter.model,
-        "harness": adapter.harness,
-        "user": None if user is None else user.model,
-        "experimental": getattr(adapter, "experimental", False),
-    }
-    by_scenario = {script.id: row for script, row in zip(plan.scripts, rows, strict=True)}
-    return _write_summary(folder.at(SUMMARY), about, by_scenario)
+    return rows
 
 
 class _Folder:
@@ -218,7 +211,7 @@ def _write_summary(path: str, about: JsonObject, rows: dict[str, JsonObject]) ->
     return summary
 
 
-def _conversation(script: Script, players: _Players, folder: _Folder, redaction: Redaction) -> JsonObject:
+def _conversation(script: Script, converse: _Converse, folder: _Folder) -> JsonObject:
     """Play one conversation to its end, or reuse a finished transcript. Returns its row of the summary.
 
     A conversation that ended in an error continues with the turn that was not answered.
@@ -238,7 +231,7 @@ def _conversation(script: Script, players: _Players, folder: _Folder, redaction:
     lines: list[TranscriptLine] = []
     with open_part(part, size) as stream:
         make_room(stream, size)
-        for line in play(script, players.adapter, players.attempts, recorded, redaction, players.user):
+        for line in converse(script, recorded=recorded):
             lines.append(line)
             if len(lines) > len(earlier):  # lines of the killed run are already in the file
                 size += stream.write(msgspec.json.encode(line) + b"\n")

@@ -14,11 +14,15 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Final
 
+import msgspec
+
 from rulewright_runtime.files import sync_folder, write_synced, write_whole
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.manifest import manifest
+from rulewright_runtime.strict_json import JsonObject
 
 LOG: Final = "inputs.jsonl"
 SUMMARY: Final = "summary.json"
@@ -148,6 +152,14 @@ def write_manifest(folder: str | os.PathLike[str], plan: Plan, *more: str) -> st
     entries = manifest(plan, {name: path for name, path in names.items() if os.path.exists(path)})
     write_whole(run.at(MANIFEST), entries.encoded())
     return run.at(MANIFEST)
+
+
+def write_summary(folder: str | os.PathLike[str], plan: Plan, summary: JsonObject, *more: str) -> tuple[str, ...]:
+    """Write what is last: the summary, and the manifest with `more` files. Return the paths. Raises OSError."""
+    paths = [os.path.join(folder, name) for name in ("summary.md", SUMMARY)]
+    write_whole(paths[0], markdown(summary).encode())
+    write_whole(paths[1], msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    return (*paths, write_manifest(folder, plan, *more))
 
 
 def remove(path: str) -> None:

@@ -174,7 +174,6 @@ class _Pump:
     ) -> None:
         self._started, self._scheduler, self._independence = started, scheduler, independence
         self._open: deque[_Open] = deque()
-        self._waiting = 0
         self._stopping = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
 
@@ -200,14 +199,13 @@ class _Pump:
 
     def _refill(self) -> None:
         enough = 2 * self._scheduler.limits.concurrency
-        while len(self._open) < OPEN_TRANSCRIPTS and (not self._open or self._waiting < enough):
+        waiting = sum(not task.done() for each in self._open for task in each.tasks)
+        while len(self._open) < OPEN_TRANSCRIPTS and (not self._open or waiting < enough):
             started = next(self._started, None)
             if started is None:
                 return
-            self._open.append(_Open(started, self._scheduler, self._independence, self._count))
-
-    def _count(self, by: int) -> None:
-        self._waiting += by
+            self._open.append(_Open(started, self._scheduler, self._independence))
+            waiting += len(self._open[-1].tasks)
 
     async def stop(self) -> None:
         """Cancel open tasks and close connections."""
@@ -223,26 +221,17 @@ class _Pump:
 class _Open:
     """A transcript whose checks wait for replies."""
 
-    def __init__(
-        self,
-        started: Execution | TranscriptResult,
-        scheduler: Scheduler,
-        independence: Independence,
-        count: Callable[[int], None],
-    ) -> None:
-        self._started, self._scheduler, self._count = started, scheduler, count
-        self._independence = independence
+    def __init__(self, started: Execution | TranscriptResult, scheduler: Scheduler, independence: Independence) -> None:
+        self._started, self._scheduler, self._independence = started, scheduler, independence
         self._speakers = speakers(started.transcript) if isinstance(started, Execution) else ()
         self._exchanges: list[list[Exchange]] = []
         self.tasks: list[asyncio.Task[None]] = []
         if isinstance(started, Execution):
-            exchanges: list[list[Exchange]] = [[] for _ in started.askings]
-            self._exchanges = exchanges
-            pairs = list(zip(started.askings, exchanges, strict=True))
+            self._exchanges = [[] for _ in started.askings]
+            pairs = list(zip(started.askings, self._exchanges, strict=True))
             sequential = started.is_sequential
             work = [self._settle_in_order(started, pairs)] if sequential else [self._settle(*pair) for pair in pairs]
             self.tasks = [asyncio.create_task(each) for each in work]
-            count(len(self.tasks))
 
     async def result(self) -> TranscriptResult:
         """The transcript's result, once every check is settled. Raises the error that ends the run."""
@@ -256,20 +245,11 @@ class _Open:
 
     async def _settle_in_order(self, started: Execution, pairs: list[tuple[CheckAsking, list[Exchange]]]) -> None:
         """Settle one check after the other, except those that earlier ones make unnecessary."""
-        try:
-            for asking, exchanges in pairs:
-                if not started.skips(asking):
-                    await self._answered(asking, exchanges)
-        finally:
-            self._count(-1)
+        for asking, exchanges in pairs:
+            if not started.skips(asking):
+                await self._settle(asking, exchanges)
 
     async def _settle(self, asking: CheckAsking, exchanges: list[Exchange]) -> None:
-        try:
-            await self._answered(asking, exchanges)
-        finally:
-            self._count(-1)
-
-    async def _answered(self, asking: CheckAsking, exchanges: list[Exchange]) -> None:
         replies: Replies | None = None
         while (questions := asking.resume(replies)) is not None:
             replies = tuple(await asyncio.gather(*(self._reply(each, exchanges) for each in questions)))

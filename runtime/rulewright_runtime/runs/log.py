@@ -74,15 +74,11 @@ def read_log(path: str, header: Header) -> Log:
     lines = checked_lines(path, _REMEDY)
     if len(lines) <= 1:  # no input is finished
         return Log(header)
-    try:
-        before = msgspec.json.decode(lines[0], type=Header)
-        steps = tuple(msgspec.json.decode(line, type=LogStep) for line in lines[1:])
-    except UNDECODED as error:
-        raise PlanError(f"`{path}` is damaged ({error}); {_REMEDY}") from None
+    log = _decoded(lines, path, _REMEDY)
     for field, what in _DIFFERENCES.items():
-        if getattr(before, field) != getattr(header, field):
+        if getattr(log.header, field) != getattr(header, field):
             raise PlanError(f"the run of `{path}` has {what}; replace the run with `--overwrite`")
-    return Log(header, steps, sum(len(checked(line)) for line in lines))
+    return Log(header, log.steps, sum(len(checked(line)) for line in lines))
 
 
 def damaged(path: str) -> PlanError:
@@ -146,7 +142,11 @@ def name(item: Transcript | InputError) -> str:
 def read_finished(path: str, remedy: str = "scan again") -> Log:
     """The log of a finished run, whatever its plan. Raises PlanError, which names the `remedy`, if it is damaged, and
     OSError if it can't be read."""
-    header, *steps = checked_lines(path, remedy) or [b""]
+    return _decoded(checked_lines(path, remedy) or [b""], path, remedy)
+
+
+def _decoded(lines: list[bytes], path: str, remedy: str) -> Log:
+    header, *steps = lines
     try:
         found = msgspec.json.Decoder(LogStep).decode_lines(b"\n".join(steps))
         return Log(msgspec.json.decode(header, type=Header), tuple(found))

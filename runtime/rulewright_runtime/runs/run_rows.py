@@ -14,7 +14,8 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import TranscriptResult
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.log import LogStep, fingerprints, name
+from rulewright_runtime.runs.folder import REPLIES, ROWS
+from rulewright_runtime.runs.log import Header, LogStep, fingerprints, line_of, name
 from rulewright_runtime.transcripts.completeness import as_records
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verdicts import VerdictResult
@@ -130,6 +131,24 @@ def recount(summary: Summary, steps: Iterable[LogStep], verdicts: IO[bytes], sco
             return False
         count(summary, step, *lines)
     return True
+
+
+def log_of(header: Header, steps: Iterable[LogStep], rows: Mapping[str, Mapping[str, bytes]]) -> bytes:
+    """The log of the same inputs with other `rows`, which are by file and input; files not in `rows` are unchanged."""
+    return line_of(header) + b"".join(map(line_of, _renumbered(steps, rows)))
+
+
+def _renumbered(steps: Iterable[LogStep], rows: Mapping[str, Mapping[str, bytes]]) -> Iterator[LogStep]:
+    sizes, checksum = dict.fromkeys(rows, 0), 0
+    for step in steps:
+        own = {name: b"" if step.refused else found.get(step.input, b"") for name, found in rows.items()}
+        sizes = {name: size + len(own[name]) for name, size in sizes.items()}
+        for file in ROWS:
+            checksum = crc32(own[file], checksum)
+        replies = sizes.get(REPLIES, step.replies) if step.replies else 0
+        yield msgspec.structs.replace(
+            step, verdicts=sizes[ROWS[0]], scores=sizes[ROWS[1]], rows=checksum, replies=replies
+        )
 
 
 def _exchange_lines(result: TranscriptResult) -> bytes:

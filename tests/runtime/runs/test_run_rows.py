@@ -7,9 +7,9 @@ from zlib import crc32
 import pytest
 from msgspec.structs import replace
 
-from rulewright_runtime.runs.derived import log_of
 from rulewright_runtime.runs.folder import REPLIES, ROWS
 from rulewright_runtime.runs.log import Header, LogStep, line_of
+from rulewright_runtime.runs.run_rows import log_of
 
 STEPS = (
     LogStep("a", "", 9, 9, 9, 1, replies=70),
