@@ -24,10 +24,10 @@ from rulewright.reporting.adjudication import (
     waiting,
 )
 from rulewright.reporting.stored_run import stored
+from rulewright_runtime.processes import here
 from rulewright_runtime.report.summary import UNPROVEN, exit_status
 from rulewright_runtime.terminal import one_line, say
 from rulewright_runtime.verdicts import VerdictResult
-from rulewright_runtime.workflow.processes import here
 
 Waiting = tuple[str, VerdictResult]  # a transcript, and a verdict on it that awaits a person
 ANSWERS: Final = {"p": "PASS", "f": "FAIL", "n": "NOT_APPLICABLE"}

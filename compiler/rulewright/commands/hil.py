@@ -14,11 +14,11 @@ from rulewright.commands.output import person, serve_until_stopped
 from rulewright.commands.workflow_settings import open_store, settings_of
 from rulewright.signoff.queue_app import serve
 from rulewright.workflow import load_workflow
+from rulewright_runtime.processes import here
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.workflow.deciders import SignedDecision, SigningKey, digest_of
 from rulewright_runtime.workflow.hil import QueueError, QueueItem
 from rulewright_runtime.workflow.hil_text import describe
-from rulewright_runtime.workflow.processes import here
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
 

@@ -29,6 +29,7 @@ from rulewright.render.human import render
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.english import reason_of, ticked
 from rulewright_runtime.errors import OutageError, RuntimeFailure
+from rulewright_runtime.processes import here
 from rulewright_runtime.runs.live import JudgeSettings
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 from rulewright_runtime.workflow import engine
@@ -36,7 +37,6 @@ from rulewright_runtime.workflow.consistency import contradictions
 from rulewright_runtime.workflow.engine import LOG, Result, carried_over, resumable
 from rulewright_runtime.workflow.events import Event
 from rulewright_runtime.workflow.narration import narrate, sentence
-from rulewright_runtime.workflow.processes import here
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import OVER, Store, StoredWorkflow
 from rulewright_runtime.workflow.run_settings import RunSettings

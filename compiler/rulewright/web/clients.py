@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from rulewright_runtime.processes import Origin, ancestry, here
 from rulewright_runtime.workflow.hil import QueueError
-from rulewright_runtime.workflow.processes import Origin, ancestry, here
 
 _PROC: Final = Path("/proc")
 

@@ -20,6 +20,7 @@ import msgspec
 from rulewright_runtime.calls.call_request import CallRequest
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
+from rulewright_runtime.processes import machine, started
 from rulewright_runtime.shared_database import open_shared, transaction
 from rulewright_runtime.strict_json import UNDECODED
 
@@ -88,7 +89,7 @@ class Ledger:
         """Open or create the file, readable only by its owner. Raises LedgerError."""
         self.path = os.fspath(path)
         self._clock = clock
-        self.owner = f"{_host()}/{os.getpid()}/{_start_time(os.getpid())}/{uuid.uuid4().hex[:8]}"
+        self.owner = f"{machine().boot}/{os.getpid()}/{started(os.getpid())}/{uuid.uuid4().hex[:8]}"
         try:
             self._db = open_shared(self.path)
             self._db.execute("pragma synchronous = normal")
@@ -290,28 +291,10 @@ def _answer(data: bytes) -> ModelAnswer:
         raise LedgerError(f"the ledger holds an answer that can't be read: {error}") from None
 
 
-def _host() -> str:
-    """Return an id of this boot of this machine, the scope of process ids."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
-            return stream.read().strip()
-    except OSError:
-        return uuid.UUID(int=uuid.getnode()).hex
-
-
-def _start_time(process: int) -> str:
-    """Return the start time of a process in the kernel's ticks; process ids are reused. Empty when unknown."""
-    try:
-        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as stream:
-            return stream.read().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
 def _is_alive(owner: str) -> bool:
     """Whether the process that owns a call may still run; True for one on another machine, where only its lease
     counts."""
-    host, process, started, _ = (owner.split("/") + [""] * 4)[:4]
-    if host != _host() or not started or not process.isdecimal():
+    boot, process, start, _ = (owner.split("/") + [""] * 4)[:4]
+    if boot != machine().boot or not start or not process.isdecimal():
         return True
-    return _start_time(int(process)) == started
+    return started(int(process)) == start

@@ -13,8 +13,8 @@ import msgspec
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.person_names import folded_name
+from rulewright_runtime.processes import Origin, Process
 from rulewright_runtime.workflow.hil import Move, QueueError, QueueItem
-from rulewright_runtime.workflow.processes import Origin, Process
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
 Role = Literal["run", "command"]

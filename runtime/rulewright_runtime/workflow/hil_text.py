@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from rulewright_runtime.processes import Origin
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line
 from rulewright_runtime.workflow.deciders import SignedDecision
 from rulewright_runtime.workflow.hil import QueueItem
-from rulewright_runtime.workflow.processes import Origin
 
 
 def describe(

@@ -16,6 +16,7 @@ import msgspec
 from rulewright_runtime.english import ticked
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.processes import Origin, Process, ancestry, here, machine
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.database import Database, StoreError, pack, unpack
 from rulewright_runtime.workflow.deciders import (
@@ -33,7 +34,6 @@ from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.gate import GateReport
 from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, Move, QueueError, QueueItem, apply_decision
 from rulewright_runtime.workflow.machine import MachineStep
-from rulewright_runtime.workflow.processes import Origin, Process, ancestry, here, machine
 from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan, decode
 

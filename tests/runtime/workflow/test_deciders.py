@@ -26,6 +26,7 @@ from tests.runtime.workflow.running import Bench, bench
 
 from rulewright.cli import main
 from rulewright_runtime import workflow
+from rulewright_runtime.processes import Host, Origin, Process, ancestry, here, machine
 from rulewright_runtime.workflow import database as tables_module
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.deciders import (
@@ -39,7 +40,6 @@ from rulewright_runtime.workflow.deciders import (
     names_of_agents,
 )
 from rulewright_runtime.workflow.hil import QueueError
-from rulewright_runtime.workflow.processes import Host, Origin, Process, ancestry, here, machine
 from rulewright_runtime.workflow.run_database import Store
 
 FLOW = "tasks: {build: {agent: dev, requires_human: true}}"
@@ -170,7 +170,7 @@ def test_people_decide_from_wherever_else(who: Origin, rows: list[RunProcess], a
 
 def test_a_table_of_ps_tells_the_same_ancestors(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = ancestry()
-    monkeypatch.setattr("rulewright_runtime.workflow.processes._PROC", Path("/no/such/folder"))
+    monkeypatch.setattr("rulewright_runtime.processes._PROC", Path("/no/such/folder"))
     listed = ancestry()
     assert [process.pid for process in listed] == [process.pid for process in usual]
     assert all(process.started for process in listed)

@@ -1,4 +1,4 @@
-"""Processes of this machine and their ancestors, by which decisions from agents' processes are refused."""
+"""Processes of this machine and their ancestors: which have ended, and which were started by a run."""
 
 from __future__ import annotations
 
@@ -81,6 +81,13 @@ def ancestry(pid: int | None = None) -> tuple[Process, ...]:
             processes.append(process)
             name = str(parent)
     return tuple(processes)
+
+
+def started(pid: int) -> str:
+    """Return when a process was started, as the system writes it; empty when it has ended or is not known."""
+    with suppress(OSError, ValueError, IndexError):
+        return _stat(str(pid))[1].started
+    return ""
 
 
 def _user() -> str:
