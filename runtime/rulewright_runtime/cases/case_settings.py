@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -33,10 +34,9 @@ def prepare_settings(plan: CaseScorecardPlan, choices: Choices) -> CaseSettings:
 def check_thresholds(settings: CaseSettings, choices: Choices) -> None:
     """Raise PlanError when a metric's fail threshold is above its pass threshold: a score between the two would pass
     and fail. The reference semantics accept such thresholds."""
-    for archetype in (None, *settings.archetypes):
-        for metric_id in (None, *settings.metric_ids):
-            if choices.semantics.value == "seed":
-                _check_thresholds(settings, choices, archetype, metric_id)
+    if choices.semantics.value == "seed":
+        for group in product((None, *settings.archetypes), (None, *settings.metric_ids)):
+            _check_thresholds(settings, choices, *group)
 
 
 def _check_thresholds(settings: CaseSettings, choices: Choices, archetype: str | None, metric_id: str | None) -> None:
@@ -64,13 +64,14 @@ def _source(choices: Choices, name: str, archetype: str | None, metric_id: str |
 
 def configuration(plan: CaseScorecardPlan, choices: Choices) -> JsonObject:
     """Return every effective value with its source, as in `--show-config` and reports."""
-    groups = {"archetypes": choices.archetypes, "metricIds": choices.metric_ids}
+    chosen = msgspec.to_builtins(choices)
+    groups = {"archetypes": chosen["archetypes"], "metricIds": chosen["metric_ids"]}
     return {
         "scorecard": plan.name,
-        "semantics": {"value": choices.semantics.value, "source": choices.semantics.source},
+        "semantics": chosen["semantics"],
         "hash": settings_hash(plan, choices),
-        "parameters": _exported(choices.parameters),
-        **{key: {name: _exported(values) for name, values in group.items()} for key, group in groups.items() if group},
+        "parameters": chosen["parameters"],
+        **{key: group for key, group in groups.items() if group},
     }
 
 
@@ -103,10 +104,6 @@ def _by_name(groups: Mapping[str, Mapping[str, SettingValue]]) -> dict[str, Json
     return {name: _values(settings) for name, settings in groups.items()}
 
 
-def _exported(settings: Mapping[str, SettingValue]) -> JsonObject:
-    return {name: {"value": each.value, "source": each.source} for name, each in settings.items()}
-
-
 def _sources(plan: CaseScorecardPlan, choices: Choices, failure: str) -> str:
     """Return the sources of the settings that a violated requirement reads, in parentheses; empty without any."""
     read = set().union(*(mentioned([each.that]) for each in plan.requires if each.otherwise in failure))
@@ -130,9 +127,8 @@ class CaseSettings:
 
     def __post_init__(self) -> None:
         """Prepare every combination with its own values, so that a bad one is reported before anything runs."""
-        for archetype in (None, *self.archetypes):
-            for metric_id in (None, *self.metric_ids):
-                self.scorer(archetype, metric_id)
+        for group in product((None, *self.archetypes), (None, *self.metric_ids)):
+            self.scorer(*group)
 
     def scorer(self, archetype: str | None, metric_id: str | None) -> CaseScorer:
         """Return the scorer of a case."""

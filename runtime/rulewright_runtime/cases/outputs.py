@@ -9,7 +9,6 @@ from typing import IO, Any, Final
 import msgspec
 
 from rulewright_runtime.cases.records import (
-    UNREADABLE,
     Record,
     decode_message,
     id_of,
@@ -17,12 +16,13 @@ from rulewright_runtime.cases.records import (
     records_of,
     with_path,
 )
+from rulewright_runtime.cases.shape import OUTPUTS
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.scratch_database import scratch_database
+from rulewright_runtime.strict_json import UNDECODED
 
-KEYS: Final = ("engine_output", "output")  # keys of an output inside a record
-_NOT_IDS: Final = frozenset({"test_id", "id", "expectations", "test_case", *KEYS})
+_NOT_IDS: Final = frozenset({"test_id", "id", "expectations", "test_case", *OUTPUTS})
 _TABLE: Final = "CREATE TABLE outputs (test_id, tag, file, start, length, data, path)"
 _ADD: Final = "INSERT INTO outputs VALUES (?, ?, ?, ?, ?, ?, ?)"
 _FIND: Final = "SELECT tag, file, start, length, data, path FROM outputs WHERE test_id = ?"
@@ -68,7 +68,7 @@ class Outputs:
                 continue
             try:
                 names = self._names.decode(record.data)
-            except UNREADABLE as error:
+            except UNDECODED as error:
                 self.errors.append(InputError(with_path(record.path, decode_message(error)), file, record.line))
                 continue
             test_id = id_of(names.test_id) or id_of(names.id)
@@ -130,7 +130,7 @@ def _by_key(record: Record) -> dict[str, bytes] | None:
     """Return the outputs in an object whose keys are test ids; None for any other record."""
     try:
         parts = msgspec.json.decode(record.data, type=dict[str, msgspec.Raw])
-    except UNREADABLE:
+    except UNDECODED:
         return None
     if not parts or parts.keys() & _NOT_IDS:
         return None

@@ -13,11 +13,10 @@ import msgspec
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.strict_json import DoubledKeyError, refuse_doubled_keys
+from rulewright_runtime.strict_json import UNDECODED, DoubledKeyError, refuse_doubled_keys
 
 LIST_KEYS: Final = dict.fromkeys(("test_cases", "cases", "scenarios", "tests", "items", "results", "outputs"))
 PLAN_KEYS: Final = ("batch_strategy", "batch_plan")  # the generation plan in a batch file of the specification
-UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # errors of decoding
 MAX_RECORD: Final = 64 * 2**20  # bytes
 _MAX_KEYS: Final = 1000  # of an object around a list
 CASE_KEYS: Final = frozenset({"test_id", "expectations", "test_case", "engine_output"})
@@ -143,7 +142,7 @@ def _single_record(file: str) -> Iterator[Record | InputError]:
             yield Record(data, "$", 0, len(content) - len(data))
         except msgspec.ValidationError:
             yield InputError("$: must be an array or an object of cases", file)
-        except UNREADABLE as error:
+        except UNDECODED as error:
             yield from _lines(file) if _is_json_lines(data) else [InputError(syntax_message(error), file)]
 
 
@@ -157,7 +156,7 @@ def _keys(data: bytes | msgspec.Raw) -> Collection[str]:
     """Return the keys of an object; empty for any other data."""
     try:
         return msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-    except UNREADABLE:
+    except UNDECODED:
         return ()
 
 
@@ -172,7 +171,7 @@ def _header(values: Mapping[str, bytes]) -> BatchHeader:
     for key in PLAN_KEYS:
         try:
             plan = msgspec.json.decode(values.get(key, b"{}"), type=_BatchPlan)
-        except UNREADABLE:
+        except UNDECODED:
             continue
         archetypes = archetypes or tuple(map(_archetype, plan.scenarios))
     return BatchHeader(_text(values.get("batch_id")), _text(values.get("concern_id")), archetypes)
@@ -217,7 +216,7 @@ def outline_of(file: str, lists: Container[str], values: Container[str]) -> Outl
                 _scan_entry(scanner, outline, lists, values)
         except DoubledKeyError:
             raise
-        except UNREADABLE:
+        except UNDECODED:
             return None
         return outline if scanner.ended else None
 
@@ -321,7 +320,7 @@ def _text(raw: bytes | None) -> str | None:
         return None
     try:
         return str(msgspec.json.decode(raw, type=str | int))
-    except UNREADABLE:
+    except UNDECODED:
         return None
 
 
@@ -372,7 +371,7 @@ def _end_of_value(data: bytes, at: int) -> int | None:
     JSON, None for an incomplete value."""
     try:
         msgspec.json.decode(memoryview(data)[at:], type=msgspec.Raw)
-    except UNREADABLE as error:
+    except UNDECODED as error:
         message = str(error)
         match = _TRAILING.search(message)
         if match is not None:

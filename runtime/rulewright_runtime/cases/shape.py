@@ -18,8 +18,8 @@ import msgspec
 from msgspec import UNSET
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input
-from rulewright_runtime.cases.records import UNREADABLE, decode_message
-from rulewright_runtime.strict_json import Decoder, Json, JsonMapping, JsonObject
+from rulewright_runtime.cases.records import decode_message
+from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, JsonMapping, JsonObject
 
 FAILURES: Final = ("error", "engine_error")
 OUTPUTS: Final = ("engine_output", "output")  # keys of an output inside a record
@@ -129,7 +129,7 @@ class CaseShape:
             if envelope.test_case is not UNSET and bytes(envelope.test_case).strip() != b"null":
                 parents = ("test_case",)
                 case = self._envelope.decode(bytes(envelope.test_case))
-        except UNREADABLE as error:
+        except UNDECODED as error:
             path = (*parents, *_error_path(error))
             return Mistake(self._message(error, parents), path, _OF_OUTPUT.search(str(error)) is not None)
         mistake = self._mistake(envelope, case) if self._is_strict and is_case else None
@@ -236,7 +236,7 @@ def read_names(data: bytes) -> tuple[Json, Json] | None:
         envelope = case = _NAMES.decode(data)
         if isinstance(envelope.test_case, dict):
             case = msgspec.convert(envelope.test_case, _Names)
-    except UNREADABLE:
+    except UNDECODED:
         return None
     for holder in (envelope, case):
         for key in ("concern_id", "archetype", "metric_id"):

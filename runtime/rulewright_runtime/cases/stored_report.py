@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from rulewright_runtime.cases.records import UNREADABLE, Outline, elements_of, outline_of
+from rulewright_runtime.cases.records import Outline, elements_of, outline_of
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.strict_json import Decoder, DoubledKeyError, JsonMapping, JsonObject, decode
+from rulewright_runtime.strict_json import UNDECODED, Decoder, DoubledKeyError, JsonMapping, JsonObject, decode
 
 FIGURES: Final = ("label_distribution", "mean_scores")
 _TOLERANCE: Final = 1e-9  # of a mean, which may be summed in another order
@@ -40,7 +40,7 @@ def reading_report(path: str) -> Iterator[None]:
         raise InputError(error.strerror or "can't be read", path) from None
     except DoubledKeyError as error:
         raise InputError(str(error), path) from None
-    except UNREADABLE:
+    except UNDECODED:
         raise InputError(_NO_REPORT, path) from None
 
 

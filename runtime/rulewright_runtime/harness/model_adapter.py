@@ -12,6 +12,7 @@ from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.portal import CallPortal
 from rulewright_runtime.harness.adapters import RAW, Reply, TurnRequest, transcript_id_of
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
+from rulewright_runtime.strict_json import UNDECODED
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 
 
@@ -42,7 +43,7 @@ class RedactedModel:
         """Redact a body by the strings of its JSON, so that escapes do not hide text from a pattern."""
         try:
             body = msgspec.json.decode(raw.encode("utf-8", "surrogatepass"))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNDECODED:
             return self._redaction.text(raw)
         return msgspec.json.encode(self._redaction.data(body)).decode()
 

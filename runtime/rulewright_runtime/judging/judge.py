@@ -169,7 +169,7 @@ def holds_answers(data: bytes) -> bool:
     first = data.lstrip().partition(b"\n")[0]
     try:
         return "custom_id" in msgspec.json.decode(first, type=JsonObject)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except strict_json.UNDECODED:
         return False
 
 

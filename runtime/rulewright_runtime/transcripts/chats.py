@@ -9,7 +9,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row
-from rulewright_runtime.transcripts.messages import TURN_ROLES, Conversation, Transcript
+from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import FORMATS, LINES, format_of, is_turns, unknown
 from rulewright_runtime.transcripts.readers.openai import LISTS
 from rulewright_runtime.transcripts.readers.shapes import Format, Record, ShapeError, parsed, related
@@ -123,7 +123,7 @@ class Chats:
                 continue
             own = f"{own_name}:{item.id}" if item.id and format.local_ids else item.id
             name = own.strip() or (unnamed if index == 0 else f"{unnamed}#{index + 1}")
-            if not any(message.role in TURN_ROLES for message in item.messages):
+            if not any(message.role in SPEAKERS for message in item.messages):
                 yield InputError("the conversation has no message of a user or an assistant", self._path, line)
             else:
                 found = msgspec.structs.replace(item, id=name, messages=related(item.messages))

@@ -171,7 +171,6 @@ def digest_of(data: bytes) -> str:
 
 
 _PASSAGE: Final = 20  # characters
-TURN_ROLES: Final = ("user", "assistant")  # messages have more roles
 UNKNOWN_MODEL: Final = "unknown"
 
 

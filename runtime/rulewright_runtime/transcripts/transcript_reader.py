@@ -17,7 +17,7 @@ import msgspec
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.input_files import expanded_size, open_expanded, read_small
 from rulewright_runtime.scratch_database import FirstValues
-from rulewright_runtime.strict_json import Decoder
+from rulewright_runtime.strict_json import UNDECODED, Decoder
 from rulewright_runtime.transcripts.chat_files import MAX_LINE, chat_files, has_turns
 from rulewright_runtime.transcripts.columnar import columnar_rows, rows_of
 from rulewright_runtime.transcripts.containers import (
@@ -180,7 +180,7 @@ class Reader:
         """The single conversation of a small, well-formed file; None if the file must be read line by line."""
         try:
             turns = _TURNS.decode_lines(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNDECODED:
             return None
         name = stem(path)
         model, _, scenario = name.partition("__")

@@ -10,7 +10,7 @@ import msgspec
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, why_not
 from rulewright_runtime.transcripts.containers import without_compression
-from rulewright_runtime.transcripts.messages import TURN_ROLES, Transcript, Turn, repeats
+from rulewright_runtime.transcripts.messages import SPEAKERS, Transcript, Turn, repeats
 
 NO_TURNS: Final = "a conversation needs the key `turns`, a list of turns"
 
@@ -111,7 +111,7 @@ def well_formed(line: bytes | InputError) -> Batched | None:
         return None
     try:
         record = _BATCHED.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNDECODED:
         return None
     is_named = record.scenario_id and record.model and record.transcript_id != ""
     return record if is_named and record.turns and not broken_sequence(record.turns) else None
@@ -133,7 +133,7 @@ def turn_of(loose: Loose, path: str, number: int) -> Turn | InputError:
         return InputError("the turn number is missing", path, number)
     if not isinstance(loose.turn, int) or isinstance(loose.turn, bool) or loose.turn < 0:
         return InputError(f"the turn number is {_shown(loose.turn)}; expected a whole number from 0 up", path, number)
-    if loose.role not in TURN_ROLES:
+    if loose.role not in SPEAKERS:
         return InputError(f"the role is {_shown(loose.role)}; expected `user` or `assistant`", path, number)
     content = "" if loose.error is not None and loose.content in (None, msgspec.UNSET) else loose.content
     if not isinstance(content, str):
@@ -195,7 +195,7 @@ def broken_sequence(turns: list[Turn]) -> tuple[int, str] | None:
     before, roles = -1, ""  # the previous number, and the roles with that number
     for index, turn in enumerate(turns):
         number, role = turn.turn, turn.role
-        if role not in TURN_ROLES:
+        if role not in SPEAKERS:
             return index, f"the role is `{role}`; expected `user` or `assistant`"
         if number == before:
             if role in roles:

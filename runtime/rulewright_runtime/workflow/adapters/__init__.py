@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from rulewright_runtime import strict_json
 from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.workflow.adapters.agent_adapter import (
@@ -60,7 +58,7 @@ def _open(settings: AdapterSettings, root: Path, on_start: OnStart) -> AgentAdap
     if isinstance(script, str):
         try:
             script = strict_json.decode((root / script).read_bytes())
-        except (OSError, UnicodeDecodeError, msgspec.MsgspecError, RecursionError) as error:
+        except (OSError, *strict_json.UNDECODED) as error:
             raise AgentError(f"the script `{settings.script}` can't be read: {error}") from None
     if not isinstance(script, dict):
         raise AgentError(f"the script `{settings.script}` must map agents to lists of replies")
