@@ -34,6 +34,7 @@ from rulewright_runtime.judging.replies import only_object
 from rulewright_runtime.models.wire import decode_body
 from rulewright_runtime.plan import file as plan_file
 from rulewright_runtime.plan.envelope import encode, seal
+from rulewright_runtime.runs.manifest import read_manifest
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.workflow import workflow_plan as flow_plan
@@ -85,6 +86,7 @@ TURNS = [
 TALK = {"transcript_id": "t", "scenario_id": "s", "model": "m", "turns": TURNS}
 RESULT = {"test_id": "T1", "label": "Pass", "scores": {"CR": 1.0}, "details": {"CR": {"found": []}}}
 REPORT = {"generated_at": "now", "batch_id": "b", "configuration": {"hash": "x"}, "results": [RESULT, RESULT]}
+MANIFEST = {"run": "r", "plan": "p", "language": "1", "files": [{"name": "a", "bytes": 1, "sha256": "x"}]}
 DOORS: dict[str, tuple[str, Any, Reads]] = {
     "cases": ("b.json", {"batch_id": "b", "test_cases": [case("T1"), case("T2")]}, _cases),
     "cases in a list": ("b.json", [case("T1"), case("T2")], _cases),
@@ -108,6 +110,7 @@ DOORS: dict[str, tuple[str, Any, Reads]] = {
         _text(lambda text: read_reply(text, "review")),
     ),
     "a report of a tool": ("r.json", {"totals": {"percent": 3}, "a": [{}]}, _report),
+    "a manifest": ("manifest.json", MANIFEST, lambda path: read_manifest(path.parent)),
     "rows of a run": ("rows.jsonl", {"transcript_id": "t", "engine": {"gates": {"g": {}}}}, _rows),
     "settings": ("safe.config.json", {"thresholds": {"CR": {"pass": 1}}}, lambda path: not load_file(path).diagnostics),
 }  # fmt: skip
@@ -143,3 +146,16 @@ def test_no_door_for_json_takes_a_document_with_a_doubled_key(name: str, tmp_pat
         with suppress(RuntimeFailure, UsageError):
             taken += [text] * bool(reads(path))
     assert taken == []
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_no_door_for_json_breaks_under_a_value_that_is_nested_too_deeply(name: str, tmp_path: Path) -> None:
+    file, document, reads = DOORS[name]
+    path = tmp_path / file
+    first = document[0] if isinstance(document, list) else document
+    deep = json.dumps({"deep": 0, **first}).replace("0", "[" * 100_000 + "]" * 100_000, 1)
+    path.write_text(f"[{deep}]" if isinstance(document, list) else deep)
+    refused = True
+    with suppress(RuntimeFailure, UsageError):
+        refused = not reads(path)
+    assert refused

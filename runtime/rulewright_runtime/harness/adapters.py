@@ -159,7 +159,7 @@ class ProductAdapter:
 def _open_scripted(path: str) -> Adapter:
     try:
         script = strict_json.decode(read_expanded(path), type=_Script)
-    except (OSError, EOFError, zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, *strict_json.UNDECODED) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise AdapterError(f"the scripted replies `{path}` can't be read: {reason}") from None
     return ScriptedAdapter(script.replies, script.model)

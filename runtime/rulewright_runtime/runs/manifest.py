@@ -13,6 +13,7 @@ from typing import IO, Final
 import msgspec
 
 import rulewright_runtime
+from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256, sha256_of_much
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scan import Plan
@@ -66,10 +67,10 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest | None:
     path = os.path.join(folder, NAME)
     try:
         with open(path, "rb") as stream:
-            return msgspec.json.decode(stream.read(), type=Manifest)
+            return strict_json.decode(stream.read(), type=Manifest)
     except FileNotFoundError:
         return None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except strict_json.UNDECODED as error:
         raise PlanError(f"`{path}` is damaged ({error}); scan again") from None
 
 
