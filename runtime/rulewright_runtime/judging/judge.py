@@ -17,6 +17,8 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256, sha256_of_much
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.input_files import MAX_EXPANDED, read_expanded
+from rulewright_runtime.models.call import CallFailure
+from rulewright_runtime.models.wire import WIRES
 from rulewright_runtime.plan.question import ReplyField
 from rulewright_runtime.strict_json import JsonObject
 
@@ -227,9 +229,6 @@ def _answer(line: JsonObject) -> _JudgeAnswer:
         return _JudgeAnswer(line["reply"]) if line.get("finish", "stop") == "stop" else _JudgeAnswer(None, "not whole")
     if not isinstance(response, dict) or response.get("status_code") != 200:
         return _JudgeAnswer(None, "failed")
-    from rulewright_runtime.models.call import CallFailure
-    from rulewright_runtime.models.wire import WIRES
-
     body = response.get("body")
     try:
         answer = WIRES["openai"].answer(body, "") if isinstance(body, dict) else None
@@ -237,11 +236,7 @@ def _answer(line: JsonObject) -> _JudgeAnswer:
         answer = None
     if answer is None:
         return _JudgeAnswer(None, "failed")
-    return (
-        _JudgeAnswer(answer.text, "", answer.model)
-        if answer.is_whole
-        else _JudgeAnswer(None, "not whole", answer.model)
-    )
+    return _JudgeAnswer(answer.text if answer.is_whole else None, "" if answer.is_whole else "not whole", answer.model)
 
 
 class LimitedJudge:
