@@ -164,6 +164,7 @@ class WorkflowReader:
         constitution = value(settings, "constitution", "file")
         if constitution is not None and project is not None and not dependencies.is_file(root / str(constitution)):
             self.missing(project, ("constitution", "file"), root / str(constitution))
+        self.refuse_files(project, root)
         scripts = self.scripts(descend(settings, "adapters"), root)
         return Workflow(
             document=document,
@@ -225,8 +226,15 @@ class WorkflowReader:
         written = None if project is None else project.workflow.get(name)
         return None if written is None or project is None else resolve(written, Path(project.path), root)
 
-    def missing(self, project: ProjectFile, steps: tuple[str, ...], path: Path) -> None:
+    def refuse_files(self, project: ProjectFile | None, root: Path) -> None:
+        """Report files that stand where a run makes a folder."""
+        for name in ("folder", "state"):
+            path = self.path(project, root, name)
+            if project is not None and path is not None and dependencies.is_file(path):
+                self.missing(project, (name,), path, "is not a folder")
+
+    def missing(self, project: ProjectFile, steps: tuple[str, ...], path: Path, why: str = "does not exist") -> None:
         about = ".".join(("workflow", *steps))
-        message = f"`{about}` names `{path}`, which does not exist"
+        message = f"`{about}` names `{path}`, which {why}"
         found = error(project.place("workflow", *steps), message, code="missing-path")
         self.findings.append(replace(found, about=about))

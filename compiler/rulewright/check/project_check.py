@@ -126,11 +126,23 @@ class Checked:
             found += rubric_findings(self.project.scenarios.values())
         if self.scorecard is not None:
             found = relocate_scorecard_findings(self.project, self.scorecard, found)
-            if self.project.scorecards and parts.scorecard is not None and self.scorecard.gates:
-                found += gate_findings(self.scorecard, prove_gates(parts.scorecard, self.project.vocabulary))
+        found += self._of_gates()
         for name in parts.lowering.lexicons.keys() & self.project.lexicons.keys():
             found += pattern_findings(self.project.lexicons[name])
         return tuple(found)
+
+    def _of_gates(self) -> Iterator[Diagnostic]:
+        """What keeps a gate of the selected scorecard from stopping: its conditions, a check that it can't select, or a
+        check that never applies."""
+        project, card, plan = self.project, self.scorecard, self.parts.scorecard
+        held = {each.id for each in project.checks if each.is_gate}
+        if project.scorecards and card is not None and plan is not None:
+            plan = with_facts(plan, plan.scoring, fields_of_checks(project, self.parts.criteria))
+            proofs = list(prove_gates(plan, project.vocabulary)) if card.gates else []
+            held.update(name for proof in proofs for name in proof.holds)
+            yield from gate_findings(card, proofs)
+            yield from unseen_checks(card, plan, project.checks)
+        yield from checks_that_never_apply(each for each in project.checks if each.id in held)
 
     def plan(self) -> Plan:
         """The parts as one sealed plan."""
@@ -210,23 +222,17 @@ class Checked:
         project = self.project
         found: list[Diagnostic] = []
         scoring = project.scoring.fields if project.scoring else {}
-        held = {each.id for each in project.checks if each.is_gate}
         for card in project.scorecards.values():
             plan, mistakes = self._lowered(card, scoring, fields)
             found += mistakes
             if plan is None or not (card.gates or card.dimensions):
                 continue
-            proofs = list(prove_gates(plan, project.vocabulary))
-            found += gate_findings(card, proofs)
+            if card is not self.scorecard or not project.checks:
+                found += gate_findings(card, prove_gates(plan, project.vocabulary))
             if card is used_scorecard(project) and fields:  # another one may be for another project
-                held.update(name for proof in proofs for name in proof.holds)
                 told_of_scoring = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
                 found += empty_parts(card, plan, but_of_scoring=told_of_scoring)
-                found += unseen_checks(card, plan, project.checks)
                 found += unselected_checks(card, plan)
-        gate_checks = [each for each in project.checks if each.id in held]
-        if any(each.when is not None for each in gate_checks):
-            found += checks_that_never_apply(gate_checks)
         return found
 
     def _lowered(

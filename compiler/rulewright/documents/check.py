@@ -174,6 +174,8 @@ class CheckDocument(Document):
     def fields(self) -> JsonObject:
         """All keys of the document as plain data, including the defaults of an `expression` check."""
         written: JsonObject = plain(self.node)
+        if "secondary_tags" in written:  # anything but a list of texts is reported and read as absent
+            written["secondary_tags"] = list(self.secondary_tags)
         if not _short_route(self.node):
             return written
         usual = {

@@ -108,7 +108,8 @@ def resolve(written: str, file: Path, root: Path) -> Path:
 def path_meant(path: Path, written: str) -> Guess | None:
     """The suggestion of an existing path that differs in one misspelt name."""
     wrong = next((each for each in (*reversed(path.parents), path) if not dependencies.exists(each)), path)
-    names = [name for name, _ in dependencies.names_in(wrong.parent)]
+    folder = wrong.parent
+    names = [name for name, _ in dependencies.names_in(folder)] if dependencies.is_folder(folder) else []
     near = next((name for name in names if is_slip_of(wrong.name, name)), None)
     return None if near is None else Guess(written.replace(wrong.name, near))
 

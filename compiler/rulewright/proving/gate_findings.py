@@ -18,10 +18,10 @@ from rulewright.lower.environments import scenario_environment
 from rulewright.lower.expressions import build_in
 from rulewright.lower.scorecard import lower_without_project
 from rulewright.proving.atoms import ERROR, TRUE
-from rulewright.proving.conditions import never
 from rulewright.proving.domains import Domains
 from rulewright.proving.gates import ANY_CHECK, GateClaim, GateProof, held_by_parts, prove_gates
-from rulewright.proving.results import Proved, Refuted, Unknown
+from rulewright.proving.results import Refuted, Unknown
+from rulewright.proving.studies import is_never
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 VERDICTS: Final = re.compile(r"\bverdicts\b")
@@ -87,7 +87,8 @@ def unseen_checks(
         return
     held = dict(held_by_parts(plan, document.vocabulary))
     for check, absent in incomplete:
-        could = _could_hold(document, plan, check, absent)
+        alone = next((([key], could) for key in absent if (could := _could_hold(document, plan, check, [key]))), None)
+        absent, could = alone or (absent, _could_hold(document, plan, check, absent))
         gates = [name for kind, name in could if kind == "gates" and check.id not in held[kind, name]]
         rated = any(check.id in ids for (kind, _), ids in held.items() if kind == "dimensions")
         dimensions = [name for kind, name in could if kind == "dimensions" and not rated]
@@ -120,7 +121,7 @@ def checks_that_never_apply(checks: Iterable[CheckDocument]) -> Iterator[Diagnos
         environment = scenario_environment(check.vocabulary)
         built = build_in(when, environment, [], BOOL)
         holds = TRUE | ERROR  # if it is undecided, the check applies
-        if built is not None and isinstance(never(built.program, Domains(environment.variables), holds), Proved):
+        if built is not None and is_never(built.program, Domains(environment.variables), holds):
             yield error(when, f"the gate check `{check.id}` applies to no scenario", code="gate-check-never-applies")
 
 

@@ -237,8 +237,8 @@ def _study_given(study: Study, given: tuple[str, tuple[str, ...]], environment: 
 
 
 def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> Study:
-    has_never = _is_never(program, domains, TRUE)
-    has_always = not has_never and _is_never(program, domains, FALSE | ERROR)
+    has_never = is_never(program, domains, TRUE)
+    has_always = not has_never and is_never(program, domains, FALSE | ERROR)
     decided = (*_decided(program, domains), *_beyond_unit(program, domains, usual))
     dead = () if has_never or has_always or decided else tuple(_dead(program, domains))
     idle: tuple[tuple[Program, str], ...] = ()
@@ -247,7 +247,7 @@ def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> St
     return Study(program, has_never, has_always, dead, idle, decided)
 
 
-def _is_never(program: Program, domains: Domains, bits: int) -> bool:
+def is_never(program: Program, domains: Domains, bits: int) -> bool:
     """Whether the condition has no result in `bits` for any input, by exact splitting alone."""
     if isinstance(never(program, domains, bits, solver=False), Proved):
         return True
@@ -274,13 +274,13 @@ def _constant(part: Program, domains: Domains) -> bool | None:
     """True if a part always holds, False if it never does, None if it may do both."""
     if not paths_of(part):
         return None
-    return True if _is_never(part, domains, FALSE | ERROR) else False if _is_never(part, domains, TRUE) else None
+    return True if is_never(part, domains, FALSE | ERROR) else False if is_never(part, domains, TRUE) else None
 
 
 def _decided(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
     for part in comparisons(program):
         for bits, holds in ((TRUE, False), (FALSE, True)):
-            if part is not program and _is_never(part, domains, bits):
+            if part is not program and is_never(part, domains, bits):
                 yield part, holds
                 break
 
@@ -294,6 +294,6 @@ def _beyond_unit(program: Program, domains: Domains, usual: Values) -> Iterator[
         if filled == part or not paths_of(filled) or not outside:
             continue
         for bits, holds in ((TRUE, False), (FALSE, True)):
-            if _is_never(filled, domains, bits):
+            if is_never(filled, domains, bits):
                 yield part, holds
                 break

@@ -1,0 +1,57 @@
+"""A project whose gate could not stop a failure is refused by lint and by the compiler alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.folders import write
+
+import rulewright
+from rulewright.errors import DocumentError
+
+CARD = """\
+scorecard: card
+gates:
+  safe:
+    of: v.severity == blocking
+    stops: v.verdict == FAIL
+    undecided: v.verdict == UNCLEAR
+    empty: {not_eligible: passed, not_run: undecided}
+    left_out: open
+output: {safe: gates.safe}
+"""
+PROJECT = """\
+project: shop
+checks: checks
+scorecards: scorecards
+vocabulary: {severities: [minor, blocking]}
+"""
+SEEN = 'id: seen\nseverity: blocking\nfail: answer == "no"\n'
+
+
+@pytest.mark.parametrize(
+    ("check", "code"),
+    [
+        ('id: unseen\nfail: answer == "yes"\n', "selecting-key-missing"),
+        (
+            "id: never\nseverity: blocking\nfail: answer == 'yes'\nscope: trigger\n"
+            "eligibility: {when: size(scenario.tags) > 2 and size(scenario.tags) < 2}\n",
+            "gate-check-never-applies",
+        ),
+    ],
+)
+def test_a_check_that_a_gate_misses_is_refused(check: str, code: str, tmp_path: Path) -> None:
+    files = {"rulewright.yaml": PROJECT, "scorecards/card.yaml": CARD, "checks/seen.yaml": SEEN, "checks/x.yaml": check}
+    name = check.split()[1]
+    write(tmp_path, {path.replace("x.yaml", f"{name}.yaml"): text for path, text in files.items()})
+    assert code in {each.code for each in rulewright.lint([tmp_path]).diagnostics}
+    with pytest.raises(DocumentError, match=name):
+        rulewright.compile_project(tmp_path)
+
+
+def test_tags_that_are_no_list_are_one_finding(tmp_path: Path) -> None:
+    card = CARD.replace("v.severity == blocking", "'grave' in v.secondary_tags")
+    tags = SEEN + "secondary_tags: 7\n"
+    write(tmp_path, {"rulewright.yaml": PROJECT, "scorecards/card.yaml": card, "checks/seen.yaml": tags})
+    assert "wrong-type" in {each.code for each in rulewright.lint([tmp_path]).diagnostics}
