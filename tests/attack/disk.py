@@ -101,20 +101,31 @@ def watched(step: Step) -> Iterator[None]:
         yield
 
 
+def content(folder: Path) -> dict[str, bytes]:
+    """The files of a folder by their paths in it."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
 def pictures(
     folder: Path, into: Path, program: Callable[[], object], note: Callable[[], Any]
 ) -> list[tuple[Path, Any]]:
-    """What stood in `folder` before every step of `program`, as a kill there would leave it, each with what `note`
-    said at that moment; the last is what stands at the end."""
+    """What stood in `folder` before the steps of `program`, as a kill there would leave it, each with what `note` said
+    at that moment; the last is what stands at the end. A step before which nothing changed has no picture."""
     taken: list[tuple[Path, Any]] = []
+    last: tuple[dict[str, bytes], Any] | None = None
 
     def take(_: str) -> None:
+        nonlocal last
+        now = content(folder), note()
+        if now == last:
+            return
+        last = now
         place = into / str(len(taken))
         if folder.exists():
             shutil.copytree(folder, place)
         else:
             place.mkdir(parents=True)
-        taken.append((place, note()))
+        taken.append((place, now[1]))
 
     with watched(take):
         program()
@@ -145,8 +156,8 @@ def full_at(number: int, *, stays: bool) -> Step:
 class PowerCuts:
     """What a folder holds after power cuts: only what was waited for is sure to be on the disk.
 
-    Before every step two pictures are taken: the latest names, and the names as old as the last `fsync` of the folder;
-    both with data as old as the last `fsync` of each file.
+    Before every step two pictures are taken, unless they show what an earlier one does: the latest names, and the names
+    as old as the last `fsync` of the folder; both with data as old as the last `fsync` of each file.
     """
 
     def __init__(self, folder: Path, into: Path) -> None:
@@ -154,6 +165,7 @@ class PowerCuts:
         self._durable: dict[int, bytes] = {}  # by inode
         self._names: dict[str, int] = {}
         self._pinned: dict[int, int] = {}  # handles, so that no inode is used for another file
+        self._seen: set[tuple[tuple[str, bytes], ...]] = set()
         self.taken: list[Path] = []
 
     @contextmanager
@@ -188,9 +200,13 @@ class PowerCuts:
 
     def _take(self, _: str) -> None:
         for names in (self._files(), self._names):
+            left = tuple((name, self._durable.get(inode, b"")) for name, inode in sorted(names.items()))
+            if left in self._seen:
+                continue
+            self._seen.add(left)
             place = self._into / str(len(self.taken))
             place.mkdir(parents=True)
-            for name, inode in names.items():
+            for name, data in left:
                 (place / name).parent.mkdir(exist_ok=True)
-                (place / name).write_bytes(self._durable.get(inode, b""))
+                (place / name).write_bytes(data)
             self.taken.append(place)

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.attack.test_kills import Model, content
+from tests.attack.disk import content
+from tests.attack.test_kills import Model
 from tests.compiler.small_project import check as check_file
 from tests.compiler.small_project import write
 from tests.runtime.plans import Scripted, asked, check, plan, reply, write_turns

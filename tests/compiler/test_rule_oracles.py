@@ -33,9 +33,9 @@ from rulewright.load import load_text, plain
 
 DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the one in C takes an eighth of the time
 FOLDER = Path(__file__).parent / "rules"
-BROKEN = rounds(4, 20)  # mutants that a rule has to find
+BROKEN = rounds(3, 20)  # mutants that a rule has to find
 # Mutants that it has to leave alone, and as many that a schema refuses and lint has to refuse as well.
-SOUND = rounds(2, 10)
+SOUND = rounds(1, 10)
 TRIES = 4_000
 FEWEST = 3  # some conditions come about in few ways
 PATIENCE = rounds(300, TRIES)  # tries after which the fewest are enough

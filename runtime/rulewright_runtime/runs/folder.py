@@ -118,10 +118,10 @@ class RunFolder:
         entries = manifest(plan, {name: path for name, path in parts.items() if os.path.exists(path)})
         write_synced(self.part(MANIFEST), entries.encoded())
         sync_folder(self.path)
-        os.replace(self.part(LOG), self.at(LOG))  # from here on the run is complete
         self._name_parts()
 
     def _name_parts(self) -> None:
+        """Give every part its final name; with that of the log, the first, the run is complete."""
         for name in NAMES:
             if os.path.exists(self.part(name)):
                 if name == SUMMARY:

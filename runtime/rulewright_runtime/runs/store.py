@@ -316,7 +316,6 @@ class _Writer:
         self._streams[LOG] = open_part(self._folder.part(LOG), self._log.size)
         if not self._log.steps:
             self._streams[LOG].write(line_of(self._log.header))
-            self._streams[LOG].flush()
         if self._recording is not None:
             self._recording.open(self._folder.part(REPLIES))
         sync_folder(self._folder.path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.test_rules import BAD, code_of, name_of, unpacked
+from tests.rounds import every
 
 from rulewright.cli import main
 from rulewright.linting.lint_report import Report
@@ -18,7 +19,9 @@ from rulewright.load.suppressions import SUPPRESSION_CODES
 REASON = "it is known, and mended next week"
 READABLE = [path for path in BAD if path.parent.name != "not_utf_8"]
 WORLDS_OF_SEVERAL = [path for path in READABLE if path.suffix == ".txtar"]
-WORLDS = [path for suffix in (".txtar", ".yaml") for path in [each for each in READABLE if each.suffix == suffix][::3]]
+WORLDS = [
+    path for suffix in (".txtar", ".yaml") for path in every(6, [each for each in READABLE if each.suffix == suffix])
+]
 
 
 def tree(folder: Path) -> dict[str, bytes]:

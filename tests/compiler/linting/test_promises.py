@@ -15,7 +15,7 @@ from tests.compiler.linting.usage import VERDICTS, HostileReplies, use_everywher
 from tests.compiler.linting.worlds import World, large_worlds, own_worlds, small_worlds
 from tests.compiler.linting.worlds import broken as worlds_broken
 from tests.compiler.test_rules import BAD, FIXABLE, code_of, name_of, unpacked
-from tests.rounds import TORTURE, rounds
+from tests.rounds import TORTURE, every, rounds
 
 from rulewright.check.project_check import compile_project
 from rulewright.linting.lint_run import lint
@@ -61,7 +61,7 @@ def test_the_shipped_projects_broken_keep_the_promise(seed: int, tmp_path: Path)
     walk_through(large_worlds(), seed, tmp_path / "broken")
 
 
-WHOLE = (*(small_worlds() if TORTURE else own_worlds()), *large_worlds())
+WHOLE = (*(small_worlds() if TORTURE else every(4, own_worlds())), *large_worlds())
 
 
 @pytest.mark.parametrize("world", WHOLE, ids=lambda world: world.name)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.compiler.test_rules import name_of
 from tests.folders import files_of, write
-from tests.rounds import TORTURE, rounds
+from tests.rounds import TORTURE, every, rounds
 
 from rulewright.diagnostics import Diagnostic, Span
 from rulewright.linting.lint_report import Report
@@ -58,7 +58,7 @@ def check_places(report: Report) -> None:
         assert found.code
 
 
-@pytest.mark.parametrize("path", LONE, ids=name_of)
+@pytest.mark.parametrize("path", every(2, LONE), ids=name_of)
 def test_no_broken_document_crashes_the_linter(path: Path) -> None:
     text = path.read_bytes().decode(errors="replace")
     chance = random.Random(name_of(path))
@@ -68,7 +68,7 @@ def test_no_broken_document_crashes_the_linter(path: Path) -> None:
         fix(report, unsafe=True)
 
 
-@pytest.mark.parametrize("path", PROJECTS, ids=name_of)
+@pytest.mark.parametrize("path", every(2, PROJECTS), ids=name_of)
 def test_no_broken_project_crashes_the_linter(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     files = files_of(path.read_text(encoding="utf-8"))
@@ -97,7 +97,7 @@ def moved_finding(found: Diagnostic, lines: int, end: str) -> Diagnostic:
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in LONE if path.parent.name not in ABOUT_WHOLE_FILES],
+    every(3, [path for path in LONE if path.parent.name not in ABOUT_WHOLE_FILES], 1),
     ids=name_of,
 )
 def test_findings_move_with_the_text(path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 from tests.compiler.lsp import a_project
 from tests.compiler.lsp.client import Editor
 
-
 NUMBERS = count()
 
 
