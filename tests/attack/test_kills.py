@@ -23,9 +23,10 @@ from tests.runtime.plans import asked, check, plan, write_turns
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.harness import harness_run as harness
-from rulewright_runtime.harness.adapters import Reply, TurnRequest
+from rulewright_runtime.harness.adapters import TurnRequest
 from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptSession, ScriptTurn
 from rulewright_runtime.judging.judge import JudgeRequest
+from rulewright_runtime.models.call import ModelAnswer
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.runs import store
 
@@ -225,10 +226,10 @@ class Model:
     def __init__(self) -> None:
         self.paid: list[tuple[str, int]] = []
 
-    def reply(self, request: TurnRequest) -> Reply:
+    def reply(self, request: TurnRequest) -> ModelAnswer:
         """The number of the turn."""
         self.paid.append((request.conversation, request.turn))
-        return Reply(f"answer {request.turn}")
+        return ModelAnswer(f"answer {request.turn}", "")
 
 
 def played(out: Path) -> tuple[dict[str, bytes], Model]:

@@ -21,7 +21,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.input_files import read_expanded
-from rulewright_runtime.models.call import ChatMessage
+from rulewright_runtime.models.call import ChatMessage, ModelAnswer
 from rulewright_runtime.strict_json import JsonObject
 
 RAW: Final = "llm/raw"  # turns are sent to the model and replies recorded unchanged (seed 004)
@@ -46,21 +46,6 @@ class TurnRequest(msgspec.Struct, frozen=True):
     messages: tuple[ChatMessage, ...]
 
 
-class Reply(msgspec.Struct, frozen=True):
-    """A reply of the model, with its token counts if known.
-
-    `finish` says why the reply is incomplete: `length`, `refusal` or `filter`; None for a complete one. `served_model`
-    is the model's name in the response, `parameters` are those of the call.
-    """
-
-    content: str
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    finish: str | None = None
-    served_model: str | None = None
-    parameters: JsonObject = {}
-
-
 def transcript_id_of(model: str, scenario_id: str) -> str:
     """Return the id of the transcript of a model and a scenario."""
     return f"{re.sub(r'[^A-Za-z0-9.]+', '-', model).strip('-') or 'model'}__{scenario_id}"
@@ -69,7 +54,8 @@ def transcript_id_of(model: str, scenario_id: str) -> str:
 class Adapter(Protocol):
     """A model under evaluation. Several conversations may be active at once, so `reply` has to be thread-safe.
 
-    An adapter may also have an `identity`, a string that differs for models that share a name but answer differently.
+    An adapter may also have an `identity`, a string that differs for models that share a name but answer differently,
+    and the `parameters` of its calls, which are recorded with each reply.
     """
 
     @property
@@ -80,7 +66,7 @@ class Adapter(Protocol):
     def harness(self) -> str:
         """The interface to the model: `llm/raw`, or the name of a product."""
 
-    def reply(self, request: TurnRequest) -> Reply:
+    def reply(self, request: TurnRequest) -> ModelAnswer:
         """Return the reply to one turn. Any exception is recorded as an error of the turn."""
 
 
@@ -102,13 +88,13 @@ class ScriptedAdapter:
         """The sha256 (hex) of the prepared replies."""
         return sha256(msgspec.json.encode(self._replies, order="deterministic")).hexdigest()
 
-    def reply(self, request: TurnRequest) -> Reply:
+    def reply(self, request: TurnRequest) -> ModelAnswer:
         """Return the prepared reply. Raises AdapterError without one, and for a prepared error."""
         prepared = self._replies.get(request.conversation, [])
         index = sum(message.role == "assistant" for message in request.messages)
         reply = prepared[index] if index < len(prepared) else None
         if isinstance(reply, str):
-            return Reply(reply)
+            return ModelAnswer(reply, "")
         if isinstance(reply, dict):
             raise AdapterError(str(reply.get("error", "the prepared reply is an error")))
         raise AdapterError(f"no reply is prepared for turn {request.turn}")
@@ -132,7 +118,7 @@ class ProductAdapter:
         self.harness = f"product/{parts.hostname}"
         self._url, self._timeout = url, timeout
 
-    def reply(self, request: TurnRequest) -> Reply:
+    def reply(self, request: TurnRequest) -> ModelAnswer:
         """Return the product's reply. Raises AdapterError without one."""
         body = {
             "conversation": hashlib.sha256(request.conversation.encode()).hexdigest()[:16],
@@ -153,7 +139,7 @@ class ProductAdapter:
             raise AdapterError(f"the product did not answer: {error}") from None
         if not isinstance(reply, str):
             raise AdapterError("the product's answer has no text under `reply`")
-        return Reply(reply)
+        return ModelAnswer(reply, "")
 
 
 def _open_scripted(path: str) -> Adapter:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.portal import CallPortal
-from rulewright_runtime.harness.adapters import RAW, Reply, TurnRequest, transcript_id_of
+from rulewright_runtime.harness.adapters import RAW, TurnRequest, transcript_id_of
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
 from rulewright_runtime.strict_json import UNDECODED
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
@@ -97,8 +97,8 @@ class ModelAdapter:
         """Open the ledger. Raises LedgerError."""
         self._portal = self._open_portal(self._model)
 
-    def reply(self, request: TurnRequest) -> Reply:
-        """Return the model's reply, also a refused or truncated one. Raises CallFailure."""
+    def reply(self, request: TurnRequest) -> ModelAnswer:
+        """Return the model's answer, also a refused or truncated one. Raises CallFailure."""
         return self.send(self.turn_call(request))
 
     def turn_call(self, request: TurnRequest) -> CallRequest:
@@ -119,16 +119,11 @@ class ModelAdapter:
         """Return the key of a call in the ledger."""
         return request_key(self._model.identity, request)
 
-    def send(self, request: CallRequest) -> Reply:
-        """Send a call and return the reply. Raises CallFailure."""
+    def send(self, request: CallRequest) -> ModelAnswer:
+        """Send a call and return the answer. Raises CallFailure."""
         if self._portal is None:
             raise AssertionError("the adapter is not open")
-        answer = self._portal.ask(request)
-        finish = None if answer.is_whole else answer.finish
-        usage = answer.usage
-        return Reply(
-            answer.text, usage.input_tokens, usage.output_tokens, finish, answer.model or None, self.parameters
-        )
+        return self._portal.ask(request)
 
     def close(self) -> None:
         """Close connections."""

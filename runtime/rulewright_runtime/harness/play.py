@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.errors import OutageError
-from rulewright_runtime.harness.adapters import Adapter, Reply, TurnRequest
+from rulewright_runtime.harness.adapters import Adapter, TurnRequest
 from rulewright_runtime.harness.harness_plan import Script, ScriptSession, ScriptTurn
 from rulewright_runtime.harness.simulated_user import SimulatedUser
-from rulewright_runtime.models.call import ChatMessage
+from rulewright_runtime.models.call import ChatMessage, ModelAnswer
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import says_something
@@ -75,7 +75,7 @@ def play(
                 turn.number, "assistant", "", harness=adapter.harness, model=adapter.model, session=number
             )
             answer = recorded.get((turn.number, "assistant"))
-            answer = answer or _reply_line(partial(adapter.reply, request), blank, attempts)
+            answer = answer or _reply_line(partial(adapter.reply, request), adapter, blank, attempts)
             so_far.append(_redact(answer, redaction))
             yield so_far[-1]
             if so_far[-1].error is not None:
@@ -106,7 +106,7 @@ def _user_line(
     turns = [Turn(each.turn, each.role, each.content) for each in so_far]
     blank = replace(line, content="", harness=user.harness, model=user.model)
     ask = partial(user.message, script, session, turn.number, choice.message, turns)
-    return recorded.get((turn.number, "user")) or _reply_line(ask, blank, attempts)
+    return recorded.get((turn.number, "user")) or _reply_line(ask, user.speaker, blank, attempts)
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -151,15 +151,17 @@ def turn_request(
     return TurnRequest(script.id, session.number, session.turns[index].number, index == 0, context, tuple(messages))
 
 
-def _reply_line(ask: Callable[[], Reply], blank: TranscriptLine, attempts: int) -> TranscriptLine:
-    """Fill `blank` with the reply of `ask`, or with its last error. Raises BudgetError and OutageError."""
+def _reply_line(
+    ask: Callable[[], ModelAnswer], speaker: Adapter, blank: TranscriptLine, attempts: int
+) -> TranscriptLine:
+    """Fill `blank` with the answer of `speaker`, or with its last error. Raises BudgetError and OutageError."""
     error: JsonObject = {}
     for attempt in range(1, max(attempts, 1) + 1):
         try:
             reply = ask()
-            if not isinstance(reply, Reply) or not says_something(reply.content):
-                ended = getattr(reply, "finish", None)
-                why = f"; it ended with `{ended}`" if ended else ""
+            if not isinstance(reply, ModelAnswer) or not says_something(reply.text):
+                is_cut = isinstance(reply, ModelAnswer) and not reply.is_whole
+                why = f"; it ended with `{reply.finish}`" if is_cut else ""
                 raise EmptyReplyError(f"the reply has no visible text{why}")
         except (BudgetError, OutageError):
             raise  # no other turn would be answered either: the run stops and can be resumed
@@ -168,11 +170,11 @@ def _reply_line(ask: Callable[[], Reply], blank: TranscriptLine, attempts: int) 
             continue
         return replace(
             blank,
-            content=reply.content,
-            input_tokens=reply.input_tokens,
-            output_tokens=reply.output_tokens,
-            finish=reply.finish,
-            served_model=reply.served_model,
-            parameters=reply.parameters,
+            content=reply.text,
+            input_tokens=reply.usage.input_tokens,
+            output_tokens=reply.usage.output_tokens,
+            finish=None if reply.is_whole else reply.finish,
+            served_model=reply.model or None,
+            parameters=getattr(speaker, "parameters", {}),
         )
     return replace(blank, error=error)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from rulewright_runtime.calls.call_request import CallRequest
-from rulewright_runtime.harness.adapters import AdapterError, Reply, transcript_id_of
+from rulewright_runtime.harness.adapters import AdapterError, transcript_id_of
 from rulewright_runtime.harness.harness_plan import Script, ScriptSession
 from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.judging.prompts import fenced
-from rulewright_runtime.models.call import ChatMessage
+from rulewright_runtime.models.call import ChatMessage, ModelAnswer
 from rulewright_runtime.transcripts.messages import SIMULATED, Turn
 
 MAX_MESSAGE_TOKENS: Final = 512
@@ -45,13 +45,13 @@ class SimulatedUser:
 
     def message(
         self, script: Script, session: ScriptSession, number: int, intent: str, so_far: Sequence[Turn]
-    ) -> Reply:
+    ) -> ModelAnswer:
         """Return the user's message of turn `number`, which says `intent`, after the conversation `so_far`.
 
         Raises CallFailure, and AdapterError for a refused, filtered or truncated message.
         """
         reply = self.speaker.send(self.message_call(script, session, number, intent, so_far))
-        if reply.finish is not None:
+        if not reply.is_whole:
             raise AdapterError(f"the simulated user's message is incomplete: it ended with `{reply.finish}`")
         return reply
 

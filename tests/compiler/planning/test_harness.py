@@ -16,8 +16,9 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.planning.harness import compile_run_plan, run_cost
 from rulewright.project import load_project
 from rulewright_runtime.__main__ import main as runtime
-from rulewright_runtime.harness.adapters import Reply, ScriptedAdapter, TurnRequest
+from rulewright_runtime.harness.adapters import ScriptedAdapter, TurnRequest
 from rulewright_runtime.harness.harness_run import run
+from rulewright_runtime.models.call import ModelAnswer
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -91,9 +92,9 @@ class Listening:
     def __init__(self) -> None:
         self.asked: list[TurnRequest] = []
 
-    def reply(self, request: TurnRequest) -> Reply:
+    def reply(self, request: TurnRequest) -> ModelAnswer:
         self.asked.append(request)
-        return Reply("All is fine.")
+        return ModelAnswer("All is fine.", "")
 
 
 def write(folder: Path, *scenarios: dict[str, Any]) -> Path:

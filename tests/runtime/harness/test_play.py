@@ -13,9 +13,10 @@ import pytest
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.harness import adapters
-from rulewright_runtime.harness.adapters import AdapterError, ProductAdapter, Reply, ScriptedAdapter, TurnRequest
+from rulewright_runtime.harness.adapters import AdapterError, ProductAdapter, ScriptedAdapter, TurnRequest
 from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptSession, ScriptTurn, decode
 from rulewright_runtime.harness.harness_run import run
+from rulewright_runtime.models.call import ModelAnswer, Usage
 from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -31,11 +32,11 @@ class Listening:
         self.asked: list[TurnRequest] = []
         self.fails = fails
 
-    def reply(self, request: TurnRequest) -> Reply:
+    def reply(self, request: TurnRequest) -> ModelAnswer:
         self.asked.append(request)
         if request.turn in self.fails:
             raise TimeoutError("no answer in time")
-        return Reply(f"answer {request.turn}", 10, 2)
+        return ModelAnswer(f"answer {request.turn}", "", usage=Usage(10, 2))
 
 
 def plan(*names: str, sessions: int = 1) -> RunPlan:
@@ -120,7 +121,7 @@ def test_the_files_are_the_same_however_many_scenarios_run_at_a_time(tmp_path: P
 class Stopping(Listening):
     """A model in front of which the process is killed."""
 
-    def reply(self, request: TurnRequest) -> Reply:
+    def reply(self, request: TurnRequest) -> ModelAnswer:
         if len(self.asked) == 3:
             raise KeyboardInterrupt
         return super().reply(request)
