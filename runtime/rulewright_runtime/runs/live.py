@@ -154,11 +154,9 @@ class LiveJudge:
     def _independent(self, items: Iterable[Any]) -> Iterator[Any]:
         """The items, with an InputError in place of each transcript that this judge may not judge."""
         for item in items:
-            refusal = self._refusal(item) if isinstance(item, Transcript) else None
+            judge, refuse = self.model.identity.model, self.settings.independence.refusal_among
+            refusal = refuse(judge, speakers(item)) if isinstance(item, Transcript) else None
             yield item if refusal is None else InputError(refusal, item.path, item.line)
-
-    def _refusal(self, transcript: Transcript) -> str | None:
-        return self.settings.independence.refusal_among(self.model.identity.model, speakers(transcript))
 
 
 def open_live_judge(specification: str) -> LiveJudge:

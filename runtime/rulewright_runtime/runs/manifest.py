@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from typing import IO, Final
+from functools import partial
+from typing import Final
 
 import msgspec
 
@@ -79,15 +80,11 @@ def described(name: str, path: str | os.PathLike[str], rows: int | None = None) 
     counts = name.endswith(".jsonl")
     size, lines, digest = 0, 0, sha256_of_much()
     with open(path, "rb") as stream:
-        for block in _blocks(stream):
+        for block in iter(partial(stream.read, _BLOCK), b""):
             size += len(block)
             lines += block.count(b"\n") if counts else 0
             digest.update(block)
     return RunFile(name, size, digest.hexdigest(), lines if counts else rows)
-
-
-def _blocks(stream: IO[bytes]) -> Iterable[bytes]:
-    return iter(lambda: stream.read(_BLOCK), b"")
 
 
 def refuse_changed(folder: str | os.PathLike[str], manifest: Manifest, names: Collection[str] | None = None) -> None:

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from time import monotonic
@@ -39,7 +39,7 @@ from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, 
 from rulewright_runtime.runs.recording import RecordingJudge
 from rulewright_runtime.runs.run_rows import Row, RowWriter, recount, summary_of
 from rulewright_runtime.runs.worker import Setup
-from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject
+from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -92,7 +92,8 @@ def run(
     replayed = judge if isinstance(judge, str) else None
     judge, fingerprint = _opened(judge, max_expanded or MAX_EXPANDED, is_spread=is_spread)
     options = [*([columns] if columns else []), *(["gates_only"] if gates_only else [])]
-    header = Header(plan.hash, fingerprint, _settings([parameters, max_calls, max_line, *options]))
+    settings = msgspec.json.encode([parameters, max_calls, max_line, *options], order="deterministic")
+    header = Header(plan.hash, fingerprint, settings.decode())
     reader = Reader(plan.scenarios, max_line or MAX_LINE, columns)
     folder = RunFolder(out)
     with folder.locked():
@@ -126,16 +127,13 @@ def run(
             folder.clear(keep_replies=resume)
         try:
             with writer:
-                writer.add_all(rows, progress)
+                for row in rows:
+                    writer.add(row)
+                    progress(writer.done)
                 unread = {"unread_files": dict(sorted(reader.unread.items()))} if reader.unread else {}
                 return writer.finish(plan, lambda: {**_about(plan, parameters, judge, gates_only=gates_only), **unread})
         except DiskError as stopped:
             raise stopped.error from None
-
-
-def _settings(settings: Sequence[Json]) -> str:
-    """The other settings that determine the bytes of a run, as JSON text for its log."""
-    return msgspec.json.encode(settings, order="deterministic").decode()
 
 
 def _by_workers(
@@ -334,12 +332,6 @@ class _Writer:
         with open(self._folder.part(ROWS[0]), "rb") as verdicts, open(self._folder.part(ROWS[1]), "rb") as scores:
             if not recount(self.summary, self._log.steps, verdicts, scores):
                 raise damaged(self._folder.part(ROWS[0]))
-
-    def add_all(self, rows: Iterable[Row], progress: Callable[[int], None]) -> None:
-        """Write every row; `progress` receives the number of finished inputs."""
-        for row in rows:
-            self.add(row)
-            progress(self.done)
 
     def add(self, row: Row) -> None:
         """Write one row. It counts as done once its log line is written, a moment later."""

@@ -39,7 +39,8 @@ def numbered_lines(stream: BinaryIO, path: str, limit: int, first: int = 1) -> I
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
         if b"\0" in line:
-            yield number, InputError(f"this is {_kind_of(line)}, not JSON lines", path, number)
+            kind = next((kind for mark, kind in _SIGNATURES if line.startswith(mark)), "a binary file")
+            yield number, InputError(f"this is {kind}, not JSON lines", path, number)
             if number == 1 and line.lstrip()[:1] not in (b"{", b"["):
                 return
             continue
@@ -79,10 +80,6 @@ def until_unreadable(
         yield from lines
     except OSError as error:
         yield 0, unreadable(error, path)
-
-
-def _kind_of(line: bytes) -> str:
-    return next((kind for mark, kind in _SIGNATURES if line.startswith(mark)), "a binary file")
 
 
 def kind_of(path: str) -> str:

@@ -66,11 +66,6 @@ class _JudgeCalls:
     events: list[EventDraft] = field(default_factory=list)
 
 
-def perform(activity: Activity, task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
-    """Carry out the activity. Raises AgentError when a call failed and may be retried."""
-    return _ACTIVITIES[activity](task, record, run_context)
-
-
 def worker(task: TaskPlan, record: TaskRecord) -> str:
     """Return the agent that works now: the driver of a pair, the coder of a review, or the task's agent."""
     if record.context.driver:
@@ -400,22 +395,19 @@ def _approves_outputs(record: TaskRecord) -> bool:
     return place == "sign_off" or (place.startswith("exhausted:") and place != "exhausted:gate")
 
 
-def _is_reviewed(record: TaskRecord) -> bool:
-    return record.context.decision == "GO" or bool(record.context.challenger_approved)
-
-
 def _human(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     """Turn a person's decision into the event."""
     assert record.item is not None
     item = run_context.store.item(record.item)
     run_context.store.check_decided(item)
     resolved = item.status == "RESOLVED"
+    is_reviewed = record.context.decision == "GO" or bool(record.context.challenger_approved)
     entry = {"trigger": item.trigger, "status": item.status, "by": item.resolved_by, "notes": item.resolution_notes}
     record = replace(record, item=None, context=replace(record.context, resolved=resolved))
     record = _remember(record, "human", entry)
     if resolved and _approves_outputs(record):
         record = replace(record, locked=item.context.get("outputs", {}), is_locked=True)
-    elif resolved and record.state.place == "exhausted:gate" and not _is_reviewed(record):
+    elif resolved and record.state.place == "exhausted:gate" and not is_reviewed:
         record = replace(record, locked={}, is_locked=False)  # people may correct what only people have accepted
     if resolved and item.trigger == "overlay_escalation" and task.pair is not None and inconsistency(task, record):
         record = _restore_roles(task, record)
@@ -453,7 +445,8 @@ def _wait(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
     return ActivityOutcome("ready", record)
 
 
-_ACTIVITIES: Final[Mapping[Activity, Callable[[TaskPlan, TaskRecord, RunContext], ActivityOutcome]]] = {
+# What carries out each activity. Raises AgentError when a call failed and may be retried.
+ACTIVITIES: Final[Mapping[Activity, Callable[[TaskPlan, TaskRecord, RunContext], ActivityOutcome]]] = {
     "wait": _wait,
     "agent": _work,
     "score": _score,

@@ -143,9 +143,5 @@ def _ssh_keys() -> ModuleType:
     try:
         from rulewright_runtime.workflow import ssh_keys
     except ImportError:
-        raise _no_library() from None
+        raise QueueError("signed decisions need `pip install 'rulewright[signing]'`") from None
     return ssh_keys
-
-
-def _no_library() -> QueueError:
-    return QueueError("signed decisions need `pip install 'rulewright[signing]'`")

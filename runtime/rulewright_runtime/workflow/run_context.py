@@ -20,7 +20,7 @@ from rulewright_runtime.workflow.run_database import AgentCall, Store, TaskChang
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
 from rulewright_runtime.workflow.security import detect_injections, redact_reply, redact_text
 from rulewright_runtime.workflow.task_context import NO_USAGE, TaskRecord
-from rulewright_runtime.workflow.workflow_plan import Artifact, TaskPlan, WorkflowPlan
+from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
 
 
 def utc_now() -> str:
@@ -94,8 +94,8 @@ class RunContext:
             agent=agent,
             role=self._role(agent),
             description=task.description,
-            inputs=_artifacts(task.inputs),
-            outputs=_artifacts(task.outputs),
+            inputs=list(msgspec.to_builtins(task.inputs)),
+            outputs=list(msgspec.to_builtins(task.outputs)),
             iteration=record.iteration + (purpose == "work"),
             call=call,
             retry=record.retries if retry is None else retry,
@@ -137,7 +137,3 @@ class RunContext:
         definition = self.plan.agents.get(agent)
         role: JsonObject = {} if definition is None else msgspec.to_builtins(definition)
         return role
-
-
-def _artifacts(artifacts: Sequence[Artifact]) -> list[JsonObject]:
-    return [msgspec.to_builtins(artifact) for artifact in artifacts]

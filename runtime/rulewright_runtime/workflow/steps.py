@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.activities import (
+    ACTIVITIES,
     ActivityOutcome,
     challenger,
     changed_since_asked,
     definition,
     overlay_state,
     paths,
-    perform,
     worker,
 )
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
@@ -50,7 +50,7 @@ def advance(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Task
     if current == "human" and (changed := changed_since_asked(task, record, run_context)):
         return _ask_again(task, record, run_context, changed)
     try:
-        outcome = perform(current, task, record, run_context)
+        outcome = ACTIVITIES[current](task, record, run_context)
     except AgentError as failure:
         agent = _called_agent(task, record, current)
         if record.retries < run_context.max_retries(agent):

@@ -19,6 +19,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     is_record,
     messages,
     object_in,
+    optional,
     record_at,
     rest,
     shown,
@@ -82,7 +83,7 @@ def sample_conversation(value: object, header: Record, where: str) -> Conversati
     return Conversation(
         f"{word(sample.get('id'))}_{word(sample.get('epoch')) or 1}",
         tuple(found),
-        _scenario(sample),
+        optional(object_in(sample.get("metadata")).get("scenario_id")),
         sample.get("target") or None,
         metadata,
         object_in(usage),
@@ -96,11 +97,6 @@ def _input_messages(question: Json, where: str) -> list[Message]:
     if is_list(question):
         return list(chat(question, f"{where}.input"))
     return messages({"role": "user", "content": question}, f"{where}.input")
-
-
-def _scenario(sample: Record) -> str | None:
-    metadata = sample.get("metadata")
-    return (word(metadata.get("scenario_id")) or None) if is_record(metadata) else None
 
 
 def _attached(value: Json, sample: Record, where: str) -> Json:

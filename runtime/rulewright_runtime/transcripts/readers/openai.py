@@ -79,11 +79,8 @@ def _choices(record: Record) -> Json:
 
 
 def _is_response(record: Record) -> bool:
-    return any(is_list(record.get(key)) and _has_items(record[key]) for key in ("output", "input", "items"))
-
-
-def _has_items(values: list[Json]) -> bool:
-    return all(is_record(value) and ("role" in value or "type" in value) for value in values[:1])
+    lists = [record[key] for key in ("output", "input", "items") if is_list(record.get(key))]
+    return any(all(is_record(each) and ("role" in each or "type" in each) for each in items[:1]) for items in lists)
 
 
 def _is_exchange(record: Record) -> bool:

@@ -464,8 +464,8 @@ class _Content:
         transcript = piece.get("transcript")
         if is_text(transcript):
             self.parts.append(Part(text=transcript))
-        kind = _medium_of(piece)
-        self.parts += [] if is_text(transcript) and not _has_address(piece) else [_referred(kind, piece, where)]
+        if not is_text(transcript) or first_of(piece, (*_ADDRESSES, *_BYTES)) is not None:
+            self.parts.append(_referred(_medium_of(piece), piece, where))
 
     def data(self, piece: Record, where: str) -> None:
         """Add data that the application showed, such as a chart, as a file."""
@@ -587,17 +587,10 @@ def _referred(kind: Kind, piece: Record, where: str) -> Part:
     return Part(kind, reference=reference or media, digest=digest_of(_decoded(content)))
 
 
-def _has_address(piece: Record) -> bool:
-    return any(piece.get(key) is not None for key in (*_ADDRESSES, *_BYTES))
-
-
 def _named(inner: Record) -> str:
     """The address of a medium, other than a `data:` address; empty if there is none."""
-    return next((word(inner[key]) for key in _ADDRESSES if word(inner.get(key)) and not _is_data(inner[key])), "")
-
-
-def _is_data(value: object) -> bool:
-    return isinstance(value, str) and value.startswith("data:")
+    words = (word(inner.get(key)) for key in _ADDRESSES)
+    return next((each for each in words if each and not each.startswith("data:")), "")
 
 
 def _decoded(data: str | bytes) -> bytes:

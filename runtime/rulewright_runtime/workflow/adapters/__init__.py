@@ -37,14 +37,10 @@ def open_adapters(
             if agent_settings is None and judge is None:
                 raise AgentError(f"no adapter answers for agent `{agent}`: name one in the project file")
             own = None if agent_settings is None else _open(agent_settings, root, on_start)
-            opened[agent] = _with_judge(own, judge)
+            opened[agent] = own if own is not None and judge is None else JudgedAdapter(own, judge)  # type: ignore[arg-type]
         return opened[agent]
 
     return adapter
-
-
-def _with_judge(own: AgentAdapter | None, judge: Judge | None) -> AgentAdapter:
-    return own if own is not None and judge is None else JudgedAdapter(own, judge)  # type: ignore[arg-type]
 
 
 def _open(settings: AdapterSettings, root: Path, on_start: OnStart) -> AgentAdapter:
