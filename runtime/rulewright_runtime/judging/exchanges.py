@@ -10,7 +10,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.judging.judge import TooLongError
-from rulewright_runtime.models.call import WHOLE
+from rulewright_runtime.models.call import TOO_LONG, WHOLE
 from rulewright_runtime.strict_json import UNDECODED, Decoder
 
 
@@ -82,7 +82,7 @@ def _sequence(entries: dict[tuple[int, int], object]) -> list[list[object]]:
 
 def _entry(each: RecordedExchange) -> Any:
     if each.error is not None:
-        code = {"code": TooLongError.code} if each.error == "too_long" else {}
+        code = {"code": TooLongError.code} if each.error == TOO_LONG else {}
         return {"raise": each.error, **code}
     if each.finish not in ("", WHOLE):  # empty: a judge that returns only text
         return {"raise": each.finish, "reply": each.reply}

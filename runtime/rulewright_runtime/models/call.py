@@ -11,6 +11,7 @@ from rulewright_runtime.models.capabilities import Capabilities
 
 Role = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "refusal", "filter", "other"]
+TOO_LONG: Final = "too_long"  # the kind of failure of a call that does not fit into the context window
 WHOLE: Final = "stop"  # the finish of an answer that was neither cut off nor refused
 
 

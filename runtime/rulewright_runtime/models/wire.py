@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rulewright_runtime import strict_json
-from rulewright_runtime.models.call import WHOLE, CallFailure, Finish, ModelAnswer, ModelCall, Usage
+from rulewright_runtime.models.call import TOO_LONG, WHOLE, CallFailure, Finish, ModelAnswer, ModelCall, Usage
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
@@ -168,7 +168,7 @@ def response_failure(status: int, body: bytes, retry_after: float | None, hint: 
     if any(map(_NO_CREDIT.match, (*codes, detail))):
         kind = "denied"
     elif status in (400, 413) and any(map(_TOO_LONG.match, (*codes, detail))):
-        kind = "too_long"
+        kind = TOO_LONG
     else:
         kind = kind_of(status)
     return CallFailure(message, kind, status=status, retry_after=retry_after, raw=raw)

@@ -26,7 +26,7 @@ from rulewright_runtime.execution import CheckAsking, Engine, Execution, Transcr
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
 from rulewright_runtime.judging.judge import SPEAKERS, JudgeRecord, JudgeRequest, TooLongError
 from rulewright_runtime.models import open_model
-from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, Model, ModelAnswer, ModelCall
+from rulewright_runtime.models.call import TOO_LONG, CallFailure, ChatMessage, Identity, Model, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.question import ReplyField
@@ -69,7 +69,7 @@ class JudgeSettings(msgspec.Struct, frozen=True):
 
 
 class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One request of a check with its reply or error; `key` is the request's key in the ledger.
+    """One request of a check with its reply or error; `key` is the request's key in the ledger, empty if not sent.
 
     Only the first attempt of the first vote has the `prompt`, because the others repeat it.
     """
@@ -255,32 +255,31 @@ class _Open:
     async def _reply(self, question: JudgeRequest, exchanges: list[Exchange]) -> Reply:
         ask = ask_of(question, self._scheduler.model.capabilities)
         if ask is None:
+            exchanges.append(_exchange(question, "", None, TOO_LONG))
             return TooLongError("the conversation does not fit into the judge's window")
+        key = request_key(self._scheduler.model.identity, ask)
         try:
             answer = await self._scheduler.ask(ask)
-        except HeldError as failure:
-            if failure.kind == "held":
-                raise
-            exchanges.append(self._exchange(ask, None, failure.kind))
-            return None
         except CallFailure as failure:
-            exchanges.append(self._exchange(ask, None, failure.kind))
-            return TooLongError(str(failure)) if failure.kind == "too_long" else None
+            if isinstance(failure, HeldError) and failure.kind == "held":
+                raise
+            exchanges.append(_exchange(question, key, None, failure.kind))
+            return TooLongError(str(failure)) if failure.kind == TOO_LONG else None
         refusal = self._independence.refusal_among(answer.model, self._speakers) if answer.model else None
         if refusal is not None:
             raise NotIndependentError(f"the endpoint serves a different model than requested: {refusal}")
-        exchanges.append(self._exchange(ask, answer, None))
+        exchanges.append(_exchange(question, key, answer, None))
         return answer.text if answer.is_whole else None
 
-    def _exchange(self, ask: CallRequest, answer: ModelAnswer | None, error: str | None) -> Exchange:
-        request = (ask.check_id, ask.purpose, ask.window, ask.repetition, ask.attempt)
-        key = request_key(self._scheduler.model.identity, ask)
-        prompt = None if ask.repetition or ask.attempt else ask.call.messages[-1].content
-        if answer is None:
-            return Exchange(*request, key, None, error, prompt=prompt)
-        counts = answer.usage
-        tokens = counts.input_tokens, counts.output_tokens
-        return Exchange(*request, key, answer.text, None, answer.model, answer.finish, *tokens, prompt)
+
+def _exchange(question: JudgeRequest, key: str, answer: ModelAnswer | None, error: str | None) -> Exchange:
+    request = (question.check_id, question.purpose, question.window, question.repetition, question.attempt)
+    prompt = None if question.repetition or question.attempt else question.prompt
+    if answer is None:
+        return Exchange(*request, key, None, error, prompt=prompt)
+    counts = answer.usage
+    tokens = counts.input_tokens, counts.output_tokens
+    return Exchange(*request, key, answer.text, None, answer.model, answer.finish, *tokens, prompt)
 
 
 def speakers(transcript: Transcript) -> tuple[str, ...]:

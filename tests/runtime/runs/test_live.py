@@ -161,6 +161,14 @@ def test_a_conversation_longer_than_the_window_is_unclear_and_nothing_is_cut(tmp
         assert server.requests == []
     assert {each["rationale_code"] for each in verdicts(tmp_path / "run")} == {"conversation_too_long"}
     assert {each["verdict"] for each in verdicts(tmp_path / "run")} == {"UNCLEAR"}
+    assert replayed(tmp_path) == verdicts(tmp_path / "run")
+
+
+def replayed(folder: Path) -> list[dict[str, Any]]:
+    """The verdicts of the run in a folder, from its recorded replies."""
+    (folder / "replay.json").write_bytes(replay_of(read_exchanges(folder / "run" / "replies.jsonl")))
+    run(PLAN, [folder / "t"], folder / "again", judge=f"replay:{folder / 'replay.json'}")
+    return verdicts(folder / "again")
 
 
 def test_an_endpoint_that_says_that_it_is_too_long_is_believed(tmp_path: Path) -> None:
@@ -169,6 +177,7 @@ def test_an_endpoint_that_says_that_it_is_too_long_is_believed(tmp_path: Path) -
         made = judge(server, tmp_path / "ledger.sqlite3")
         run(PLAN, [transcripts(tmp_path / "t", 1)], tmp_path / "run", judge=made)
     assert {each["rationale_code"] for each in verdicts(tmp_path / "run")} == {"conversation_too_long"}
+    assert replayed(tmp_path) == verdicts(tmp_path / "run")
 
 
 def test_a_budget_ends_the_run_and_a_larger_one_ends_it_alike(expected: dict[str, bytes], tmp_path: Path) -> None:
