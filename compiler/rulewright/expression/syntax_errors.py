@@ -86,7 +86,6 @@ class Trouble(NamedTuple):
 class Explanation(NamedTuple):
     """One row of the table: a case, its message and help (format strings), broken examples and the reason."""
 
-    name: str
     when: Callable[[Trouble], bool]
     message: str
     help: str | None
@@ -113,112 +112,96 @@ def _is_triple(t: Trouble) -> bool:
 
 EXPLANATIONS: tuple[Explanation, ...] = (
     Explanation(
-        "nothing",
         lambda t: t.token.type == END and t.before is None,
         "the expression is empty",
         None,
         ("", "  ", "// only a comment"),
     ),
     Explanation(
-        "not-in",
         lambda t: t.is_word("not") and t.operator_due and t.after is not None and t.after.type == "IN",
         "`not in` isn't an operator",
         "write `!({left} in …)`",
         ("a not in b", "a == 1 && x not in [1]"),
     ),
     Explanation(
-        "not-in-without-left",
         lambda t: t.token.type == "IN" and t.before is not None and str(t.before) == "not" and t.value_due,
         "`in` has no value on its left, and `not in` isn't an operator",
         "write `!(x in …)`",
         ("not in b",),
     ),
     Explanation(
-        "glued-word",
         _glued,
         "`{token}` is one word",
         Guess("{split}"),
         ("a andb", "a inb", "a orb", "x == 1 andnot y", "a in_list"),
     ),
     Explanation(
-        "word-of-the-profile",
         lambda t: t.operator_due and not t.profile and t.is_word("and", "or"),
         "`{token}` is an operator of the profile, not of strict CEL",
         "write `{cel}`",
         (),
     ),
     Explanation(
-        "upper-case-word",
         lambda t: t.operator_due and t.profile and t.is_word("and", "or"),
         "`{token}` isn't an operator",
         Guess("{lower}"),
         ("a AND b", "a Or b"),
     ),
     Explanation(
-        "not-as-a-name",
         lambda t: t.operator_due and t.value_here and t.before is not None and t.before.lower() == "not",
         "`{before}` isn't an operator here",
         Guess("!"),
         ("NOT a", "Not x == 1"),
     ),
     Explanation(
-        "not-after-an-operator",
         lambda t: t.token.type == "NOT" and t.value_due,
         "`not` binds looser than the operator on its left",
         "put parentheses around it, as in `a == (not b)`, or write `!`",
         ("a == not b", "1 + not x", "!not x"),
     ),
     Explanation(
-        "is",
         lambda t: t.operator_due and t.is_word("is", "equals", "eq"),
         "`{token}` isn't an operator",
         "write `==`, or `!=` for its opposite",
         ("a is b", "a is not null"),
     ),
     Explanation(
-        "function-as-operator",
         lambda t: t.operator_due and t.is_word("contains", "matches", "startswith", "endswith", "contains_ci"),
         "`{token}` is a function, not an operator",
         "write it with a dot and parentheses, as in `text.contains('x')`",
         ("a contains 'x'", "text matches '^a'"),
     ),
     Explanation(
-        "python-conditional",
         lambda t: t.operator_due and t.is_word("if", "then", "else"),
         "`{token}` isn't part of the language",
         "write `condition ? value : other`",
         ("a if b else c", "a then b"),
     ),
     Explanation(
-        "mod",
         lambda t: t.operator_due and t.is_word("mod", "div", "xor"),
         "`{token}` isn't an operator",
         "there are `%` for the remainder, `/` for division, `!=` for exclusive or",
         ("5 mod 2",),
     ),
     Explanation(
-        "number-runs-on",
         lambda t: t.touching and t.operator_due and t.token.type == "IDENT" and _kind_before(*_NUMBERS)(t),
         "a number can't run on into {spelt}",
         "digits stand alone, `0x` begins a hexadecimal number, `u` ends an unsigned one",
         ("5x", "1_000", "0X1F", "10uz", "x == 3px"),
     ),
     Explanation(
-        "number-after-dot",
         lambda t: t.touching and t.operator_due and t.token.type == "DOUBLE" and t.text[start_of(t.token)] == ".",
         "an element can't be selected with a dot",
         "write `[0]` for the first element",
         ("xs.0", "1.2.3", "xs[0].1"),
     ),
     Explanation(
-        "prefix",
         lambda t: t.touching and t.operator_due and t.token.type in ("STRING", "BYTES") and _is_prefix(t.before),
         "{before_spelt} can't stand before a string",
         "the prefixes are `r` for raw strings, `b` for bytes and `br` for raw bytes",
         ('rb"x"', "f'{x}'", "u'x'"),
     ),
     Explanation(
-        "unclosed-triple",
         lambda t: t.touching and t.token.type == "STRING" and _is_triple(t),
         "the text in triple quotes is never closed",
         "end it with the same three quotes",
@@ -226,56 +209,48 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         Reason.UNCLOSED,
     ),
     Explanation(
-        "two-strings",
         lambda t: t.operator_due and t.token.type == "STRING" and _kind_before("STRING")(t),
         "two strings follow each other without an operator",
         "join them with `+`; a quote within a string is written `\\'` or `\\\"`",
         ("'a' 'b'", "x == 'it''s'"),
     ),
     Explanation(
-        "slice",
         lambda t: t.token.type == "COLON" and t.opened is not None and t.opened.type == "LSQB" and not t.conditional,
         "slices are not supported",
         "write `xs.slice(from, to)`, or `text.substring(from, to)`",
         ("xs[1:2]", "xs[:2]"),
     ),
     Explanation(
-        "angle-not-equal",
         lambda t: t.token.type == "GT" and t.touching and _kind_before("LT")(t),
         "`<>` isn't an operator",
         Guess("!="),
         ("a <> b",),
     ),
     Explanation(
-        "power",
         lambda t: t.token.type == "STAR" and t.touching and _kind_before("STAR")(t),
         "`**` isn't an operator",
         "write the product out, as in `x * x`",
         ("a ** 2",),
     ),
     Explanation(
-        "plus-without-left",
         lambda t: t.token.type == "PLUS" and t.value_due,
         "`+` needs a value on its left",
         "there is no unary `+`, and no `++`",
         ("+1", "a++", "(+b)"),
     ),
     Explanation(
-        "mixed-signs",
         lambda t: t.token.type in ("BANG", "MINUS") and t.value_due,
         "`!` and `-` don't mix",
         "put parentheses around the inner one, as in `-(!x)`",
         ("-!a", "!-a"),
     ),
     Explanation(
-        "trailing-comma",
         lambda t: t.token.type == "RPAR" and _kind_before("COMMA")(t) and t.value_due,
         "a value is missing after `,`",
         "the arguments of a call don't end with a comma",
         ("f(a,)", "x.f(1, 2,)"),
     ),
     Explanation(
-        "word-after-dot",
         lambda t: (
             t.token.type in ("TRUE", "FALSE", "NULL", "IN")
             and _kind_before("DOT", "QUESTION")(t)
@@ -287,14 +262,12 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         ("self.true == 1", "a.in", "a.?null"),
     ),
     Explanation(
-        "string-after-dot",
         lambda t: t.token.type == "STRING" and _kind_before("DOT")(t),
         "a string can't follow a dot",
         "write `x['key']`, or a plain name after the dot",
         ('{"a": 1}."a"', "x.'b'"),
     ),
     Explanation(
-        "unclosed-bracket",
         lambda t: t.token.type == END and t.opened is not None,
         "{opened} at column {opened_column} is never closed",
         "{missing}",
@@ -302,14 +275,12 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         Reason.UNCLOSED,
     ),
     Explanation(
-        "wrong-bracket",
         lambda t: t.token.type in CLOSERS and t.opened is not None and OPENERS[t.opened.type] != t.token.type,
         "{spelt} doesn't close {opened} at column {opened_column}",
         "write `{closer}` first",
         ("(a]", "[1, 2)", "f(x}"),
     ),
     Explanation(
-        "bracket-too-many",
         lambda t: t.token.type in CLOSERS and t.opened is None,
         "{spelt} closes nothing",
         "take it away, or open a bracket before it",
@@ -317,14 +288,12 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         Reason.UNCLOSED,
     ),
     Explanation(
-        "template-braces",
         lambda t: t.token.type == "RBRACE" and t.text.lstrip().startswith("{{") and "COLON" in t.expected,
         "an expression is written without braces",
         "remove `{{{{` and `}}}}`; only prompts are templates",
         ("{{ a }}", "{{ scenario.title }} == 'x'"),
     ),
     Explanation(
-        "entry-without-value",
         lambda t: (
             t.opened is not None
             and t.opened.type == "LBRACE"
@@ -337,7 +306,6 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         ("{a}", "{'a', 'b'}", "{1: 2, 3}"),
     ),
     Explanation(
-        "entry-without-key",
         lambda t: (
             t.token.type == "COLON"
             and t.value_due
@@ -350,56 +318,48 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         ("{:a}", "{1: 2, : 3}"),
     ),
     Explanation(
-        "conditional-without-colon",
         lambda t: t.conditional and "COLON" in t.expected and t.token.type in ("$END", "COMMA", *CLOSERS),
         "`?` needs a `:` and the other value",
         "write `condition ? value : other`",
         ("a ? b", "f(a ? b)", "[a ? b, c]"),
     ),
     Explanation(
-        "colon-alone",
         lambda t: t.token.type == "COLON" and t.operator_due,
         "unexpected `:`",
         "`:` is part of `condition ? value : other` and of map entries",
         ("a : b", "f(a: 1)"),
     ),
     Explanation(
-        "call-of-no-name",
         lambda t: t.token.type == "LPAR" and t.operator_due,
         "only a name can be called",
         "a call is written `name(…)` or `value.name(…)`",
         ("TestAllTypes{}()", "xs[0](1)", "f(1)(2)", "a.`b`(1)"),
     ),
     Explanation(
-        "braces-after-no-name",
         lambda t: t.token.type == "LBRACE" and t.operator_due,
         "`{{` can't stand after a value",
         "only the name of a type takes fields in braces",
         ("f(1){}", "xs[0]{a: 1}"),
     ),
     Explanation(
-        "field-due",
         lambda t: not t.value_due and "IDENT" in t.expected and _kind_before("DOT")(t),
         "a field's name is missing after `.`",
         None,
         ("a.", "a. + 1", "a..b", "f(a.)"),
     ),
     Explanation(
-        "message-field-due",
         lambda t: not t.value_due and "IDENT" in t.expected,
         "a field's name should stand here, not {spelt}",
         "write `Type{{field: value}}`",
         ("x{.", "T{1: 2}"),
     ),
     Explanation(
-        "value-due-at-end",
         lambda t: t.value_due and t.token.type == END,
         "a value is missing after {before_spelt}",
         None,
         ("a &&", "1 +", "--", "a or", "not"),
     ),
     Explanation(
-        "value-due",
         lambda t: t.value_due and t.before is not None,
         "a value is missing between {before_spelt} and {spelt}",
         None,
@@ -407,21 +367,18 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         Reason.MISSING_PART,
     ),
     Explanation(
-        "value-due-at-start",
         lambda t: t.value_due,
         "a value is missing before {spelt}",
         None,
         ("* a", "&& b", ", 1"),
     ),
     Explanation(
-        "comma-outside",
         lambda t: t.operator_due and t.token.type == "COMMA",
         "unexpected `,`",
         "`,` separates arguments, elements and entries; an expression is one value",
         ("a, b", "(a, b)"),
     ),
     Explanation(
-        "operator-due",
         lambda t: t.operator_due and t.value_here,
         "an operator is missing between {before_spelt} and {spelt}",
         "{join}",
@@ -429,7 +386,6 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         Reason.MISSING_PART,
     ),
     Explanation(
-        "anything-else",
         lambda t: True,
         "{spelt} can't stand here",
         "{expected}",

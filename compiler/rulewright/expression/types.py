@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,7 @@ class _NamedType(Type):
 
 @dataclass(frozen=True, slots=True)
 class _ConstructedType(Type):
-    """A type that prints as its `label` with the types inside it, which are its fields."""
-
-    label: ClassVar[str]
+    """A type whose fields are the types inside it."""
 
     @property
     def params(self) -> tuple[Type, ...]:
@@ -49,9 +47,6 @@ class _ConstructedType(Type):
 
     def rebuilt(self, params: tuple[Type, ...]) -> Type:
         return type(self)(*params)
-
-    def __str__(self) -> str:
-        return f"{self.label}({', '.join(map(str, self.params))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +58,21 @@ class SimpleType(_NamedType):
 class ListType(_ConstructedType):
     """`list(element)`."""
 
-    label = "list"
     element: Type
+
+    def __str__(self) -> str:
+        return f"list({self.element})"
 
 
 @dataclass(frozen=True, slots=True)
 class MapType(_ConstructedType):
     """`map(key, value)`."""
 
-    label = "map"
     key: Type
     value: Type
+
+    def __str__(self) -> str:
+        return f"map({self.key}, {self.value})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +96,10 @@ class OpaqueType(_NamedType):
 class OptionalType(_ConstructedType):
     """`optional_type(value)`: a value that may be absent."""
 
-    label = "optional_type"
     value: Type
+
+    def __str__(self) -> str:
+        return f"optional_type({self.value})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,6 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*)*")
 _SIMPLE = re.compile(r'"([^"\\\x00-\x1f]*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
-# The most frequent tokens, in one match each: a key with its colon, and a scalar with the comma behind it.
-_KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')
-_ITEM = re.compile(
-    r'(?:"([^"\\\x00-\x1f]*)"|(-?(?:0|[1-9][0-9]{0,14}))(?![\w.+-])|(true|false|null)(?!\w))[ \t\r\n]*(,[ \t\r\n]*)?'
-)
-_LITERALS: dict[str, Plain] = {"true": True, "false": False, "null": None}
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[-+.0-9][-+.0-9A-Za-z]*|.", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDS: dict[str, Plain] = {"t": True, "f": False, "n": None}
@@ -115,7 +109,6 @@ class _JsonReader:
         """Read the whole text: one value and nothing after it."""
         at = self.space(0)
         while True:
-            at = self.fast_path(at)
             node, at = self.value(at)
             if node is None:  # a collection was opened
                 continue
@@ -124,43 +117,6 @@ class _JsonReader:
                 if at < len(self.text):
                     self.stop(at, "expected the file to end here")
                 return root
-
-    def fast_path(self, at: int) -> int:
-        """Read plain scalars and keys; return the offset of the value at which the general loop continues.
-
-        The last scalar of a collection and every mistake are left to the general loop.
-        """
-        if not self.stack or self.comments:
-            return at
-        frame, text, source = self.stack[-1], self.text, self.source
-        while (match := _ITEM.match(text, at)) is not None and match.group(4) is not None:
-            string, digits, word = match.group(1, 2, 3)
-            if string is not None:
-                node = Scalar(string, at, at + len(string) + 2, "j", source)
-            elif digits is not None:
-                node = Scalar(int(digits), at, at + len(digits), "", source)
-            else:
-                node = Scalar(_LITERALS[word], at, at + len(word), "", source)
-            after = match.end()
-            if frame.index is None:
-                if text[after : after + 1] == "]":
-                    return at
-                frame.items.append(node)
-            else:
-                next_key = _KEY.match(text, after)
-                if next_key is None or next_key.group(1) in frame.index or frame.key is None:
-                    return at
-                if frame.key.value == next_key.group(1):
-                    return at
-                frame.index.setdefault(frame.key.value, Entry(frame.key, node))  # type: ignore[arg-type]
-                name = next_key.group(1)
-                frame.key = Scalar(name, after, after + len(name) + 2, "j", source)
-                after = next_key.end()
-            self.values += 1
-            if self.values > mistakes.MAX_VALUES:
-                return after
-            at = after
-        return at
 
     def value(self, at: int) -> tuple[Node | None, int]:
         """Return the value at `at` and its end offset; None for a collection that is not empty."""

@@ -29,7 +29,7 @@ def mistakes(text: str, dialect: Dialect = Dialect.PROFILE) -> tuple[ExpressionM
     return caught.value.errors
 
 
-ROWS = [pytest.param(row, text, id=f"{row.name}: {text}") for row in EXPLANATIONS for text in row.examples]
+ROWS = [pytest.param(row, text, id=f"{row.message}: {text}") for row in EXPLANATIONS for text in row.examples]
 
 
 @pytest.mark.parametrize(("row", "text"), ROWS)
