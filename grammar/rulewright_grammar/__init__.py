@@ -22,7 +22,7 @@ def grammar_text() -> str:
 
 
 def grammar_tables() -> Any:
-    """The LALR(1) tables that Lark computes of `grammar_text()`, as the compiler's `expression.grammar` writes them."""
+    """The LALR(1) tables that Lark computes of `grammar_text()`, as `make expected` writes them."""
     with open(TABLES, "rb") as file:
         return json.loads(file.read())
 

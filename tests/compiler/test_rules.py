@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from tests.expected_files import holds
 from tests.folders import files_of, write
 from tests.source_code import parsed, walked
 
@@ -178,14 +179,6 @@ def test_examples_that_no_file_can_hold_are_built(code: str, tmp_path: Path, mon
     holds(human.render(report.diagnostics, report.sources), FOLDER / code.replace("-", "_") / "bad.out")
 
 
-def holds(written: str, expected: Path) -> None:
-    """Assert that a text is what the file holds, or write the file where that is asked for."""
-    if os.environ.get("RULEWRIGHT_WRITE_EXPECTED"):
-        expected.write_text(written, encoding="utf-8")
-    assert written
-    assert written == expected.read_text(encoding="utf-8")
-
-
 def test_every_code_has_a_bad_and_a_good_file() -> None:
     bad, good = {code_of(path) for path in BAD}, {code_of(path) for path in GOOD}
     assert bad == good
@@ -233,11 +226,8 @@ def manual_page(code: str) -> str:
 
 
 def test_every_page_in_the_docs_is_what_the_tests_show() -> None:
-    found = {code: manual_page(code) for code in pages()}
-    if os.environ.get("RULEWRIGHT_WRITE_EXPECTED"):
-        for code, page in found.items():
-            (DOCS / f"{code}.md").write_text(page, encoding="utf-8")
-    assert {code: (DOCS / f"{code}.md").read_text(encoding="utf-8") for code in found} == found
+    for code in pages():
+        holds(manual_page(code), DOCS / f"{code}.md")
 
 
 def test_every_page_ends_with_what_to_do() -> None:
@@ -265,7 +255,5 @@ choose otherwise, as does `lint` in the project file.
 
 """
     index = f"{head}{kinds}\n| code | category | what it means |\n|---|---|---|\n{rows}"
-    if os.environ.get("RULEWRIGHT_WRITE_EXPECTED"):
-        path.write_text(index, encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == index
+    holds(index, path)
     assert {each.stem for each in DOCS.glob("*.md")} == {*pages(), "index"}

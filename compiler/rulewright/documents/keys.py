@@ -1,7 +1,4 @@
-"""Every key of every document: whether and by what it is consumed, or whether it is documentation.
-
-`python -m rulewright.documents.keys` prints `docs/reference/keys.md`.
-"""
+"""Every key of every document: whether and by what it is consumed, or whether it is documentation."""
 
 from __future__ import annotations
 
@@ -15,27 +12,6 @@ from rulewright_grammar import schema
 from rulewright_runtime.strict_json import JsonObject
 
 Use = Literal["consumed", "documentation", "unknown"]
-DOCUMENTS: Final = (
-    ("check", "checks"),
-    ("lexicon", "lexicons"),
-    ("markers", "marker sets"),
-    ("state_machine", "state machines"),
-    ("corpus", "reference corpora"),
-    ("scenario", "scenarios"),
-    ("profile", "scan profiles"),
-    ("scoring", "the scoring file"),
-    ("project", "the project file"),
-    ("workflow", "workflows"),
-    ("agent", "agents"),
-    ("contracts", "contract registries"),
-)
-INTRODUCTION: Final = """\
-# Every key of every document
-
-The tables list every allowed key with what reads it; keys marked *documentation* are for people only. Any other key is
-an error (`rulewright explain unknown-key`). `[]` stands for the items of a list, `NAME` for a name of your choice. Keys
-that only some routes read name these routes in parentheses.
-"""
 EACH: Final = "*"  # stands for every item of a list and every key with a name of the author's choice
 
 
@@ -122,45 +98,3 @@ def _is_free(kind: str, path: tuple[str, ...]) -> bool:
     return known[path].use == "documentation" and not any(
         other[: len(path)] == path and len(other) > len(path) and other[len(path)] != EACH for other in known
     )
-
-
-def manual() -> str:
-    """The whole page, as Markdown."""
-    return "\n".join([INTRODUCTION, *(section(kind, title) for kind, title in DOCUMENTS)])
-
-
-def section(kind: str, title: str) -> str:
-    """The table of one kind of document."""
-    whole = schema(kind)
-    required = dict.fromkeys(whole.get("required", ()), "**required**; ")
-    usually = whole.get("then", {}).get("required", ())
-    required |= dict.fromkeys(usually, "**required** with `routing`, unless `fail`, `pass` or `use` decides; ")
-    known = {path: key for path, key in keys_of(kind).items() if path[-1] != EACH}
-    rows = [f"| `{_path(kind, path)}` | {_use(key)} | {_about(key, path, required)} |" for path, key in known.items()]
-    head = [f"## Keys of {title}", "", f"{whole['title']}.", "", "| key | read by | what it says |", "|---|---|---|"]
-    return "\n".join([*head, *rows, ""])
-
-
-def _path(kind: str, path: tuple[str, ...]) -> str:
-    """A path for people: `[]` for the items of a list, `NAME` below a mapping whose keys the author names."""
-    written = ""
-    for number, part in enumerate(path, 1):
-        if part == EACH and path[:number] not in keys_of(kind):
-            written += "[]"
-        else:
-            written += ("." if written else "") + ("NAME" if part == EACH else part)
-    return written
-
-
-def _use(key: Key) -> str:
-    return key.read_by or "—" if key.use == "consumed" else "(documentation)"
-
-
-def _about(key: Key, path: tuple[str, ...], required: dict[str, str]) -> str:
-    routes = f" ({', '.join(key.routes)})" if key.routes else ""
-    needed = required.get(path[0], "") if len(path) == 1 else ""
-    return f"{needed}{key.description}{routes}".replace("|", "\\|")
-
-
-if __name__ == "__main__":
-    print(manual(), end="")

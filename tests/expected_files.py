@@ -1,0 +1,14 @@
+"""Files that tests compare with what the code gives, and that `make expected` writes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def holds(written: str, expected: Path) -> None:
+    """Assert that a text is what the file holds, or write the file where that is asked for."""
+    if os.environ.get("RULEWRIGHT_WRITE_EXPECTED"):
+        expected.write_text(written, encoding="utf-8")
+    assert written
+    assert written == expected.read_text(encoding="utf-8")
