@@ -158,6 +158,8 @@ def test_a_path_of_one_s_own_is_followed(tmp_path: Path) -> None:
         ("forbidden", None, {"north": "extends: nowhere.yaml\n"}, "extends-nothing"),
         ("forbidden", None, {"north": "forbidden: {diagnosis: ['(?=a)']}\n"}, "bad-rule"),
         ("forbidden", None, {"north": "forbidden: {diagnosis: 3}\n"}, "bad-rule"),
+        ("disclosure", None, {"north": "disclosure: [I am software]\n"}, "bad-rule"),
+        ("crisis", None, {"north": "crisis: call someone\n"}, "bad-rule"),
         ("disclosure", None, {"north": "disclosure: {cadence_turns: 0}\n"}, "bad-rule"),
         ("disclosure", None, {"north": "disclosure: {cadence_turns: often}\n"}, "bad-rule"),
     ],

@@ -84,6 +84,8 @@ class _JurisdictionLowering:
         self.has_rules[name] = rules is not None
         if kind == "forbidden":
             return self.forbidden(name)
+        if rules is not None and not isinstance(rules, dict):
+            self.report(name, self.path, f"`{'.'.join(self.path)}` must be a mapping, not a text, a number or a list")
         values: Mapping[str, object] = rules if isinstance(rules, dict) else {}
         return self.disclosure(name, values) if kind == "disclosure" else self.crisis(name, values)
 
