@@ -176,6 +176,12 @@ def optional_texts(node: Node | None, *steps: Step) -> tuple[str, ...] | None:
     return None if descend(node, *steps) is None else texts(node, *steps)
 
 
+def one_or_more(node: Node | None, *steps: Step) -> tuple[str, ...]:
+    """The text at `steps`, or the texts of the list there."""
+    single = text(node, *steps)
+    return (single,) if single else texts(node, *steps)
+
+
 def text_scalars(node: Node | None, *steps: Step) -> tuple[Scalar, ...]:
     """The text scalars of the list at `steps`; other items are skipped."""
     return tuple(item for item in items(node, *steps) if type(item) is Scalar and isinstance(item.value, str))

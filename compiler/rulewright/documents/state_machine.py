@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from rulewright.documents.base import Document, text, texts
+from rulewright.documents.base import Document, one_or_more
 from rulewright.documents.lexicon import PatternEntry, fold_of, read_patterns
 from rulewright.documents.typed_reader import At, Key, read
-from rulewright.load import Mapping, Node, Scalar
+from rulewright.load import Mapping, Scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +26,7 @@ class Cue(Document):
 class TransitionDocument(Document):
     """A transition from one of `before` to `to` on a cue, if `when` holds."""
 
-    before: Annotated[tuple[str, ...], At("from", by=_one_or_more)]
+    before: Annotated[tuple[str, ...], At("from", by=one_or_more)]
     cue: Annotated[str, At("on")]
     to: str
     when: Scalar | None
@@ -66,7 +66,3 @@ class StateMachineDocument(Document):
 def read_state_machine(node: Mapping, name: str) -> StateMachineDocument:
     """The model of a state machine's mapping; `name` is the file's stem."""
     return read(StateMachineDocument, node, name=name)
-
-
-def _one_or_more(node: Node | None) -> tuple[str, ...]:
-    return (text(node),) if text(node) else texts(node)

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 from referencing import Registry, Resource
 
-from rulewright.diagnostics import Diagnostic, Edit, Fix, Note, Span, error, replace, respell
+from rulewright.diagnostics import Diagnostic, Edit, Fix, Note, error, replace, respell
 from rulewright.documents.base import descend, first_place
 from rulewright.documents.suggestions import (
     by_degree,
@@ -313,7 +313,7 @@ def _of_alternatives(departure: _Departure, root: Node, node: Node, path: str, o
     options: list[JsonObject] = departure.wanted
     if isinstance(node, Mapping) and _is_choice(departure):
         names = either([f"`{option['required'][0]}`" for option in options])
-        return [error(_head(node), f"{names} is missing{_where(path)}", code="missing-key")]
+        return [error(first_place(node), f"{names} is missing{_where(path)}", code="missing-key")]
     types = [option.get("type") for option in options]
     known = [name for name in dict.fromkeys(types) if isinstance(name, str)]
     fits = [name for name in known if _Finite.TYPE_CHECKER.is_type(departure.value, name)]
@@ -491,7 +491,8 @@ def _missing(departure: _Departure, node: Node, path: str, _: Owners) -> Iterato
             misspelt = misspelt or (unknown if len(unknown) == len(departure.wanted) == 1 else [])
             notes = [(node.key_span(key), "possibly meant here") for key in misspelt[:1]]
             help = meaning(name, departure.named.get(name, {}))
-            yield error(_head(node), f"`{name}` is missing{_where(path)}", code="missing-key", notes=notes, help=help)
+            message = f"`{name}` is missing{_where(path)}"
+            yield error(first_place(node), message, code="missing-key", notes=notes, help=help)
 
 
 def _twice(_: _Departure, node: Node, path: str, __: Owners) -> Iterator[Diagnostic]:
@@ -547,11 +548,6 @@ def _owners(kind: str) -> Owners:
 
     visit(schema_in(kind, invisiblebench()), "")
     return {name: tuple(paths) for name, paths in owners.items()}
-
-
-def _head(node: Mapping) -> Span:
-    """The first key of a mapping, to underline instead of all its lines."""
-    return first_place(node)
 
 
 def _where(path: str) -> str:

@@ -7,7 +7,18 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 from rulewright.diagnostics import Diagnostic, Located, Severity, Span, finding
-from rulewright.documents.base import Document, Step, descend, entries, items, place_of, scalar, text, texts, value
+from rulewright.documents.base import (
+    Document,
+    Step,
+    descend,
+    entries,
+    items,
+    one_or_more,
+    place_of,
+    scalar,
+    text,
+    value,
+)
 from rulewright.documents.overlays import LOOPING, Loop, Overlay, overlay
 from rulewright.documents.typed_reader import At, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
@@ -257,8 +268,7 @@ def _artifacts(node: Mapping, key: str) -> Iterator[ArtifactDocument]:
 
 def names(node: Node | None, key: str) -> tuple[str, ...]:
     """The files under a key, which holds one text or a list of texts; empty texts are skipped."""
-    alone = text(node, key)
-    return (alone,) if alone else tuple(each for each in texts(node, key) if each)
+    return tuple(filter(None, one_or_more(node, key)))
 
 
 def evidence_phrase(checks: Sequence[str]) -> str:

@@ -8,8 +8,6 @@ from itertools import accumulate
 
 from rulewright.diagnostics import Span
 
-_LARGE = 100_000
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
@@ -37,18 +35,8 @@ class Source:
     def position(self, offset: int) -> tuple[int, int]:
         """Return the 1-based line and column of `offset`; offsets outside the text are clamped."""
         offset = min(max(offset, 0), len(self.text))
-        if not self._starts and len(self.text) > _LARGE:
-            return self._counted(offset)
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1
-
-    def _counted(self, offset: int) -> tuple[int, int]:
-        """The position without the table of line starts, which costs more than a few positions in a large file."""
-        end = offset - 1 if self.text[offset - 1 : offset + 1] == "\r\n" else offset
-        count = self.text.count
-        breaks = count("\n", 0, end) + count("\r", 0, end) - count("\r\n", 0, end)
-        last = max(self.text.rfind("\n", 0, end), self.text.rfind("\r", 0, end))
-        return breaks + 1, offset - last
 
     def offset(self, line: int, column: int) -> int:
         """Return the offset of a 1-based line and column; positions outside the text are clamped."""

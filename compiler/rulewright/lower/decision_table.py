@@ -14,6 +14,7 @@ from typing import TypeAlias
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.errors import DocumentError, ExpressionError
 from rulewright.expression.checker import CheckedExpression, check
+from rulewright.expression.compose import all_of
 from rulewright.expression.environment import Environment
 from rulewright.expression.lower import VARIABLES, ExpressionLowering, Inlined
 from rulewright.expression.parser import parse
@@ -315,7 +316,7 @@ def _flat_rows(rule: _Rule, conditions: tuple[_ScopedCell, ...], inlined: Mappin
         inlined = {**inlined, f"{VARIABLES}{name}": Inlined(cell.environment, cell.checked, inlined)}
     for row in rule.rows:
         guards = conditions if row.condition is None else (*conditions, (row.condition, inlined))
-        condition = _conjunction(guards, rule.environment)
+        condition = all_of([_cell_program(cell, scope) for cell, scope in guards]) if guards else None
         explanation = None if row.explanation is None else _cell_program(row.explanation, inlined)
         if row.output is not None:
             yield TableRow(condition, _cell_program(row.output, inlined), explanation, row.syntax.span)
@@ -334,17 +335,4 @@ def _flat_rows(rule: _Rule, conditions: tuple[_ScopedCell, ...], inlined: Mappin
 def _cell_program(cell: _TableCell, inlined: Mapping[str, Inlined]) -> Program:
     emission = _Emission(cell.environment, inlined)
     emission.cell(cell)
-    return emission.program()
-
-
-def _conjunction(conditions: Sequence[_ScopedCell], environment: Environment) -> Program | None:
-    if not conditions:
-        return None
-    emission = _Emission(environment)
-    args = []
-    for cell, inlined in conditions:
-        emission.lowering.inlined = inlined
-        args.append(emission.cell(cell))
-    if len(args) > 1:
-        emission.lowering.emit("and", tuple(args))
     return emission.program()

@@ -13,8 +13,7 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, Type
-from rulewright.load import Mapping as MappingNode
-from rulewright.load import Scalar, plain
+from rulewright.load import Scalar, plain, walk
 from rulewright.lower.eligibility import eligible
 from rulewright.lower.environments import prompt_environment, scenario_environment, type_of, verdict_environment
 from rulewright.lower.expressions import build_in
@@ -88,7 +87,7 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
     if check.each not in PARTS:  # the environment is unknown
         return None
     if infinite := list(_infinite(check.get("params"))):
-        lowering.findings += [_not_finite(scalar) for scalar in infinite]
+        lowering.findings += infinite
         return None
     environment = environment_of(check, lowering.check_ids)
     conditions = {"fails": check.fails, "unclear": check.unclears, "passes": check.passes}
@@ -108,19 +107,12 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
     )
 
 
-def _infinite(node: Node | None) -> Iterator[Scalar]:
-    """Yield the infinite and NaN numbers in a node: the result of a comparison with one never depends on the chat."""
-    if isinstance(node, Scalar):
-        if isinstance(node.value, float) and not isfinite(node.value):
-            yield node
-    elif node is not None:
-        children = [entry.value for entry in node.index.values()] if isinstance(node, MappingNode) else node.items
-        for inner in children:
-            yield from _infinite(inner)
-
-
-def _not_finite(scalar: Scalar) -> Diagnostic:
-    return error(scalar, f"a parameter must be a finite number, not `{scalar.raw}`", code="wrong-type")
+def _infinite(node: Node | None) -> Iterator[Diagnostic]:
+    """Report the infinite and NaN numbers in a node: the result of a comparison with one never depends on the chat."""
+    for each in walk(node):
+        if isinstance(each, Scalar) and isinstance(each.value, float) and not isfinite(each.value):
+            message = f"a parameter must be a finite number, not `{each.raw}`"
+            yield error(each, message, code="wrong-type")
 
 
 def mistakes_with(check: CheckDocument, typed: Mapping[str, Type]) -> list[Diagnostic]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.agents import Registry
-from rulewright.documents.base import fraction, optional_text, text, texts, value
+from rulewright.documents.base import fraction, one_or_more, optional_text, value
 from rulewright.documents.workflow import (
+    EVIDENCE_KEYS,
     REQUIRED,
     ArtifactDocument,
     ContractRegistry,
@@ -49,8 +51,7 @@ OPTIONAL: Final[dict[str, tuple[str, ...]]] = {
     "T1": ("operational_readiness", "requirement_coverage"),
     "T2": ("requirement_coverage",),
 }
-SOURCES: Final = ("acceptance", "lint", "security", "readiness", "requirements", "implemented")
-SOURCE_OF: Final = {"operational_readiness": "readiness", "requirement_coverage": "requirements"}
+SOURCES: Final = (*chain.from_iterable(EVIDENCE_KEYS.values()), "implemented")
 HUMAN_BYPASSED: Final = "`requires_human` is set, but `hil` is off: the task runs without a pause"
 
 
@@ -146,11 +147,13 @@ class _WorkflowLowering:
     def gate(self, task: TaskDocument, features: TaskFeatures) -> Gate:
         overlay = task.overlays["policy_gate"]
         written = overlay.find("evidence") if overlay.enabled else None
-        sources = {name: names for name in SOURCES if (names := _listed(written, name))}
+        sources = {name: names for name in SOURCES if (names := one_or_more(written, name))}
         tier: Any = task.tier if task.tier in REQUIRED else "T1"
         covered = overlay.enabled and value(overlay.find("require_coverage")) is True
         required: list[Any] = [*REQUIRED[tier], *(["requirement_coverage"] if covered else [])]
-        optional: list[Any] = [name for name in OPTIONAL[tier] if name not in required and sources.get(SOURCE_OF[name])]
+        optional: list[Any] = [
+            name for name in OPTIONAL[tier] if name not in required and sources.get(EVIDENCE_KEYS[name][0])
+        ]
         limit = overlay.number("coverage_threshold") if overlay.enabled else None
         return Gate(
             risk_tier=tier,
@@ -182,10 +185,10 @@ def _metric(kind: Any, node: Mapping) -> ProcessMetric:
     return ProcessMetric(
         type=kind,
         weight=1.0 if weight is None else weight,
-        sources=_listed(node, "source"),
-        requirements=_listed(node, "requirements"),
+        sources=one_or_more(node, "source"),
+        requirements=one_or_more(node, "requirements"),
         evaluator_agent=optional_text(node, "evaluator_agent"),
-        criteria=_listed(node, "criteria"),
+        criteria=one_or_more(node, "criteria"),
     )
 
 
@@ -219,12 +222,6 @@ def _part(kind: type[Part], written: dict[str, Any]) -> Part:
 def _whole(value: object) -> Any:
     """Return a float without a fraction as an int, any other value unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _listed(node: Node | None, key: str) -> tuple[str, ...]:
-    """The texts under `key`, written as one text or as a list."""
-    single = text(node, key)
-    return (single,) if single else texts(node, key)
 
 
 def _unit(scalar: Scalar | None, default: float) -> float:

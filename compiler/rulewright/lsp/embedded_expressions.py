@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from rulewright.check.document import models_of
 from rulewright.documents.base import items
-from rulewright.documents.state_machine import read_state_machine
 from rulewright.documents.workflow import TaskDocument, read_workflow
 from rulewright.expression.environment import Environment
 from rulewright.load import Mapping, Node, Scalar
@@ -62,9 +61,6 @@ def _scalars_with_environment(document: Any) -> Iterator[tuple[Scalar, Environme
 
 
 def _documents(kind: str, root: Mapping, context: DocumentContext) -> Sequence[object]:
-    name = Path(root.source.path).stem
     if kind == "workflow":
-        return read_workflow(root, name, context.overlays).tasks
-    if kind == "state_machine":
-        return [read_state_machine(root, name)]
+        return read_workflow(root, Path(root.source.path).stem, context.overlays).tasks
     return models_of(kind, root, context.vocabulary)
