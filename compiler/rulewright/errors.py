@@ -12,7 +12,7 @@ The runtime has its own root, `rulewright_runtime.RuntimeFailure`; `rulewright.c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
@@ -64,9 +64,9 @@ class ExpressionError(RulewrightError):
 class DocumentError(RulewrightError):
     """Documents with errors."""
 
-    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        """Keep the diagnostics in the given order."""
-        self.diagnostics = tuple(diagnostics)
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Keep the diagnostics, sorted."""
+        self.diagnostics = tuple(sorted(diagnostics, key=lambda each: each.sort_key))
         super().__init__("; ".join(f"{d.span.path}:{d.span.line}: {d.message}" for d in self.diagnostics[:5]))
 
 

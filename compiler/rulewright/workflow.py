@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable
 from collections.abc import Mapping as Environment
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -13,10 +13,10 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, read_agents, registry
 from rulewright.documents.base import descend, entries, text, value
+from rulewright.documents.document_reader import DocumentReader
 from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, places, project_file_above, resolve
 from rulewright.documents.project_file import ProjectFile, read_project_file
 from rulewright.documents.scoring_file import ModelPrice, read_pricing
-from rulewright.documents.validation import validate
 from rulewright.documents.workflow import ContractRegistry, WorkflowDocument, read_contracts, read_workflow
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
@@ -87,25 +87,25 @@ def load_workflow(
     requested = Path(path) if path is not None else None
     if requested is not None and not dependencies.is_file(requested):
         raise UsageError(f"workflow file not found: {requested}")
-    reader = WorkflowReader(os.environ)
+    reader = WorkflowReader()
     project_path = project_file_above(requested.parent if requested else Path(folder))
     project = None if project_path is None else reader.project(project_path)
     root = Path(requested.parent if requested else folder) if project is None else project.top
     file = requested if requested is not None else _default_file(Path(folder), project, root)
-    loaded = reader.load(file, "workflow")
-    if not isinstance(loaded.root, Mapping):
-        raise DocumentError(sorted(reader.findings, key=lambda found: found.sort_key))
-    return reader.workflow(loaded.root, file.stem, project, root, off)
+    node = reader.read(file, "workflow")
+    if node is None:
+        raise DocumentError(reader.findings)
+    return reader.workflow(node, file.stem, project, root, off)
 
 
 def workflow_of(loaded: Loaded) -> Workflow:
     """Read the workflow of a loaded file, without a project. Raises `DocumentError` where it is not a workflow."""
-    reader = WorkflowReader(os.environ)
-    reader.take(loaded, "workflow")
-    if not isinstance(loaded.root, Mapping):
-        raise DocumentError(sorted(reader.findings, key=lambda found: found.sort_key))
+    reader = WorkflowReader()
+    node = reader.take(loaded, "workflow")
+    if node is None:
+        raise DocumentError(reader.findings)
     path = Path(loaded.source.path)
-    return reader.workflow(loaded.root, path.stem, None, path.parent)
+    return reader.workflow(node, path.stem, None, path.parent)
 
 
 def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path:
@@ -123,31 +123,12 @@ def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path
     )
 
 
-@dataclass(slots=True)
-class WorkflowReader:
+class WorkflowReader(DocumentReader):
     """Reads a workflow's files and collects findings."""
 
-    environment: Environment[str, str]
-    loaded: list[Loaded] = field(default_factory=list)
-    findings: list[Diagnostic] = field(default_factory=list)
-
-    def load(self, path: Path, kind: str) -> Loaded:
-        return self.take(load_file(path, shown_as=str(path)), kind)
-
-    def take(self, loaded: Loaded, kind: str) -> Loaded:
-        self.loaded.append(loaded)
-        self.findings.extend(loaded.diagnostics)
-        if loaded.root is not None:
-            self.findings.extend(validate(kind, loaded.root))
-        elif not loaded.diagnostics:
-            self.findings.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
-        return loaded
-
     def project(self, path: Path) -> ProjectFile | None:
-        loaded = self.load(path, "project")
-        if not isinstance(loaded.root, Mapping):
-            return None
-        return read_project_file(loaded.root, self.environment)
+        root = self.read(path, "project")
+        return None if root is None else read_project_file(root, os.environ)
 
     def workflow(
         self, node: Mapping, stem: str, project: ProjectFile | None, root: Path, off: Collection[str] = ()
@@ -198,8 +179,8 @@ class WorkflowReader:
             if folder_path is not None and project is not None:
                 self.missing(project, ("agents", "directory"), folder)
             return []
-        roots = [(path, self.load(path, "agent").root) for path in documents_in(folder)]
-        agents = [(path.stem, read_agent(node, path.stem)) for path, node in roots if isinstance(node, Mapping)]
+        roots = [(path, self.read(path, "agent")) for path in documents_in(folder)]
+        agents = [(path.stem, read_agent(node, path.stem)) for path, node in roots if node is not None]
         names = {agent.name for _, agent in agents}
         tasks = {str(each.agent.value) for task in document.tasks for each in task.agents}
         for stem, agent in agents:
@@ -215,7 +196,7 @@ class WorkflowReader:
         file = root / DEFAULT_CONTRACTS if file_path is None else file_path
         types = None
         if dependencies.is_file(file):
-            types = descend(self.load(file, "contracts").root, "contracts")
+            types = descend(self.read(file, "contracts"), "contracts")
         elif file_path is not None and project is not None:
             self.missing(project, ("contracts",), file)
         settings = None if project is None else project.get("workflow")

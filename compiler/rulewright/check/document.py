@@ -8,8 +8,8 @@ from pathlib import Path
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import Document, with_vocabulary
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.library import check_findings
-from rulewright.documents.validation import STRUCTURE_CODES, validate
+from rulewright.documents.library import structure_findings
+from rulewright.documents.validation import STRUCTURE_CODES
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.load import Mapping
 from rulewright.load.load_errors import LOAD_CODES
@@ -20,7 +20,7 @@ from rulewright.rules import code_of, document_kind, findings, rule_page
 
 def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
     """The findings of a document of this kind whose root is a mapping; workflows are checked by `workflow_check`."""
-    found = check_findings(root, vocabulary) if kind == "check" else validate(kind, root, vocabulary)
+    found = structure_findings(kind, root, vocabulary)
     is_sound = not found
     models = models_of(kind, root, vocabulary)
     found += [each for model in models if isinstance(model, CheckDocument) for each in routing_conflicts_of(model)]

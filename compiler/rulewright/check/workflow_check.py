@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.layout import USUAL_WORKFLOWS, resolve
 from rulewright.errors import DocumentError
-from rulewright.load import Loaded, Mapping
+from rulewright.load import Loaded
 from rulewright.lower.workflow import LoweredWorkflow, lower_workflow
 from rulewright.project import Project
 from rulewright.rules import findings
@@ -29,11 +28,11 @@ def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]
     if not dependencies.is_file(path) and project.file is not None:
         message = f"`workflow.file` names `{path}`, which does not exist"
         return [error(project.file.place("workflow", "file"), message, code="missing-path")], ()
-    reader = WorkflowReader(os.environ)
-    loaded = reader.load(path, "workflow")
-    if not isinstance(loaded.root, Mapping):
-        return reader.findings, (loaded,)
-    workflow = reader.workflow(loaded.root, path.stem, project.file, project.root)
+    reader = WorkflowReader()
+    node = reader.read(path, "workflow")
+    if node is None:
+        return reader.findings, tuple(reader.loaded)
+    workflow = reader.workflow(node, path.stem, project.file, project.root)
     return list(check(workflow)), workflow.loaded
 
 

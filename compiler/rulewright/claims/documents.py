@@ -169,7 +169,7 @@ def lowered_check(check: CheckDocument, project: Project) -> tuple[Check, Loweri
     lowering = LoweringContext(project, every_check(), policies(project.semantics), [])
     node = lower_check(check, lowering)
     if node is None:
-        raise DocumentError(sorted(lowering.findings, key=lambda each: each.sort_key))
+        raise DocumentError(lowering.findings)
     return node, lowering
 
 
@@ -211,11 +211,11 @@ def lowered_alone_or_in(project: Project | None, root: Mapping) -> tuple[Scoreca
     document, mistakes = read_scorecard(root)
     mistakes = [*validate("scorecard", root), *mistakes]
     if document is None or mistakes:
-        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
+        raise DocumentError(mistakes)
     document = document if project is None else with_vocabulary(document, project.vocabulary)
     plan, mistakes = lower_without_project(document) if project is None else _lowered_in(project, document)
     if plan is None:
-        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
+        raise DocumentError(mistakes)
     return document, plan
 
 

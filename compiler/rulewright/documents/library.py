@@ -80,10 +80,11 @@ def with_id(node: Node) -> Mapping | None:
     return Mapping({"id": name, **index}, node.start, node.end, node.source)
 
 
-def check_findings(root: Node, vocabulary: Vocabulary | None) -> list[Diagnostic]:
-    """The findings about the structure of a check: its keys, its `use`, and the values of its parameters."""
-    found = validate("check", root, vocabulary)
-    if isinstance(root, Mapping):
+def structure_findings(kind: str, root: Node, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
+    """The findings about the structure of a document: its keys, and of a check its `use` and the values of its
+    parameters."""
+    found = validate(kind, root, vocabulary)
+    if kind == "check" and isinstance(root, Mapping):
         found += _of_use(root)
         if not any(
             _is_of_parameters(each, root) for each in found

@@ -115,7 +115,7 @@ def _accepted(found: list[Diagnostic], reason: str, texts: dict[str, str]) -> li
     path = project_file_above(Path(found[0].span.path).parent)
     if path is None:
         return found
-    loaded = load_file(path, shown_as=str(path))
+    loaded = load_file(path)
     text = texts.get(str(path), loaded.source.text)
     root = load_text(text, str(path)).root
     below = os.path.relpath(found[0].span.path, _root_of(root, path)).replace(os.sep, "/")

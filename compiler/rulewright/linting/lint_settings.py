@@ -200,7 +200,7 @@ def settings_around(folder: Path) -> LintSettings:
     path = project_file_above(folder)
     if path is None:
         return LintSettings()
-    loaded = load_file(path, shown_as=str(path))
+    loaded = load_file(path)
     if not isinstance(loaded.root, Mapping):
         return LintSettings(loaded=(loaded,))
     return replace(settings_of(read_project_file(loaded.root, os.environ)), loaded=(loaded,))

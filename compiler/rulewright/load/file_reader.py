@@ -33,9 +33,9 @@ class Loaded:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def load_file(path: Path | str, *, shown_as: str | None = None, comments: bool = False) -> Loaded:
-    """Load a file; an unreadable one gives a diagnostic. Diagnostics name the file `shown_as`."""
-    shown = str(path) if shown_as is None else shown_as
+def load_file(path: Path | str, *, comments: bool = False) -> Loaded:
+    """Load a file; an unreadable one gives a diagnostic."""
+    shown = str(path)
     if (texts := _unsaved.get()) is not None and (text := texts.get(os.path.abspath(path))) is not None:
         return load_text(text, shown, comments=comments)
     try:

@@ -112,7 +112,7 @@ def build_table(rule: RuleSyntax, environment: Environment) -> Table:
     building = _Building()
     checked = building.rule(rule, environment)
     if building.findings:
-        raise DocumentError(sorted(building.findings, key=lambda d: d.sort_key))
+        raise DocumentError(building.findings)
     total = checked.total
     emission = _Emission(environment)
     try:

@@ -42,7 +42,7 @@ def compile_policy(policy: str, config: str | None = None) -> Table:
         else:
             rule = read_rule(node, findings)
     if rule is None or findings:
-        raise DocumentError(sorted(findings, key=lambda d: d.sort_key))
+        raise DocumentError(findings)
     return build_table(rule, replace(environment, abbreviations=abbreviations))
 
 
@@ -51,7 +51,7 @@ def read_environment(config: str | None) -> Environment:
     findings: list[Diagnostic] = []
     environment = _environment(config, findings)
     if findings:
-        raise DocumentError(sorted(findings, key=lambda d: d.sort_key))
+        raise DocumentError(findings)
     return environment
 
 

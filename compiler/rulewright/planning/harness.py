@@ -8,12 +8,11 @@ from typing import Any, Final
 
 from rulewright.check.scenarios import scenario_findings
 from rulewright.diagnostics import Diagnostic, Severity, error
+from rulewright.documents.document_reader import DocumentReader
 from rulewright.documents.layout import documents_in
 from rulewright.documents.scenario import ScenarioDocument, read_scenario
 from rulewright.documents.scoring_file import ModelPrice
-from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
-from rulewright.load import Mapping, load_file
 from rulewright.lower.harness import lower_run_plan
 from rulewright.project import Project, stopping
 from rulewright_runtime.calls.call_request import CallRequest
@@ -58,24 +57,18 @@ def load_scenarios(paths: Iterable[Path | str]) -> tuple[list[ScenarioDocument],
     """Return the scenarios in some files and folders, and the findings of their structure; of a duplicate id the first
     file counts. Raises UsageError for a path that does not exist."""
     scenarios: dict[str, ScenarioDocument] = {}
-    findings: list[Diagnostic] = []
+    reader = DocumentReader()
     for path in map(Path, paths):
         if not path.exists():
             raise UsageError(f"no such file or folder: `{path}`")
-        for file in documents_in(path, deep=True):
-            loaded = load_file(file, shown_as=str(file))
-            findings += loaded.diagnostics
-            if loaded.root is None:
-                continue
-            findings += validate("scenario", loaded.root)
-            if isinstance(loaded.root, Mapping):
-                scenario = read_scenario(loaded.root)
-                first = scenarios.setdefault(scenario.id, scenario)
-                if first is not scenario:
-                    notes = [(first.place("scenario_id"), "it is first used here")]
-                    message = f"the scenario `{scenario.id}` exists twice"
-                    findings.append(error(scenario.place("scenario_id"), message, code="duplicate-id", notes=notes))
-    return list(scenarios.values()), findings
+        for root in (reader.read(file, "scenario") for file in documents_in(path, deep=True)):
+            scenario = None if root is None else read_scenario(root)
+            first = None if scenario is None else scenarios.setdefault(scenario.id, scenario)
+            if scenario is not None and first is not None and first is not scenario:
+                notes = [(first.place("scenario_id"), "it is first used here")]
+                message = f"the scenario `{scenario.id}` exists twice"
+                reader.findings.append(error(scenario.place("scenario_id"), message, code="duplicate-id", notes=notes))
+    return list(scenarios.values()), reader.findings
 
 
 def run_cost(

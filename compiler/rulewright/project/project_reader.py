@@ -14,6 +14,7 @@ from rulewright.diagnostics import Diagnostic, error, is_within, warning
 from rulewright.documents.base import Document, first_place, items, scalar, text, with_vocabulary
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.corpus import read_corpus
+from rulewright.documents.document_reader import DocumentReader
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import (
     DocumentPath,
@@ -32,7 +33,7 @@ from rulewright.documents.lexicon import (
     read_lexicons,
     read_markers,
 )
-from rulewright.documents.library import check_findings
+from rulewright.documents.library import structure_findings
 from rulewright.documents.plugins import functions_of
 from rulewright.documents.profile import Profile, read_profile, read_profiles
 from rulewright.documents.project_file import ProjectFile, read_project_file
@@ -42,9 +43,9 @@ from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
 from rulewright.documents.scoring_file import read_pricing, read_scoring
 from rulewright.documents.state_machine import read_state_machine
 from rulewright.documents.validation import validate
-from rulewright.documents.vocabulary import Vocabulary, invisiblebench, vocabulary_findings
+from rulewright.documents.vocabulary import Vocabulary, vocabulary_findings
 from rulewright.errors import DocumentError, UsageError
-from rulewright.load import Loaded, Mapping, Node, load_file
+from rulewright.load import Mapping, Node, load_file
 from rulewright.project.project import Project
 from rulewright.spelling import Guess, is_slip_of, is_spelt_like
 from rulewright_grammar import schema_names
@@ -69,17 +70,14 @@ def load_project(
         raise UsageError(f"`{path}` is not a project: it holds neither `rulewright.yaml` nor a folder `checks`")
     if file is not None and not dependencies.is_file(file):
         raise UsageError(f"project file not found: `{path}`")
-    return _ProjectReader(os.environ if environment is None else environment).project(start, file)
+    return _ProjectReader(environment=os.environ if environment is None else environment).project(start, file)
 
 
 @dataclass(slots=True)
-class _ProjectReader:
+class _ProjectReader(DocumentReader):
     """Reads the documents of one project and collects findings."""
 
-    environment: Environment[str, str]
-    loaded: list[Loaded] = field(default_factory=list)
-    findings: list[Diagnostic] = field(default_factory=list)
-    vocabulary: Vocabulary = field(default_factory=invisiblebench)
+    environment: Environment[str, str] = field(default_factory=dict)
     unreadable: set[str] = field(default_factory=set)  # kinds with a document that can't be read or found
 
     def project(self, start: Path, path: Path | None) -> Project:
@@ -136,7 +134,7 @@ class _ProjectReader:
     def _project_file(self, path: Path) -> ProjectFile:
         root = self._load(path, "project")
         if root is None:
-            raise DocumentError(sorted(self.findings, key=lambda found: found.sort_key))
+            raise DocumentError(self.findings)
         file = read_project_file(root, self.environment)
         vocabulary_node = root.get("vocabulary")
         if vocabulary_node is not None and any(is_within(each.span, vocabulary_node.span) for each in self.findings):
@@ -169,24 +167,14 @@ class _ProjectReader:
             self.findings.append(error(file.place(kind), message, code="missing-path", help=help))
 
     def _load(self, path: Path, kind: str | None) -> Mapping | None:
-        """Load a file and validate it against the schema `kind`; return its root mapping, or None."""
-        loaded = load_file(path, shown_as=str(path))
+        """Read a document of the kind; one that is valid as another kind is a finding."""
+        loaded = load_file(path)
+        if kind is None or loaded.root is None or not (moved := _of_another_kind(kind, loaded.root, self.vocabulary)):
+            return self.take(loaded, kind)
         self.loaded.append(loaded)
-        self.findings.extend(loaded.diagnostics)
-        if loaded.root is None:
-            if not loaded.diagnostics:
-                span = loaded.source.span(0, 0)
-                self.findings.append(error(span, "the file is empty", code="empty-document"))
-            return None
-        if kind is not None and (finding := _of_another_kind(kind, loaded.root, self.vocabulary)):
-            self.findings.append(finding)
-            self.unreadable.add(f"{kind_of(loaded.root)}s")
-            return None
-        if kind == "check":
-            self.findings.extend(check_findings(loaded.root, self.vocabulary))
-        elif kind is not None:
-            self.findings.extend(validate(kind, loaded.root, self.vocabulary))
-        return loaded.root if isinstance(loaded.root, Mapping) else None
+        self.findings += [*loaded.diagnostics, moved]
+        self.unreadable.add(f"{kind_of(loaded.root)}s")
+        return None
 
     def _single(self, place: DocumentPath | None, kind: str) -> Mapping | None:
         return self._load(place.path, kind) if place is not None and dependencies.is_file(place.path) else None
@@ -205,7 +193,7 @@ class _ProjectReader:
             else:
                 self.unreadable.add("checks")
         for item in () if file is None else file.used:
-            self.findings.extend(check_findings(item, self.vocabulary))
+            self.findings += structure_findings("check", item, self.vocabulary)
             check = read_check(item, self.vocabulary)
             self._add(checks, check.id, check, "check", "id")
         return checks
@@ -348,8 +336,8 @@ def _kind_at(path: str, paths: Environment[str, DocumentPath]) -> str:
 
 def load_scorecards(folder: Path) -> dict[str, ScorecardDocument]:
     """Return the scorecards of a folder by name; raises `DocumentError` when one of them has findings."""
-    reader = _ProjectReader({})
+    reader = _ProjectReader()
     cards = reader.scorecards(DocumentPath(folder, named=True))
     if reader.findings:
-        raise DocumentError(sorted(reader.findings, key=lambda found: found.sort_key))
+        raise DocumentError(reader.findings)
     return cards

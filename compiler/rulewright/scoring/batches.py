@@ -59,11 +59,11 @@ def load_scorecard(scorecard: str) -> CaseScorecard:
     if loaded.root is None and not findings:
         raise UsageError(f"`{path}` is empty")
     if findings or not isinstance(loaded.root, Node):
-        raise DocumentError(sorted(findings, key=lambda each: each.sort_key))
+        raise DocumentError(findings)
     document = read_case_scorecard(loaded.root)
     plan, mistakes = lower_case_scorecard(document)
     if plan is None:
-        raise DocumentError(sorted(mistakes, key=lambda each: each.sort_key))
+        raise DocumentError(mistakes)
     return CaseScorecard(document, plan)
 
 

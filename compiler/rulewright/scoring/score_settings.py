@@ -133,7 +133,7 @@ def _read_file(plan: CaseScorecardPlan, settings: ScoreSettings, file: str | Non
     reader = _FileReader(plan, str(path))
     reader.read(loaded.root, settings)
     if reader.findings:
-        raise DocumentError(sorted(reader.findings, key=lambda found: found.sort_key))
+        raise DocumentError(reader.findings)
 
 
 def settings_findings(root: Mapping, plan: CaseScorecardPlan) -> list[Diagnostic]:

@@ -28,7 +28,7 @@ def test_other_files_are_read_as_they_are(tmp_path: Path) -> None:
 def test_a_relative_path_means_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with unsaved({str(tmp_path / "a.yaml"): "a: 2\n"}):
-        assert load_file(Path("x/../a.yaml"), shown_as="a.yaml").source.path == "a.yaml"
+        assert plain(load_file(Path("x/../a.yaml")).root) == {"a": 2}
         assert plain(load_file("a.yaml").root) == {"a": 2}
 
 

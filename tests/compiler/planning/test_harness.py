@@ -211,6 +211,14 @@ def test_a_scenario_with_mistakes_is_refused_before_anyone_is_asked(tmp_path: Pa
     assert main(["harness", str(tmp_path), "--model", "scripted:none", "--out", str(tmp_path / "run")]) == 3
 
 
+def test_an_empty_scenario_file_is_refused_and_not_left_out(tmp_path: Path) -> None:
+    scenarios = write(tmp_path, marked())
+    (scenarios / "empty.yaml").touch()
+    with pytest.raises(DocumentError) as caught:
+        compile_run_plan([scenarios])
+    assert [each.code for each in caught.value.diagnostics] == ["empty-document"]
+
+
 def test_the_published_conversations_are_played_again_word_for_word(tmp_path: Path) -> None:
     """The recorded answers of two models, given once more: the user says the same and takes the same branches."""
     shared = folder("invisiblebench")
