@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Final
 
+from rulewright.diagnostics import Diagnostic, Located, Span, error
+
 
 class Guess(str):
     """The help ``did you mean `x`?``; `meant` is the suggested word."""
@@ -91,3 +93,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> Guess | None:
     """Return the help ``did you mean `x`?`` for the known word nearest to `word`, or None."""
     near = suggest(word, known)
     return Guess(near) if near else None
+
+
+def unknown_name(place: Span | Located, what: str, name: str, known: Iterable[str], *, code: str) -> Diagnostic:
+    """Return the error for an unknown name of something, with the known name that was most likely meant."""
+    return error(place, f"unknown {what} `{name}`", code=code, help=did_you_mean(name, known))

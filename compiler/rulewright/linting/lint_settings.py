@@ -18,9 +18,8 @@ from rulewright.documents.project_file import Accept, ProjectFile, read_project_
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import UsageError
 from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, load_file
-from rulewright.load.suppressions import unknown_rule
 from rulewright.manual import pages
-from rulewright.spelling import Guess, suggest
+from rulewright.spelling import Guess, suggest, unknown_name
 
 LEVELS: Final = tuple(Severity)
 
@@ -101,7 +100,7 @@ class LintSettings:
         return [
             *(found for loaded in self.loaded for found in loaded.diagnostics),
             *(
-                unknown_rule(scalar.span, str(scalar.value), pages())
+                unknown_name(scalar, "rule", str(scalar.value), pages(), code="unknown-rule")
                 for scalar in patterns
                 if not any(fits_any(code, [str(scalar.value)]) for code in pages())
             ),
@@ -145,7 +144,7 @@ class LintSettings:
                 found.append(error(path, f"`{entry.path}` does not exist", code="missing-path", help=Guess(meant)))
                 continue
             if entry.rule and entry.rule not in pages():
-                found.append(unknown_rule(place.span, entry.rule, pages()))
+                found.append(unknown_name(place, "rule", entry.rule, pages(), code="unknown-rule"))
             elif number not in used and wants(entry.rule, place.span.path):
                 message = f"`{entry.rule}` does not occur in `{entry.path}`, so this entry accepts nothing"
                 found.append(replace(warning(place, message, code="unused-suppression"), about=entry.rule))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from rulewright.diagnostics import Diagnostic, Span, error, replace, warning
 from rulewright.load import Loaded, Mapping, Node, Scalar, Source, walk
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import unknown_name
 
 SUPPRESSION_CODES = frozenset(
     ("malformed-suppression", "suppression-without-reason", "unknown-rule", "unused-suppression")
@@ -93,7 +93,7 @@ def read(source: Source, root: Node | None, codes: Collection[str]) -> tuple[lis
             first, last = _lines(source, comment, values)
             for code in listed_codes:
                 if code not in codes:
-                    findings.append(unknown_rule(span, code, codes))
+                    findings.append(unknown_name(span, "rule", code, codes, code="unknown-rule"))
                     continue
                 reason = allows.group("reason").strip()
                 allowed.append(Suppression(code, reason, source.path, first, last, span, len(listed_codes) == 1))
@@ -106,11 +106,6 @@ def unused(suppression: Suppression, source: Source) -> Diagnostic:
     message = f"`{suppression.code}` does not occur here, so this comment allows nothing"
     finding = warning(suppression.comment, message, code="unused-suppression", fix=fix if suppression.alone else None)
     return dataclasses.replace(finding, about=suppression.code)
-
-
-def unknown_rule(span: Span, code: str, codes: Collection[str]) -> Diagnostic:
-    """Return the finding for an unknown code."""
-    return error(span, f"unknown rule `{code}`", code="unknown-rule", help=did_you_mean(code, codes))
 
 
 def _malformed(span: Span) -> Diagnostic:

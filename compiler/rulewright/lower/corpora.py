@@ -9,7 +9,7 @@ from rulewright.documents.corpus import CorpusDocument, FactDocument, ProgrammeD
 from rulewright.documents.lexicon import PatternEntry, invalid_regex
 from rulewright.load import Scalar
 from rulewright.lower.lexicons import TEXT, lower_patterns
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import unknown_name
 from rulewright_runtime.plan.corpus import Corpus, Fact, Programme
 from rulewright_runtime.plan.scan import Lexicon
 
@@ -71,9 +71,8 @@ class _CorpusLowering:
     def source(self, part: ProgrammeDocument | FactDocument, key: str) -> str:
         """Return the title of a source; an unknown one is reported."""
         if key and key not in self.document.sources:
-            hint = did_you_mean(key, self.document.sources)
-            place = part.place("source")
-            self.findings.append(error(place, f"unknown source `{key}`", code="unknown-source", help=hint))
+            place, known = part.place("source"), self.document.sources
+            self.findings.append(unknown_name(place, "source", key, known, code="unknown-source"))
         return self.document.sources.get(key, key)
 
     def patterns(self, name: str, entries: tuple[PatternEntry, ...]) -> str | None:

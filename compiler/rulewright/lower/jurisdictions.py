@@ -13,7 +13,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.load import Node
 from rulewright.lower.lexicons import TEXT
 from rulewright.project import Project
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import did_you_mean, unknown_name
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scan import Lexicon, Pattern, Role
 from rulewright_runtime.plan.verifiers import JurisdictionRule, RulePart
@@ -64,11 +64,8 @@ def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
     for scenario in project.scenarios.values():
         name = scenario.jurisdiction
         if name is not None and name not in project.rule_sets and name not in broken:
-            hint = did_you_mean(name, project.rule_sets)
-            found = error(
-                scenario.place("jurisdiction"), f"unknown rule set `{name}`", code="unknown-jurisdiction", help=hint
-            )
-            yield _without_sets(found, project)
+            place, known = scenario.place("jurisdiction"), project.rule_sets
+            yield _without_sets(unknown_name(place, "rule set", name, known, code="unknown-jurisdiction"), project)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from rulewright.lower.prompts import lower_prompt, plain_prompt
 from rulewright.lower.selection import repetitions
 from rulewright.lower.semantics import Policies, unit_of
 from rulewright.project import Project
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import unknown_name
 from rulewright_runtime.plan.corpus import Corpus
 from rulewright_runtime.plan.question import Judging, ShownContext, Window
 from rulewright_runtime.plan.scan import Lexicon
@@ -98,11 +98,12 @@ class LoweringContext:
     def knows_lexicon(self, check: CheckDocument, name: str, key: str = "deterministic_precheck") -> bool:
         """Return whether the project has the lexicon that the routing names under `key`; report one that it lacks."""
         if name not in self.project.lexicons and self.policies.is_seed:
-            hint = did_you_mean(name, self.project.lexicons)
-            place = check.place("routing", key)
-            self._report_once(error(place, f"unknown lexicon `{name}`", code="unknown-lexicon", help=hint))
+            place, known = check.place("routing", key), self.project.lexicons
+            found = unknown_name(place, "lexicon", name, known, code="unknown-lexicon")
+            self.findings += [found] if found not in self.findings else []
         return name in self.project.lexicons
 
-    def _report_once(self, finding: Diagnostic) -> None:
-        if finding not in self.findings:
-            self.findings.append(finding)
+    def lacks(self, check: CheckDocument, needed: str, *, code: str = "missing-key") -> None:
+        """Report that the check's route needs something that the check does not have."""
+        message = f"the route `{check.routing.route}` needs {needed}"
+        self.findings.append(error(check.key_place("routing", "route"), message, code=code))

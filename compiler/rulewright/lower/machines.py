@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, Span, error
@@ -13,7 +13,7 @@ from rulewright.expression.types import BOOL, DOUBLE, INT, OptionalType
 from rulewright.load import Scalar
 from rulewright.lower.expressions import build_in
 from rulewright.lower.lexicons import Fold, lower_lexicon, lower_patterns
-from rulewright.spelling import did_you_mean, suggest
+from rulewright.spelling import suggest, unknown_name
 from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.state_machine import Ending, Forbidden, StateMachine, Transition
 
@@ -77,10 +77,10 @@ def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocum
     """Report mistakes of a state machine that no schema can: unknown names and states that no transition enters."""
     for name, place in _states_named(document) if document.states else ():  # else schema validation reports it
         if name not in document.states:
-            yield _unknown(name, place, document.states, "unknown state", code="unknown-state")
+            yield unknown_name(place, "state", name, document.states, code="unknown-state")
     for part in document.transitions:
         if part.cue not in document.cues:
-            yield _unknown(part.cue, part.place("on"), document.cues, "unknown cue", code="unknown-cue")
+            yield unknown_name(part.place("on"), "cue", part.cue, document.cues, code="unknown-cue")
     for cue in document.cues.values():
         yield from _cue_mistakes(cue, lexicons)
     to = [part.to for part in document.transitions if part.before != (part.to,)]
@@ -130,11 +130,7 @@ def _states_named(document: StateMachineDocument) -> Iterator[tuple[str, Span]]:
 
 def _cue_mistakes(cue: Cue, lexicons: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
     if cue.lexicon is not None and cue.lexicon not in lexicons:
-        yield _unknown(cue.lexicon, cue.place("lexicon"), lexicons, "unknown lexicon", code="unknown-cue")
+        yield unknown_name(cue.place("lexicon"), "lexicon", cue.lexicon, lexicons, code="unknown-cue")
     elif (cue.lexicon is None) == (not cue.patterns):
         message = f"the cue `{cue.name}` needs either a `lexicon` or `patterns`"
         yield error(cue.span, message, code="unknown-cue")
-
-
-def _unknown(name: str, place: Span, names: Iterable[str], label: str, *, code: str) -> Diagnostic:
-    return error(place, f"{label} `{name}`", code=code, help=did_you_mean(name, names))

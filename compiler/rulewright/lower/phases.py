@@ -37,8 +37,7 @@ def lower_phases(check: CheckDocument, lowering: LoweringContext) -> PhasedVerif
         if not present
     ]
     if missing:
-        message = f"the route `three_phase` needs {' and '.join(f'`{key}`' for key in missing)}"
-        lowering.findings.append(error(check.key_place("routing", "route"), message, code="missing-phase"))
+        lowering.lacks(check, " and ".join(f"`{key}`" for key in missing), code="missing-phase")
     if missing or name is None or phases.confirm is None or phases.violates is None or phases.sweep is None:
         return None  # schema validation reports keys missing from `phases`
     fields = _fields(check, lowering.findings)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import CheckDocument, known_routes
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import unknown_name
 from rulewright_runtime.english import ticked
 
 if TYPE_CHECKING:
@@ -107,8 +107,7 @@ def _exempt(project: Project) -> Iterator[Diagnostic]:
             return
         check, place = project.check(name), project.file.place("system", "exempt", number)
         if check is None:
-            help = did_you_mean(name, [each.id for each in project.checks])
-            yield error(place, f"unknown check `{name}`", code="unknown-check", help=help)
+            yield unknown_name(place, "check", name, [each.id for each in project.checks], code="unknown-check")
         elif not check.routing.system_capability_aware:
             message = f"`{name}` can't be exempted: it is not capability-aware"
             yield error(place, message, code="exempt-check-is-not-capability-aware")

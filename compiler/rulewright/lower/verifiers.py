@@ -17,7 +17,7 @@ from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.machines import lower_machine
 from rulewright.lower.phases import lower_phases
 from rulewright.lower.selection import repetitions
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import unknown_name
 from rulewright_runtime.plan.corpus import OUTCOMES, Outcome
 from rulewright_runtime.plan.part import PROBE_KINDS
 from rulewright_runtime.plan.question import WholeWindow
@@ -88,9 +88,10 @@ def _longitudinal(check: CheckDocument, lowering: LoweringContext) -> Longitudin
     machine = None if document is None else document.name
     if check.is_traced:
         if machine is None:
-            place, message = check.place("routing", "state_machine"), f"unknown state machine `{name}`"
-            hint = did_you_mean(name or "", machines)
-            lowering.findings.append(error(place, message, code="unknown-state-machine", help=hint))
+            place = check.place("routing", "state_machine")
+            lowering.findings.append(
+                unknown_name(place, "state machine", name or "", machines, code="unknown-state-machine")
+            )
             return None
         return TraceVerifier(machine)
     judging = lowering.judging(check)
@@ -101,10 +102,12 @@ def _corpus_verifier(check: CheckDocument, lowering: LoweringContext) -> CorpusV
     name, corpora = check.routing.corpus, lowering.project.corpora
     document = None if name is None else corpora.get(name)
     if document is None:
-        place = check.place("routing", "corpus" if name else "route")
-        message = f"unknown corpus `{name}`" if name else "the route `extract_then_corpus` needs `corpus`"
-        hint = did_you_mean(name or "", corpora)
-        lowering.findings.append(error(place, message, code="unknown-corpus", help=hint))
+        if name is None:
+            message = "the route `extract_then_corpus` needs `corpus`"
+            lowering.findings.append(error(check.place("routing", "route"), message, code="unknown-corpus"))
+        else:
+            place = check.place("routing", "corpus")
+            lowering.findings.append(unknown_name(place, "corpus", name, corpora, code="unknown-corpus"))
         return None
     if document.name not in lowering.corpora:
         lowering.corpora[document.name], lexicons = lower_corpus(document, lowering.findings)
@@ -116,8 +119,7 @@ def _corpus_verifier(check: CheckDocument, lowering: LoweringContext) -> CorpusV
 def _lexicon_verifier(check: CheckDocument, lowering: LoweringContext) -> LexiconVerifier | None:
     name = check.routing.deterministic_precheck
     if name is None:
-        message = f"the route `{check.routing.route}` needs `deterministic_precheck`, the lexicon that decides"
-        lowering.findings.append(error(check.key_place("routing", "route"), message, code="missing-key"))
+        lowering.lacks(check, "`deterministic_precheck`, the lexicon that decides")
         return None
     lowering.use_lexicon(check, name)
     edge = _edge(check, lowering) if _has_edge(check, lowering) else None
@@ -149,9 +151,8 @@ def _scenario_rule(check: CheckDocument, lowering: LoweringContext) -> ScenarioR
     name = check.routing.scenario_marker or ""
     markers = lowering.project.marker_set(name)
     if markers is None:
-        place = check.place("routing", "scenario_marker")
-        hint = did_you_mean(name, [each.name for each in lowering.project.markers if each.name])
-        lowering.findings.append(error(place, f"unknown marker set `{name}`", code="unknown-marker-set", help=hint))
+        place, known = check.place("routing", "scenario_marker"), [each.name or "" for each in lowering.project.markers]
+        lowering.findings.append(unknown_name(place, "marker set", name, known, code="unknown-marker-set"))
         return None
     stem, fold = f"markers/{name}", lowering.policies.fold
     lowering.lexicons[f"{stem}/identity_question"] = phrases(markers.identity_question, "user", fold)
@@ -164,7 +165,7 @@ def lower_probes(check: CheckDocument, lowering: LoweringContext) -> ProbeVerifi
     """Return the verifier of a `memory_probe` check, or None with a finding."""
     routing = check.routing
     if not routing.probes:
-        _incomplete(check, lowering, "`probes`, the kinds of probes to verify")
+        lowering.lacks(check, "`probes`, the kinds of probes to verify", code="incomplete-routing")
         return None
     default = ProbeVerifier(("recall",))
     kinds: Any = tuple(kind for kind in PROBE_KINDS if kind in routing.probes)
@@ -181,7 +182,7 @@ def lower_cue(check: CheckDocument, lowering: LoweringContext) -> CueResponse | 
     named = {key: getattr(routing, key) for key in ("cue", "expected_reply", "forbidden_reply")}
     has_lexicons = [lowering.use_lexicon(check, name, key) for key, name in named.items() if name is not None]
     if routing.cue is None or (routing.expected_reply is None and routing.forbidden_reply is None):
-        _incomplete(check, lowering, "`cue` and one of `expected_reply`, `forbidden_reply`")
+        lowering.lacks(check, "`cue` and one of `expected_reply`, `forbidden_reply`", code="incomplete-routing")
         return None
     if not all(has_lexicons):
         return None
@@ -201,12 +202,6 @@ def probes_of(scenario: ScenarioDocument) -> Iterator[Probe]:
             expected = texts(turn.node, "memory_expectations", key)
             if expected and turn.number is not None:
                 yield Probe(turn.number, cast("Any", kind), expected)
-
-
-def _incomplete(check: CheckDocument, lowering: LoweringContext, needs: str) -> None:
-    place = check.key_place("routing", "route")
-    message = f"the route `{check.routing.route}` needs {needs}"
-    lowering.findings.append(error(place, message, code="incomplete-routing"))
 
 
 _BUILDERS: Final[dict[str, Callable[[CheckDocument, LoweringContext], Verifier | None]]] = {
