@@ -1,24 +1,29 @@
-"""Validates documents against their JSON Schemas: maps the errors of `jsonschema` to findings with spans."""
+"""Validates documents against their JSON Schemas: maps departures to findings with spans, in our words."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Many
-from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
-from functools import cache, partial
+from functools import cache
 from itertools import combinations, pairwise, takewhile
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-from jsonschema import Draft202012Validator
-from jsonschema.validators import extend
-from referencing import Registry, Resource
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Note, error, replace, respell
 from rulewright.documents.base import descend, first_place
+from rulewright.documents.departures import (
+    Departure,
+    FiniteValidator,
+    Steps,
+    departures_of,
+    is_choice,
+    is_mapping,
+    primary,
+    properties_of,
+    validator_of,
+)
 from rulewright.documents.suggestions import (
     by_degree,
     by_meaning,
@@ -38,11 +43,9 @@ from rulewright_runtime.english import either, ticked
 from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
-    from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
 
-Steps: TypeAlias = tuple[str | int, ...]  # the path of a value
 Owners: TypeAlias = dict[str, tuple[str, ...]]  # a key: the paths where it is known
 
 TRUTH: Final = {
@@ -68,16 +71,16 @@ NAMES: Final = {
 def validate(kind: str, root: Node, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
     """The findings for every violation of the schema called `kind`, in file order; without a vocabulary, with the words
     of the default one."""
-    return _departures(_validator(kind, vocabulary or invisiblebench()), root, _owners(kind))
+    return _departures(validator_of(kind, vocabulary or invisiblebench()), root, _owners(kind))
 
 
 def departures(schema: JsonObject, root: Node) -> list[Diagnostic]:
     """The findings for every violation of a schema that this or another document declares."""
-    return _departures(_Finite(schema), root, {})
+    return _departures(FiniteValidator(schema), root, {})
 
 
 def _departures(validator: Validator, root: Node, owners: Owners) -> list[Diagnostic]:
-    found = list(_without_strays(_primary(map(_Departure.of, validator.iter_errors(plain(root))))))
+    found = departures_of(root, validator)
     beside = dict(_beside(found, root))
     found = [each for each in found if not any(each.steps[: len(place)] == place for place in beside)]
     swapped = list(_swapped(found))
@@ -90,143 +93,7 @@ def _departures(validator: Validator, root: Node, owners: Owners) -> list[Diagno
     return sorted(dict.fromkeys(findings), key=lambda each: each.sort_key)
 
 
-@cache
-def _validator(kind: str, vocabulary: Vocabulary) -> Validator:
-    """The validator of a kind of document; schemas refer to each other by the names of their files."""
-    validator: Validator = _Finite(schema_in(kind, vocabulary), registry=_registry(vocabulary))
-    return validator
-
-
-@cache
-def _registry(vocabulary: Vocabulary) -> Registry[Any]:
-    """Our schemas by file name, read when another one refers to them."""
-    return Registry(retrieve=partial(_by_file, vocabulary))  # type: ignore[call-arg]  # an attrs alias that mypy does not know
-
-
-def _by_file(vocabulary: Vocabulary, uri: str) -> Resource[object]:
-    """The schema `KIND.schema.json`."""
-    return Resource.from_contents(schema_in(uri.removesuffix(".schema.json"), vocabulary))
-
-
-def _is_number(_: object, value: object) -> bool:
-    """Infinity and NaN are not numbers here, because no bound applies to them."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-_Finite: Final[Any] = extend(  # type: ignore[no-untyped-call]
-    Draft202012Validator, type_checker=Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Departure:
-    """An error of the validator: the keyword with its value in the schema, the value in the document and its path."""
-
-    keyword: str
-    wanted: Any
-    value: Any
-    steps: Steps
-    meanings: dict[str, str]  # the meanings of the words that the schema allows here
-    named: dict[str, JsonObject]  # the properties that the schema names here, with their schemas
-    holders: dict[str, tuple[str, ...]]  # a property one level below: the properties that it may belong to
-    of_a_key: bool
-    option: int  # the number of the parent's alternative
-    below: tuple[_Departure, ...]  # of every alternative
-
-    @staticmethod
-    def of(mistake: ValidationError) -> _Departure:
-        """The validator's error as plain data."""
-        found: Any = mistake  # its attributes may be unset until the validator yields it
-        path, schema = tuple(found.relative_schema_path), _as_mapping(found.schema)
-        properties = {name: _as_mapping(each) for name, each in schema.get("properties", {}).items()}
-        return _Departure(
-            keyword=found.validator,
-            wanted=found.validator_value,
-            value=found.instance,
-            steps=tuple(found.absolute_path),
-            meanings=schema.get("x-meanings", {}),
-            named=properties,
-            holders=_inverted({name: _properties_of(each) for name, each in properties.items()}),
-            of_a_key="propertyNames" in path,
-            option=path[0] if isinstance(path[0], int) else 0,
-            below=tuple(map(_Departure.of, found.context)),
-        )
-
-    @property
-    def properties(self) -> frozenset[str]:
-        """The names of the properties."""
-        return frozenset(self.named)
-
-    def unknown(self) -> list[str]:
-        """The keys of the mapping that the schema does not name."""
-        return [name for name in self.value if name not in self.named]
-
-    def holder(self, name: str) -> str | None:
-        """The key that an unknown one belongs under, that of all unknown ones if there is one."""
-        own = self.holders.get(name, ())
-        shared = [each for each in own if all(each in self.holders.get(other, ()) for other in self.unknown())]
-        return next(iter(shared or own), None)
-
-
-def _inverted(names: dict[str, JsonObject]) -> dict[str, tuple[str, ...]]:
-    """The names that hold a property, by the property."""
-    return {inner: tuple(each for each in names if inner in names[each]) for name in names for inner in names[name]}
-
-
-def _as_mapping(schema: JsonObject | bool) -> JsonObject:
-    """A schema as a mapping, without the short forms `true` and `false`."""
-    return schema if isinstance(schema, dict) else {}
-
-
-def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
-    """A schema and its alternatives."""
-    yield schema
-    yield from map(_as_mapping, schema.get("anyOf", ()))
-
-
-def _properties_of(schema: JsonObject) -> JsonObject:
-    """The properties that a schema, or an alternative of it, names."""
-    return {name: each for option in _alternatives(schema) for name, each in option.get("properties", {}).items()}
-
-
-def _is_mapping(schema: JsonObject) -> bool:
-    return any("object" in option.get("type", ()) for option in _alternatives(schema))
-
-
-def _primary(departures: Iterable[_Departure]) -> Iterator[_Departure]:
-    """The departures without those that a wrong type at the same path explains."""
-    by_place: dict[Steps, list[_Departure]] = defaultdict(list)
-    for each in departures:
-        by_place[each.steps].append(each)
-    for group in by_place.values():
-        yield from [each for each in group if each.keyword == "type"] or group
-
-
-def _without_strays(departures: Iterable[_Departure]) -> Iterator[_Departure]:
-    """The departures without missing keys that occur as unknown keys one level above or below, or that an unknown key
-    belongs to."""
-    found = list(departures)
-    unknown = [(each, name) for each in found if each.keyword == "additionalProperties" for name in each.unknown()]
-    strays = [(each.steps, name) for each, name in unknown]
-    holders = {(each.steps, each.holder(name)) for each, name in unknown}
-
-    def is_stray(steps: Steps, wanted: str) -> bool:
-        around = any(name == wanted and _is_around(steps, other) for other, name in strays)
-        return around or (steps, wanted) in holders
-
-    for each in found:
-        if each.keyword == "required":
-            yield dataclass_replace(each, wanted=[name for name in each.wanted if not is_stray(each.steps, name)])
-        elif not (_is_choice(each) and any((each.steps, option["required"][0]) in holders for option in each.wanted)):
-            yield each
-
-
-def _is_choice(departure: _Departure) -> bool:
-    """Whether one of several keys is missing."""
-    return departure.keyword == "anyOf" and all(set(option) == {"required"} for option in departure.wanted)
-
-
-def _beside(found: list[_Departure], root: Node) -> Iterator[tuple[Steps, Diagnostic]]:
+def _beside(found: list[Departure], root: Node) -> Iterator[tuple[Steps, Diagnostic]]:
     """The places of what belongs below a key that holds nothing and stands beside it, with the key's finding."""
     for each in found:
         parent = descend(root, *each.steps[:-1]) if each.keyword == "type" and each.value is None else None
@@ -242,7 +109,7 @@ def _beside(found: list[_Departure], root: Node) -> Iterator[tuple[Steps, Diagno
             yield from (((*each.steps[:-1], name), wrong) for name in (key, *names))
 
 
-def _swapped(found: Iterable[_Departure]) -> Iterator[tuple[_Departure, _Departure]]:
+def _swapped(found: Iterable[Departure]) -> Iterator[tuple[Departure, Departure]]:
     """Pairs of invalid words of two keys in a mapping, each allowed for the other key."""
     words = [each for each in found if each.keyword == "enum" and isinstance(each.value, str) and each.steps]
     for one, other in combinations(words, 2):
@@ -250,7 +117,7 @@ def _swapped(found: Iterable[_Departure]) -> Iterator[tuple[_Departure, _Departu
             yield one, other
 
 
-def _swap(one: _Departure, other: _Departure, root: Node) -> Diagnostic:
+def _swap(one: Departure, other: Departure, root: Node) -> Diagnostic:
     """The finding that the values of two keys are swapped."""
     nodes = [descend(root, *each.steps) for each in (one, other)]
     (first, written), (second, meant) = [(node, str(node.value)) for node in nodes if isinstance(node, Scalar)]
@@ -262,15 +129,9 @@ def _swap(one: _Departure, other: _Departure, root: Node) -> Diagnostic:
     )
 
 
-def _is_around(one: Steps, other: Steps) -> bool:
-    """Whether one of two paths contains the other."""
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]
-
-
-def _lists(found: Iterable[_Departure], root: Node) -> Iterable[list[_Departure]]:
+def _lists(found: Iterable[Departure], root: Node) -> Iterable[list[Departure]]:
     """The findings, with wrong types of list items on one line merged."""
-    groups: dict[object, list[_Departure]] = {}
+    groups: dict[object, list[Departure]] = {}
     for each in found:
         is_item = each.keyword == "type" and each.steps and isinstance(each.steps[-1], int)
         node = descend(root, *each.steps) if is_item else None
@@ -290,7 +151,7 @@ def _together(groups: Many[Iterable[Diagnostic]]) -> Iterator[Diagnostic]:
     yield dataclass_replace(found[0], notes=tuple(Note(each.span, "here as well") for each in found[1:]), fix=whole)
 
 
-def _told(departure: _Departure, root: Node, owners: Owners) -> Iterable[Diagnostic]:
+def _told(departure: Departure, root: Node, owners: Owners) -> Iterable[Diagnostic]:
     """One departure as findings."""
     node = descend(root, *departure.steps)
     assert node is not None, departure.steps
@@ -308,24 +169,24 @@ def _path(steps: Iterable[str | int]) -> str:
     return written.removeprefix(".")
 
 
-def _of_alternatives(departure: _Departure, root: Node, node: Node, path: str, owners: Owners) -> Iterable[Diagnostic]:
+def _of_alternatives(departure: Departure, root: Node, node: Node, path: str, owners: Owners) -> Iterable[Diagnostic]:
     """The findings for a value and its most similar alternative."""
     options: list[JsonObject] = departure.wanted
-    if isinstance(node, Mapping) and _is_choice(departure):
+    if isinstance(node, Mapping) and is_choice(departure):
         names = either([f"`{option['required'][0]}`" for option in options])
         return [error(first_place(node), f"{names} is missing{_where(path)}", code="missing-key")]
     types = [option.get("type") for option in options]
     known = [name for name in dict.fromkeys(types) if isinstance(name, str)]
-    fits = [name for name in known if _Finite.TYPE_CHECKER.is_type(departure.value, name)]
+    fits = [name for name in known if FiniteValidator.TYPE_CHECKER.is_type(departure.value, name)]
     if len(known) > 1 and None not in types and not fits:
         return [_wrong_type(node, path, [NAMES[name] for name in known])]
     if "string" in known and isinstance(node, Mapping) and (slip := _text_with_a_colon(node, path)):
         return [slip]
-    by_option: dict[int, list[_Departure]] = defaultdict(list)
+    by_option: dict[int, list[Departure]] = defaultdict(list)
     for each in departure.below:
         by_option[each.option].append(each)
     tried = [
-        [found for each in _primary(below) for found in _told(each, root, owners)]
+        [found for each in primary(below) for found in _told(each, root, owners)]
         for _, below in sorted(by_option.items())
     ]
     return min(tried, key=lambda found: (any(_is_wrong_type(each, node) for each in found), len(found)), default=())
@@ -348,7 +209,7 @@ def _is_wrong_type(found: Diagnostic, node: Node) -> bool:
     return found.code == "wrong-type" and found.span == node.span
 
 
-def _type(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
+def _type(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
     wanted = departure.wanted
     found = _wrong_type(node, path, [NAMES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)])
     if found.fix is None and (form := mapping_of_words(departure.named)):
@@ -399,7 +260,7 @@ def _begins_its_line(node: Scalar) -> bool:
     return not source.text[source.starts[node.span.line - 1] : node.start].strip()
 
 
-def _words(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
+def _words(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
     value = departure.wanted
     allowed = [value] if departure.keyword == "const" else value
     expected = [f"`{word}`" for word in allowed]
@@ -414,7 +275,7 @@ def _words(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[
     yield error(node, message, code="unknown-value", help=help, fix=fix)
 
 
-def _unknown_keys(departure: _Departure, node: Node, path: str, owners: Owners) -> Iterator[Diagnostic]:
+def _unknown_keys(departure: Departure, node: Node, path: str, owners: Owners) -> Iterator[Diagnostic]:
     assert isinstance(node, Mapping)
     groups: dict[tuple[str, bool], list[str]] = {}  # those that belong under a key that holds nothing are one mistake
     for name in departure.unknown():
@@ -426,14 +287,14 @@ def _unknown_keys(departure: _Departure, node: Node, path: str, owners: Owners) 
         yield dataclass_replace(found, notes=tuple(Note(node.key_span(each), "here as well") for each in names[1:]))
 
 
-def _unknown_key(node: Mapping, names: Many[str], path: str, departure: _Departure, owners: Owners) -> Diagnostic:
+def _unknown_key(node: Mapping, names: Many[str], path: str, departure: Departure, owners: Owners) -> Diagnostic:
     name, holder = names[0], departure.holder(names[0])
     near = None if holder else suggest(name, departure.properties)
     near = near or synonym(name, departure.properties)
     near = condition_meant(node, name, departure.properties) or near
     fix = None
     homes = [owner for owner in owners.get(name, ()) if owner != path]
-    empty = frozenset(key for key, schema in departure.named.items() if not near and _is_mapping(schema))
+    empty = frozenset(key for key, schema in departure.named.items() if not near and is_mapping(schema))
     if indented := _further_in(node, names, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty):
         help, fix = indented.message, indented
     elif joined := key_without_colon(node, name, departure.properties):
@@ -482,7 +343,7 @@ def _further_in(node: Mapping, names: Many[str], owners: Many[str | None], mappi
     return Fix(f"indent it below `{before.name}`", tuple(edits), safe=False)
 
 
-def _missing(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
+def _missing(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
     assert isinstance(node, Mapping)
     for name in departure.wanted:
         if name not in node:
@@ -495,7 +356,7 @@ def _missing(departure: _Departure, node: Node, path: str, _: Owners) -> Iterato
             yield error(first_place(node), message, code="missing-key", notes=notes, help=help)
 
 
-def _twice(_: _Departure, node: Node, path: str, __: Owners) -> Iterator[Diagnostic]:
+def _twice(_: Departure, node: Node, path: str, __: Owners) -> Iterator[Diagnostic]:
     assert isinstance(node, Sequence)
     seen: list[object] = []
     for item in node.items:
@@ -507,10 +368,10 @@ def _twice(_: _Departure, node: Node, path: str, __: Owners) -> Iterator[Diagnos
         seen.append(written)
 
 
-def _bound(words: str, advice: str | None = None) -> Callable[[_Departure, Node, str, Owners], Iterator[Diagnostic]]:
+def _bound(words: str, advice: str | None = None) -> Callable[[Departure, Node, str, Owners], Iterator[Diagnostic]]:
     """The message of a bound, and the advice: `{bound}` is the schema's, `{value}` the author's."""
 
-    def findings(departure: _Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
+    def findings(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
         bound, value = departure.wanted, departure.value
         noun = "item" if bound == 1 else "items"
         message = words.format(subject=_subject(path), bound=bound, value=value, noun=noun)
@@ -520,7 +381,7 @@ def _bound(words: str, advice: str | None = None) -> Callable[[_Departure, Node,
     return findings
 
 
-_WORDS: Final[dict[str, Callable[[_Departure, Node, str, Owners], Iterable[Diagnostic]]]] = {
+_WORDS: Final[dict[str, Callable[[Departure, Node, str, Owners], Iterable[Diagnostic]]]] = {
     "type": _type,
     "enum": _words,
     "const": _words,
@@ -542,7 +403,7 @@ def _owners(kind: str) -> Owners:
     owners: dict[str, list[str]] = {}
 
     def visit(below: JsonObject, path: str) -> None:
-        for name, inner in _properties_of(below).items():
+        for name, inner in properties_of(below).items():
             owners.setdefault(name, []).append(path)
             visit(inner, f"{path}.{name}" if path else name)
 

@@ -1,0 +1,172 @@
+"""The departures of a document from its JSON Schema: the errors of `jsonschema` as data, without those that others
+explain."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from jsonschema import Draft202012Validator
+from jsonschema.validators import extend
+from referencing import Registry, Resource
+
+from rulewright.documents.vocabulary import Vocabulary, schema_in
+from rulewright.load import Node, plain
+from rulewright_runtime.strict_json import JsonObject
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+Steps: TypeAlias = tuple[str | int, ...]  # the path of a value
+
+
+def departures_of(root: Node, validator: Validator) -> list[Departure]:
+    """The departures of a document, without those that another one explains."""
+    return list(_without_strays(primary(map(Departure.of, validator.iter_errors(plain(root))))))
+
+
+@cache
+def validator_of(kind: str, vocabulary: Vocabulary) -> Validator:
+    """The validator of a kind of document; schemas refer to each other by the names of their files."""
+    validator: Validator = FiniteValidator(schema_in(kind, vocabulary), registry=_registry(vocabulary))
+    return validator
+
+
+@cache
+def _registry(vocabulary: Vocabulary) -> Registry[Any]:
+    """Our schemas by file name, read when another one refers to them."""
+    return Registry(retrieve=partial(_by_file, vocabulary))  # type: ignore[call-arg]  # an attrs alias that mypy does not know
+
+
+def _by_file(vocabulary: Vocabulary, uri: str) -> Resource[object]:
+    """The schema `KIND.schema.json`."""
+    return Resource.from_contents(schema_in(uri.removesuffix(".schema.json"), vocabulary))
+
+
+def _is_number(_: object, value: object) -> bool:
+    """Infinity and NaN are not numbers here, because no bound applies to them."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+FiniteValidator: Final[Any] = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator, type_checker=Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """An error of the validator: the keyword with its value in the schema, the value in the document and its path."""
+
+    keyword: str
+    wanted: Any
+    value: Any
+    steps: Steps
+    meanings: dict[str, str]  # the meanings of the words that the schema allows here
+    named: dict[str, JsonObject]  # the properties that the schema names here, with their schemas
+    holders: dict[str, tuple[str, ...]]  # a property one level below: the properties that it may belong to
+    of_a_key: bool
+    option: int  # the number of the parent's alternative
+    below: tuple[Departure, ...]  # of every alternative
+
+    @staticmethod
+    def of(mistake: ValidationError) -> Departure:
+        """The validator's error as plain data."""
+        found: Any = mistake  # its attributes may be unset until the validator yields it
+        path, schema = tuple(found.relative_schema_path), _as_mapping(found.schema)
+        properties = {name: _as_mapping(each) for name, each in schema.get("properties", {}).items()}
+        return Departure(
+            keyword=found.validator,
+            wanted=found.validator_value,
+            value=found.instance,
+            steps=tuple(found.absolute_path),
+            meanings=schema.get("x-meanings", {}),
+            named=properties,
+            holders=_inverted({name: properties_of(each) for name, each in properties.items()}),
+            of_a_key="propertyNames" in path,
+            option=path[0] if isinstance(path[0], int) else 0,
+            below=tuple(map(Departure.of, found.context)),
+        )
+
+    @property
+    def properties(self) -> frozenset[str]:
+        """The names of the properties."""
+        return frozenset(self.named)
+
+    def unknown(self) -> list[str]:
+        """The keys of the mapping that the schema does not name."""
+        return [name for name in self.value if name not in self.named]
+
+    def holder(self, name: str) -> str | None:
+        """The key that an unknown one belongs under, that of all unknown ones if there is one."""
+        own = self.holders.get(name, ())
+        shared = [each for each in own if all(each in self.holders.get(other, ()) for other in self.unknown())]
+        return next(iter(shared or own), None)
+
+
+def _inverted(names: dict[str, JsonObject]) -> dict[str, tuple[str, ...]]:
+    """The names that hold a property, by the property."""
+    return {inner: tuple(each for each in names if inner in names[each]) for name in names for inner in names[name]}
+
+
+def _as_mapping(schema: JsonObject | bool) -> JsonObject:
+    """A schema as a mapping, without the short forms `true` and `false`."""
+    return schema if isinstance(schema, dict) else {}
+
+
+def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
+    """A schema and its alternatives."""
+    yield schema
+    yield from map(_as_mapping, schema.get("anyOf", ()))
+
+
+def properties_of(schema: JsonObject) -> JsonObject:
+    """The properties that a schema, or an alternative of it, names."""
+    return {name: each for option in _alternatives(schema) for name, each in option.get("properties", {}).items()}
+
+
+def is_mapping(schema: JsonObject) -> bool:
+    return any("object" in option.get("type", ()) for option in _alternatives(schema))
+
+
+def primary(departures: Iterable[Departure]) -> Iterator[Departure]:
+    """The departures without those that a wrong type at the same path explains."""
+    by_place: dict[Steps, list[Departure]] = defaultdict(list)
+    for each in departures:
+        by_place[each.steps].append(each)
+    for group in by_place.values():
+        yield from [each for each in group if each.keyword == "type"] or group
+
+
+def _without_strays(departures: Iterable[Departure]) -> Iterator[Departure]:
+    """The departures without missing keys that occur as unknown keys one level above or below, or that an unknown key
+    belongs to."""
+    found = list(departures)
+    unknown = [(each, name) for each in found if each.keyword == "additionalProperties" for name in each.unknown()]
+    strays = [(each.steps, name) for each, name in unknown]
+    holders = {(each.steps, each.holder(name)) for each, name in unknown}
+
+    def is_stray(steps: Steps, wanted: str) -> bool:
+        around = any(name == wanted and _is_around(steps, other) for other, name in strays)
+        return around or (steps, wanted) in holders
+
+    for each in found:
+        if each.keyword == "required":
+            yield replace(each, wanted=[name for name in each.wanted if not is_stray(each.steps, name)])
+        elif not (is_choice(each) and any((each.steps, option["required"][0]) in holders for option in each.wanted)):
+            yield each
+
+
+def is_choice(departure: Departure) -> bool:
+    """Whether one of several keys is missing."""
+    return departure.keyword == "anyOf" and all(set(option) == {"required"} for option in departure.wanted)
+
+
+def _is_around(one: Steps, other: Steps) -> bool:
+    """Whether one of two paths contains the other."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
