@@ -11,8 +11,8 @@ from rulewright.arguments.shared_options import (
     add_reading_options,
     add_run_options,
     add_spending_options,
+    add_transcripts,
     at_least,
-    existing,
     temperature,
 )
 
@@ -40,9 +40,7 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
 
     With --out, it also writes `scan_plan.json` and `cost_report.json`, or `comparison.json` with --compare.
     """
-    parser.add_argument(
-        "transcripts", nargs="*", metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
-    )
+    add_transcripts(parser, nargs="*")
     add_project_options(parser)
     parser.add_argument(
         "--compare",
@@ -75,9 +73,7 @@ def scan_arguments(parser: argparse.ArgumentParser) -> None:
 
     The compiled plan is cached in the user's cache folder until a file, an option or the program changes.
     """
-    parser.add_argument(
-        "transcripts", nargs="+", metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
-    )
+    add_transcripts(parser)
     add_project_options(parser)
     add_run_options(parser)
     parser.add_argument("--no-cache", action="store_true", help="disable the cache of plans")
@@ -90,9 +86,7 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
     `scan`.
     """
     parser.add_argument("plan", metavar="PLAN", help="a plan of `rulewright compile`")
-    parser.add_argument(
-        "transcripts", nargs="+", metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
-    )
+    add_transcripts(parser)
     add_run_options(parser)
 
 
@@ -104,9 +98,7 @@ def questions_arguments(parser: argparse.ArgumentParser) -> None:
     --judge replay:ANSWERS` reads the answers: the output of the batch, or lines of `{"custom_id": ..., "reply": ...}`.
     A question without a usable answer is not a vote, and never a pass.
     """
-    parser.add_argument(
-        "transcripts", nargs="+", metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
-    )
+    add_transcripts(parser)
     add_project_options(parser)
     parser.add_argument("-o", "--out", required=True, metavar="FILE", help="the questions, as lines of JSON")
     parser.add_argument("--batch", metavar="FILE", help="the same as a batch of chat completions")

@@ -84,6 +84,13 @@ def _columns(text: str) -> dict[str, str]:
     return {field: name for field, _, name in pairs}
 
 
+def add_transcripts(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
+    """Declare the transcripts to read."""
+    parser.add_argument(
+        "transcripts", nargs=nargs, metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
+    )
+
+
 def add_project_options(parser: argparse.ArgumentParser) -> None:
     """Declare `--project`, `--profile` and `--scorecard`."""
     parser.add_argument(

@@ -66,13 +66,11 @@ def _commented(source: Source, found: list[Diagnostic], reason: str) -> tuple[st
 
 def _candidates(source: Source, line: int, note: str) -> Iterator[str]:
     """Yield the text with the comment on a line of its own above a line, then with the comment at the line's end."""
-    newline = NEWLINE.search(source.text)
     written = source.line_text(line)
     above = source.offset(line, 1)
     end = above + len(written.rstrip("\r\n"))
     indent = written[: len(written) - len(written.lstrip())]
-    break_ = newline.group() if newline else "\n"
-    yield f"{source.text[:above]}{indent}{note}{break_}{source.text[above:]}"
+    yield f"{source.text[:above]}{indent}{note}{source.newline}{source.text[above:]}"
     yield f"{source.text[:end]}  {note}{source.text[end:]}"
 
 
@@ -135,9 +133,7 @@ def _root_of(root: object, path: Path) -> Path:
 
 def _with_rows(text: str, root: Mapping, rows: list[dict[str, str]]) -> str:
     """Return the text of a project file with rows appended to its `accept` list."""
-    match = NEWLINE.search(text)
-    newline = match.group() if match else "\n"
-    entry, source = root.index.get(ACCEPT), root.source
+    entry, source, newline = root.index.get(ACCEPT), root.source, root.source.newline
     at, indent, head = len(text), "  ", [f"{ACCEPT}:"]
     if entry is not None:
         line = source.line_text(source.position(entry.value.start)[0])

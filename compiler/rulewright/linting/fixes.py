@@ -12,7 +12,6 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, Edit, Fix
 from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source
 
-NEWLINE: Final = re.compile(r"\r\n|\r|\n")
 HEADER_COMMENT: Final = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 
 
@@ -32,8 +31,6 @@ class _Surroundings:
     def __init__(self, loaded: Loaded) -> None:
         self.source = loaded.source
         self.shared, self.blocks = _shared_and_blocks(loaded.root)
-        first = NEWLINE.search(loaded.source.text)
-        self.newline = first.group() if first else "\n"
 
     def fit(self, edit: Edit) -> Edit | None:
         """Return the edit in the style of the file, or None if it would change another key."""
@@ -42,7 +39,7 @@ class _Surroundings:
         if any(first <= start and end <= last for first, last in self.shared):
             return None
         header = HEADER_COMMENT.match(self.source.text, start) if start in self.blocks else None
-        return replace(edit, text=edit.text.replace("\n", self.newline) + (header.group(1) if header else ""))
+        return replace(edit, text=edit.text.replace("\n", self.source.newline) + (header.group(1) if header else ""))
 
 
 def _fitted(fix: Fix, files: Table[str, _Surroundings]) -> Fix | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 from rulewright.diagnostics import Span
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +34,12 @@ class Source:
             self._starts.extend(accumulate(map((1).__add__, map(len, text.split("\n")))))
             del self._starts[-1]
         return self._starts
+
+    @property
+    def newline(self) -> str:
+        """The line break of the file, that of its first line."""
+        first = _NEWLINE.search(self.text)
+        return first.group() if first else "\n"
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the 1-based line and column of `offset`; offsets outside the text are clamped."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from rulewright.diagnostics import Diagnostic, error
@@ -20,7 +20,7 @@ from rulewright.expression.types import (
     Type,
 )  # fmt: skip
 from rulewright.load import Scalar
-from rulewright.lower.expressions import build_in
+from rulewright.lower.expressions import NO_PROGRAM, ExpressionCollector
 from rulewright.lower.parameters import PARAMETER_TYPES, lower_parameter
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.cases.case_plan import (
@@ -44,7 +44,6 @@ from rulewright_runtime.plan.parameters import parameter_value
 from rulewright_runtime.polarity import Polarity, condition
 
 INPUT_TYPES: Final[Mapping[str, Type]] = {"string": STRING, "strings": ListType(STRING)}
-_EMPTY: Final = Program(())
 
 
 def lower_case_scorecard(document: CaseScorecardDocument) -> tuple[CaseScorecardPlan | None, list[Diagnostic]]:
@@ -85,10 +84,8 @@ def values_of_defaults(document: CaseScorecardDocument) -> dict[str, object]:
 
 
 @dataclass(slots=True)
-class _CaseScorecardLowering:
+class _CaseScorecardLowering(ExpressionCollector):
     document: CaseScorecardDocument
-    findings: list[Diagnostic] = field(default_factory=list)
-    expressions: list[tuple[Scalar, Environment]] = field(default_factory=list)
 
     def plan(self) -> CaseScorecardPlan:
         document = self.document
@@ -121,22 +118,18 @@ class _CaseScorecardLowering:
         )
 
     def build(self, scalar: Scalar, environment: Environment, expect: Type) -> Program:
-        self.expressions.append((scalar, environment))
-        built = build_in(scalar, environment, self.findings, expect)
-        return _EMPTY if built is None else built.program
+        return self.expression(scalar, environment, expect)[0]
 
     def composite(self, deciding: Environment) -> Program:
         """Return the program of the composite, a score that may be absent; a case without it is an error."""
         written = self.document.composite
-        if written is not None:
-            self.expressions.append((written, deciding))
-        built = None if written is None else build_in(written, deciding, self.findings)
-        if written is None or built is None:
-            return _EMPTY
-        if built.type not in (SCORE, OptionalType(SCORE)):
-            message = f"`composite` must be a score that may be absent, found `{built.type}`"
+        if written is None:
+            return NO_PROGRAM
+        program, kind = self.expression(written, deciding)
+        if program is not NO_PROGRAM and kind not in (SCORE, OptionalType(SCORE)):
+            message = f"`composite` must be a score that may be absent, found `{kind}`"
             self.findings.append(error(written, message, code="wrong-output"))
-        return built.program
+        return program
 
     def setting(self, declared: SettingDocument) -> Setting:
         parameter = lower_parameter(declared, self.findings)

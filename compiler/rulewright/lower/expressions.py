@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Located, error
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import Type
+from rulewright.expression.types import DYN, Type
 from rulewright.load import Scalar, place
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 
+NO_PROGRAM: Final = Program(())
 TOO_LARGE: Final = "the expression is too large, together with what it is joined with"
 
 
@@ -26,6 +27,20 @@ def build_in(
     except ExpressionError as failure:
         findings.extend(mistakes_of(failure, scalar))
         return None
+
+
+@dataclass(slots=True, kw_only=True)
+class ExpressionCollector:
+    """Builds the expressions of one document, and collects them and their mistakes."""
+
+    findings: list[Diagnostic] = field(default_factory=list)
+    expressions: list[tuple[Scalar, Environment]] = field(default_factory=list)
+
+    def expression(self, scalar: Scalar, environment: Environment, expect: Type | None = None) -> tuple[Program, Type]:
+        """Return the program of `scalar` and its type; the program is `NO_PROGRAM` where it has mistakes."""
+        self.expressions.append((scalar, environment))
+        built = build_in(scalar, environment, self.findings, expect)
+        return (NO_PROGRAM, DYN) if built is None else (built.program, built.type)
 
 
 def composed(program: Program, place: Located, findings: list[Diagnostic]) -> Program | None:

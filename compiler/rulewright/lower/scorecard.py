@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -34,7 +34,7 @@ from rulewright.expression.types import (
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Scalar
 from rulewright.lower.environments import VERDICT_RECORD, check_type
-from rulewright.lower.expressions import build_in
+from rulewright.lower.expressions import NO_PROGRAM, ExpressionCollector
 from rulewright.lower.parameters import PARAMETER_TYPES, lower_parameter
 from rulewright.spelling import Guess, did_you_mean, is_spelt_like
 from rulewright_runtime.english import ticked
@@ -68,7 +68,6 @@ _HINTS: Final = {
     "passed": "`gates.NAME.passed` is whether a gate passed; absent while it is undecided",
 }
 GUARDING_OUTPUTS: Final = frozenset({"hard_fail"})
-_EMPTY: Final = Program(())
 STATUS: Final = "status"
 STATUSES: Final = ("valid", "invalid", "needs_adjudication")  # of a row, as reports know them
 
@@ -126,13 +125,11 @@ def _lowered(
 
 
 @dataclass(slots=True)
-class _ScorecardLowering:
+class _ScorecardLowering(ExpressionCollector):
     """Builds every expression of one document in its environment and collects the findings."""
 
     document: ScorecardDocument
     scoring: JsonObject | None  # None: unknown
-    findings: list[Diagnostic] = field(default_factory=list)
-    expressions: list[tuple[Scalar, Environment]] = field(default_factory=list)
 
     def plan(self, labels: tuple[tuple[str, str], ...]) -> ScorecardPlan:
         document = self.document
@@ -167,11 +164,6 @@ class _ScorecardLowering:
 
     def condition(self, scalar: Scalar, environment: Environment) -> Program:
         return self.expression(scalar, environment, BOOL)[0]
-
-    def expression(self, scalar: Scalar, environment: Environment, expect: Type | None = None) -> tuple[Program, Type]:
-        self.expressions.append((scalar, environment))
-        built = build_in(scalar, environment, self.findings, expect)
-        return (_EMPTY, DYN) if built is None else (built.program, built.type)
 
     def gates(self, single: Environment) -> Iterator[GatePlan]:
         for gate in self.document.gates:
@@ -209,7 +201,7 @@ class _ScorecardLowering:
         if isinstance(value, str):
             scoring_environment = Environment(variables={"scoring": base.variables["scoring"]})
             program, _ = self.expression(written, scoring_environment)
-            if program is _EMPTY or self.scoring is None:
+            if program is NO_PROGRAM or self.scoring is None:
                 return "1"
             try:
                 value = prepare(program)({"scoring": self.scoring})
@@ -300,9 +292,9 @@ class _ScorecardLowering:
                 self.findings += unknown_statuses(program, value, words)
             elif name == STATUS:
                 self.findings += misspelt_statuses(program, value)
-            if program is not _EMPTY and name == label and kind != STRING:
+            if program is not NO_PROGRAM and name == label and kind != STRING:
                 self._refuse_role("label", name, value, f"a text, found `{kind}`")
-            if program is not _EMPTY and name == headline and kind not in (SCORE, OptionalType(SCORE)):
+            if program is not NO_PROGRAM and name == headline and kind not in (SCORE, OptionalType(SCORE)):
                 self._refuse_role("headline", name, value, f"a score that may be absent, found `{kind}`")
             yield NamedProgram(name, program, name in GUARDING_OUTPUTS)
 
