@@ -140,7 +140,7 @@ class Undelivered:
         self._file: IO[bytes] | None = None
         self._counts: dict[str, int] = {}
         self._lock = threading.Lock()
-        self._is_closed = False
+        self._is_closed = self._is_incomplete = False
 
     def add(self, target: str, messages: list[bytes]) -> None:
         """Append messages to a target."""
@@ -153,7 +153,7 @@ class Undelivered:
                 self._file = self._file or self._open()
                 self._file.writelines(head + message + b"}\n" for message in messages)
             except OSError:
-                self._file = None
+                self._is_incomplete = True
 
     def _open(self) -> IO[bytes]:
         os.makedirs(os.path.dirname(self._name) or ".", exist_ok=True)
@@ -170,8 +170,12 @@ class Undelivered:
             self._is_closed = True
             where = "they could not be written to a file"
             if self._file is not None:
-                self._file.close()
-                where = f"kept in `{self._file.name}`"
+                try:
+                    self._file.close()
+                except OSError:  # its last messages don't fit on the disk
+                    self._is_incomplete = True
+                name = f"`{self._file.name}`"
+                where = f"and {name} does not hold all of them" if self._is_incomplete else f"kept in {name}"
         return [f"not delivered to `{to}`: {plural(n, 'message')}, {where}" for to, n in self._counts.items()]
 
 

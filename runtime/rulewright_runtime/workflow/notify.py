@@ -40,15 +40,21 @@ class Notifier:
         if item.trigger == "t2_gate":
             notices = (*notices, *self._settings.on_t2_gate)
         for notice in notices:
-            thread = threading.Thread(target=self._send, args=(notice, item), name=f"notify-{item.id}", daemon=True)
+            thread = threading.Thread(target=self._send, args=(notice, item), name=item.id, daemon=True)
             self._threads.append(thread)
             thread.start()
 
     def close(self) -> None:
-        """Wait up to `PATIENCE` seconds for pending notifications."""
+        """Wait up to `PATIENCE` seconds for pending notifications; later ones are a warning."""
         end = time.monotonic() + PATIENCE
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
+            if thread.is_alive():
+                LOG.warning(
+                    "a notification of `%s` was not delivered in the %g seconds before the run ended",
+                    thread.name,
+                    PATIENCE,
+                )
 
     def _send(self, notice: Notice, item: QueueItem) -> None:
         try:

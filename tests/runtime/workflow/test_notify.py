@@ -82,11 +82,16 @@ def test_a_notification_that_fails_is_only_a_warning(
     assert len([r for r in caplog.records if "was not delivered" in r.getMessage()]) == 5
 
 
-def test_a_slow_notification_does_not_hold_up_the_run(tmp_path: Path) -> None:
+def test_a_slow_notification_is_a_warning_and_does_not_hold_up_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     run = bench(tmp_path, FLOW, settings={"on_created": notices_of([command("import time; time.sleep(6)")])})
     began = time.monotonic()
     assert run.run().status == "WAITING"
     assert time.monotonic() - began < 5
+    assert [r.getMessage() for r in caplog.records if "was not delivered" in r.getMessage()] == [
+        "a notification of `run-1-build-1` was not delivered in the 2 seconds before the run ended"
+    ]
 
 
 def notices_of(notices: list[dict[str, Any]]) -> Any:
