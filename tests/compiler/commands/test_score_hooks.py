@@ -137,7 +137,8 @@ def test_of_too_many_messages_those_that_do_not_fit_are_kept(tmp_path: Path, mon
 def test_undelivered_messages_that_the_disk_does_not_take_end_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hooks.Undelivered, "_open", lambda _: os.fdopen(os.open("/dev/full", os.O_WRONLY), "wb"))
+    full = open("/dev/full", "wb")  # noqa: SIM115  what is tested closes it
+    monkeypatch.setattr(hooks.Undelivered, "_open", lambda _: full)
     undelivered = hooks.Undelivered(str(tmp_path / "x"))
     undelivered.add("t", [b"{}"])
     assert undelivered.close() == ["not delivered to `t`: 1 message, and `/dev/full` does not hold all of them"]
