@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.arguments.shared_options import LEDGER
 from rulewright.errors import UsageError
-from rulewright.planning.cost_bound import first_questions
+from rulewright.planning.cost_bound import exact_price, first_questions
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
 from rulewright_runtime.calls.call_request import request_key
 from rulewright_runtime.calls.ledger import Ledger
@@ -67,13 +67,12 @@ def open_live(judge: str, project: Project | None, options: JudgeOptions = USUAL
     price = _price(live.model.identity.model, project, usd)
     ledger = options.ledger or str((project.root if project is not None else Path()) / LEDGER)
     calls, tokens = _chosen("max_calls", options, project), _chosen("max_tokens", options, project)
-    spent_at_most = None if usd is None else str(usd)
     live.settings = JudgeSettings(
         ledger,
         _limits(options, project),
         calls,
         tokens,
-        spent_at_most,
+        None if usd is None else Decimal(str(usd)),
         price,
         independence_of(project),
         options.explain_cache,
@@ -141,20 +140,19 @@ def warn_of_unknown_families(live: LiveJudge, subjects: Iterable[str]) -> None:
         complain(f"warning: unknown family of {some}; each counts as a family of its own (see `judge.families`)")
 
 
-def _price(model: str, project: Project | None, usd: Decimal | None) -> tuple[str, str] | None:
+def _price(model: str, project: Project | None, usd: Decimal | None) -> Price | None:
     """The price of the model. Raises UsageError where a limit in USD needs one and there is none."""
     found = None if project is None else project.pricing.get(model)
     if usd is not None and found is None:
         raise UsageError(f"a limit in USD needs a price for `{model}` in the project's `pricing`")
-    return None if found is None else (str(found.input), str(found.output))
+    return exact_price(found)
 
 
 def within(
     model: str, project: Project | None, calls: int | None, tokens: int | None, usd: Decimal | None
 ) -> JudgeSettings:
     """The settings of a judge that only limits are given for. Raises UsageError where a price is missing."""
-    price = _price(model, project, usd)
-    return JudgeSettings(LEDGER, calls=calls, tokens=tokens, usd=None if usd is None else str(usd), price=price)
+    return JudgeSettings(LEDGER, calls=calls, tokens=tokens, usd=usd, price=_price(model, project, usd))
 
 
 def refuse_what_cannot_fit(
@@ -170,7 +168,7 @@ def refuse_questions(questions: Iterable[JudgeRequest], live: LiveJudge) -> None
     """The same for questions that will be put, whatever is answered. What the ledger holds costs nothing."""
     settings, identity = live.settings, live.model.identity
     asks = (ask_of(question, live.model.capabilities) for question in questions)
-    needed = {request_key(identity, ask): (ask.call, settings.token_price) for ask in asks if ask is not None}
+    needed = {request_key(identity, ask): (ask.call, settings.price) for ask in asks if ask is not None}
     with known_answers(settings.ledger) as known:
         refuse_below(settings.budget, [call for key, call in needed.items() if known(key) is None])
 

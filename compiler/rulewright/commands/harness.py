@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from decimal import Decimal
 from pathlib import Path
 
 from rulewright.arguments.shared_options import LEDGER, again
@@ -17,6 +16,7 @@ from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
 from rulewright.judges import known_answers, refuse_below
+from rulewright.planning.cost_bound import exact_price
 from rulewright.planning.harness import calls_needed, compile_run_plan, run_cost
 from rulewright.project import Project, load_project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price
@@ -143,7 +143,7 @@ class _Calls:
         """The function that opens a model, which is called `name` in the price list. Raises UsageError without
         the price that a limit needs."""
         found = None if self._project is None else self._project.pricing.get(name)
-        price = None if found is None else Price(Decimal(str(found.input)), Decimal(str(found.output)))
+        price = exact_price(found)
         if self._args.max_usd is not None and price is None:
             raise UsageError(f"a limit in USD needs a price for `{model.identity.model}` in the project's `pricing`")
         self._prices[model.identity.model] = price

@@ -25,6 +25,7 @@ from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.judges import open_waiting_judge
+from rulewright.planning.cost_bound import exact_price
 from rulewright.render.human import render
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.english import reason_of, ticked
@@ -229,7 +230,7 @@ def _judged_with(workflow: Workflow) -> Callable[[str], JudgeSettings]:
         price = workflow.pricing.get(model)
         if price is None:
             complain(f"note: `{model}` has no price in the project's `pricing`: the cost budget can't count its calls")
-        return JudgeSettings(LEDGER, price=None if price is None else (str(price.input), str(price.output)))
+        return JudgeSettings(LEDGER, price=exact_price(price))
 
     return settings
 

@@ -30,6 +30,11 @@ class _CallBound(NamedTuple):
     received: int
 
 
+def exact_price(price: ModelPrice | None) -> Price | None:
+    """A price as its decimals are written, so that nothing is rounded."""
+    return None if price is None else Price(Decimal(str(price.input)), Decimal(str(price.output)))
+
+
 def bound_of(plan: Plan, transcripts: Iterable[Transcript], price: ModelPrice | None) -> dict[str, Any]:
     """Return the bound of a scan as JSON data: answered `calls`, `attempts` of each, and `tokens` and `cost_usd` of all
     attempts; the cost is null where the price is unknown."""
@@ -42,8 +47,7 @@ def bound_of(plan: Plan, transcripts: Iterable[Transcript], price: ModelPrice | 
         attempts * sum(column)
         for column in ([each.sent for each in question_bounds], [each.received for each in question_bounds])
     )
-    token_price = None if price is None else Price(Decimal(str(price.input)), Decimal(str(price.output)))
-    usd = cost(token_price, sent, received)
+    usd = cost(exact_price(price), sent, received)
     return {
         "calls": sum(each.calls for each in question_bounds),
         "attempts": attempts,

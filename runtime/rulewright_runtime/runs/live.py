@@ -41,14 +41,14 @@ FULL_REPLY: Final = 1024  # tokens of the longest rationale and evidence
 
 
 class JudgeSettings(msgspec.Struct, frozen=True):
-    """How a run calls its judge. `usd` and `price` are decimals as text, so that nothing is rounded."""
+    """How a run calls its judge."""
 
     ledger: str = LEDGER
     limits: CallLimits = CallLimits()
     calls: int | None = None
     tokens: int | None = None
-    usd: str | None = None
-    price: tuple[str, str] | None = None  # USD per million input and output tokens
+    usd: Decimal | None = None
+    price: Price | None = None
     independence: Independence = Independence()
     explain: bool = False  # count the reasons why the ledger has no answer
 
@@ -60,12 +60,7 @@ class JudgeSettings(msgspec.Struct, frozen=True):
     @property
     def budget(self) -> Budget:
         """A new budget with these limits. Raises BudgetError for a negative limit."""
-        return Budget(self.calls, self.tokens, None if self.usd is None else Decimal(self.usd))
-
-    @property
-    def token_price(self) -> Price | None:
-        """The price of the model's tokens, if it is set."""
-        return None if self.price is None else Price(*map(Decimal, self.price))
+        return Budget(self.calls, self.tokens, self.usd)
 
 
 class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -118,8 +113,8 @@ class LiveJudge:
     @property
     def price(self) -> dict[str, str] | None:
         """USD per million tokens, as `{input, output}`; None if the project sets no price."""
-        price = self.settings.price
-        return None if price is None else dict(zip(("input", "output"), price, strict=True))
+        price: dict[str, str] | None = msgspec.to_builtins(self.settings.price)
+        return price
 
     def results(
         self,
@@ -135,7 +130,7 @@ class LiveJudge:
         """
         settings = self.settings
         ledger = Ledger(settings.ledger)
-        scheduler = Scheduler(self.model, ledger, run, settings.limits, settings.budget, settings.token_price)
+        scheduler = Scheduler(self.model, ledger, run, settings.limits, settings.budget, settings.price)
         scheduler.on_progress = lambda _: watch(scheduler)
         scheduler.reasons = Counter() if settings.explain else None
         try:
@@ -366,9 +361,7 @@ class WaitingJudge:
         """Use the model and settings of `live`. Raises LedgerError."""
         self._live, self.identity, self.record = live, live.identity, live.record
         settings = live.settings
-        self._portal = CallPortal(
-            live.model, settings.ledger, "", settings.limits, settings.budget, settings.token_price
-        )
+        self._portal = CallPortal(live.model, settings.ledger, "", settings.limits, settings.budget, settings.price)
 
     def ask(self, request: JudgeRequest) -> str:
         """The reply. Raises CallFailure, TooLongError, and JudgeError if it was truncated, refused or filtered."""
@@ -383,7 +376,7 @@ class WaitingJudge:
         if ask is None:
             raise TooLongError("the text to judge does not fit into the judge's context window")
         answer = self._portal.ask(ask)
-        return answer, actual_spending(ask.call, answer.usage, self._live.settings.token_price)
+        return answer, actual_spending(ask.call, answer.usage, self._live.settings.price)
 
     def close(self) -> None:
         """Close connections."""

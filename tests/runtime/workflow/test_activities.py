@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from tests.model_server import chat, model_server
 from tests.runtime.workflow.running import EVIDENCE, GATE, bench, plan_of
 
+from rulewright_runtime.calls.budget import Price
 from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, WaitingJudge
@@ -70,7 +72,7 @@ def test_what_a_model_costs_as_judge_is_in_the_budget_whatever_it_says(tmp_path:
     said = '{"score": 0.6, "usage": {"tokens": 0, "cost_usd": 0}}'
     with model_server(lambda *_: chat(said, finish=finish)) as server, ExitStack() as stack:
         model = HttpModel("openai", "m", server.base, None)
-        priced = JudgeSettings(str(tmp_path / "ledger.sqlite3"), price=("1000000", "1000000"))
+        priced = JudgeSettings(str(tmp_path / "ledger.sqlite3"), price=Price(Decimal(1_000_000), Decimal(1_000_000)))
         judge = WaitingJudge(LiveJudge(model, priced))
         stack.callback(judge.close)
         engine.run(run.plan, run.store, settings, judge=judge)
