@@ -20,8 +20,7 @@ from rulewright.planning.cost_bound import exact_price
 from rulewright.planning.harness import calls_needed, compile_run_plan, run_cost
 from rulewright.project import Project, load_project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price
-from rulewright_runtime.calls.portal import CallPortal
-from rulewright_runtime.calls.scheduler import CallLimits
+from rulewright_runtime.calls.scheduler import CallLimits, CallPortal
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.adapters import Adapter, open_adapter

@@ -243,28 +243,14 @@ def score_batches(
 
 
 def _note(case: Case, message: str) -> JsonObject:
-    return {
-        "test_id": case.test_id,
-        "archetype": case.archetype or UNKNOWN,
-        "batch_id": case.batch,
-        "file": case.file,
-        "line": case.line,
-        "path": case.path,
-        "message": message,
-    }
+    about = {"test_id": case.test_id, "archetype": case.archetype or UNKNOWN, "batch_id": case.batch}
+    return {**about, "file": case.file, "line": case.line, "path": case.path, "message": message}
 
 
 def _refusal(error: InputError, batch: str | None = None) -> JsonObject:
     """Return an entry of the report's errors for a refused input."""
-    return {
-        "test_id": None,
-        "archetype": None,
-        "batch_id": batch,
-        "file": error.path,
-        "line": error.line,
-        "path": "$",
-        "message": error.reason,
-    }
+    about = {"test_id": None, "archetype": None, "batch_id": batch}
+    return {**about, "file": error.path, "line": error.line, "path": "$", "message": error.reason}
 
 
 def _summary(group: CaseGroup) -> JsonObject:

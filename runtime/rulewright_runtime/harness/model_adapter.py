@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.calls.call_request import CallRequest, request_key
-from rulewright_runtime.calls.portal import CallPortal
+from rulewright_runtime.calls.scheduler import CallPortal
 from rulewright_runtime.harness.adapters import RAW, TurnRequest, transcript_id_of
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
 from rulewright_runtime.strict_json import UNDECODED

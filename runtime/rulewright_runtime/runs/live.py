@@ -19,8 +19,7 @@ from msgspec.structs import replace
 from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending
 from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import Ledger
-from rulewright_runtime.calls.portal import CallPortal
-from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
+from rulewright_runtime.calls.scheduler import CallLimits, CallPortal, HeldError, Scheduler
 from rulewright_runtime.errors import InputError, JudgeError
 from rulewright_runtime.execution import CheckAsking, Engine, Execution, TranscriptResult
 from rulewright_runtime.judging.independence import Independence, NotIndependentError

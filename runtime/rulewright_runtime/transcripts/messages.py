@@ -102,6 +102,12 @@ class Turn(msgspec.Struct, frozen=True):
     finish: str | None = None
 
     @property
+    def more(self) -> JsonObject:
+        """The fields that few turns have."""
+        fields = {"branch_id": self.branch_id, "error": self.error, "harness": self.harness, "finish": self.finish}
+        return {key: value for key, value in fields.items() if value is not None}
+
+    @property
     def simulated_by(self) -> str:
         """The model that wrote this turn as the user; empty if none did."""
         is_simulated = self.role == "user" and self.harness is not None and self.harness.startswith(SIMULATED)
@@ -150,9 +156,7 @@ def messages_of(turns: Sequence[Turn]) -> tuple[Message, ...]:
 
 def _message(turn: Turn) -> Message:
     role: Role = "assistant" if turn.role == "assistant" else "user"
-    more = {"branch_id": turn.branch_id, "error": turn.error, "harness": turn.harness, "finish": turn.finish}
-    metadata = {"turn": turn.turn, **{key: value for key, value in more.items() if value is not None}}
-    return Message(role, (Part(text=turn.content),), metadata=metadata)
+    return Message(role, (Part(text=turn.content),), metadata={"turn": turn.turn, **turn.more})
 
 
 def repeats(text: str, part: str) -> bool:

@@ -18,17 +18,9 @@ def _rulewright(transcript: Transcript) -> bytes:
 
 def _turns(transcript: Transcript) -> bytes:
     """The native batch format: only turns, so that system and tool messages are omitted."""
-    turns = [
-        {"turn": turn.turn, "role": turn.role, "content": turn.content, **_other_fields(turn)}
-        for turn in transcript.turns
-    ]
+    turns = [{"turn": each.turn, "role": each.role, "content": each.content, **each.more} for each in transcript.turns]
     head = {"transcript_id": transcript.id, "scenario_id": transcript.scenario_id, "model": transcript.model}
     return msgspec.json.encode({**head, "turns": turns}) + b"\n"
-
-
-def _other_fields(turn: object) -> dict[str, object]:
-    fields = {key: getattr(turn, key) for key in ("branch_id", "error", "harness", "finish")}
-    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _openai(transcript: Transcript) -> bytes:

@@ -11,8 +11,7 @@ from tests.model_server import Response, Server, chat, model_server
 from tests.runtime.harness.test_play import plan
 
 from rulewright_runtime.calls.budget import Budget, BudgetError
-from rulewright_runtime.calls.portal import CallPortal
-from rulewright_runtime.calls.scheduler import CallLimits
+from rulewright_runtime.calls.scheduler import CallLimits, CallPortal
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.harness.harness_run import run
 from rulewright_runtime.harness.model_adapter import ModelAdapter

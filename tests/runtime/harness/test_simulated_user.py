@@ -14,8 +14,7 @@ from tests.runtime.plans import check, talk
 from tests.runtime.plans import plan as scan_plan
 
 from rulewright_runtime.calls.budget import Budget, BudgetError
-from rulewright_runtime.calls.portal import CallPortal
-from rulewright_runtime.calls.scheduler import CallLimits
+from rulewright_runtime.calls.scheduler import CallLimits, CallPortal
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.harness.harness_run import run
