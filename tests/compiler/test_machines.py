@@ -124,6 +124,7 @@ def test_the_time_between_sessions_is_known_to_the_plan(tmp_path: Path) -> None:
         (["", "the next day", "Two days later", "an hour later"], (None, 24.0, 48.0, 1.0)),
         (["Day 0", "some time", "Day 9"], (None, None, None)),
         (["Day 9", "Day 3"], (None, None)),
+        (["Day 0", f"Day {'9' * 400}", f"{'9' * 400} days later", "Day 3"], (None, None, None, None)),
         ([], ()),
     ],
 )

@@ -228,9 +228,12 @@ WORDS: Final = {
     "ten": 10, "twelve": 12,
 }  # fmt: skip
 _UNIT: Final = "(minute|hour|day|week|month|year)"
-_RELATIVE: Final = re.compile(rf"^(?:about |some )?(\d+(?:\.\d+)?|[a-z]+) {_UNIT}s?(?: (?:later|after|since|on)\b.*)?$")
+_WHOLE: Final = r"\d{1,9}"  # more digits are no time between sessions
+_RELATIVE: Final = re.compile(
+    rf"^(?:about |some )?({_WHOLE}(?:\.\d+)?|[a-z]+) {_UNIT}s?(?: (?:later|after|since|on)\b.*)?$"
+)
 _NEXT: Final = re.compile(rf"^(?:the )?(?:next|following) {_UNIT}$")
-_ABSOLUTE: Final = re.compile(rf"^{_UNIT} (\d+)$")
+_ABSOLUTE: Final = re.compile(rf"^{_UNIT} ({_WHOLE})$")
 
 
 def hours_between(written: Iterable[str]) -> tuple[float | None, ...]:
@@ -241,13 +244,14 @@ def hours_between(written: Iterable[str]) -> tuple[float | None, ...]:
     found: list[float | None] = []
     position: float | None = 0.0
     for at, words in enumerate(written):
-        absolute = _ABSOLUTE.match(words.strip().lower())
+        words = words.strip().lower()
+        absolute = _ABSOLUTE.match(words)
         if absolute:
             now = int(absolute.group(2)) * HOURS[absolute.group(1)]
             since = None if position is None or now < position else now - position
             position = now
         else:
-            since = _relative(words.strip().lower())
+            since = _relative(words)
             position = None if position is None or since is None else position + since
         if at == 0:
             since, position = None, position if absolute else 0.0

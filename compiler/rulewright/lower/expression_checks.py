@@ -21,6 +21,7 @@ from rulewright.lower.phases import reply_environment
 from rulewright.lower.prompts import lower_prompt
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
+from rulewright_runtime.values import INT_MAX, INT_MIN
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -86,8 +87,8 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
         return None
     if check.each not in PARTS:  # the environment is unknown
         return None
-    if infinite := list(_infinite(check.get("params"))):
-        lowering.findings += infinite
+    if unusable := list(_unusable(check.get("params"))):
+        lowering.findings += unusable
         return None
     environment = environment_of(check, lowering.check_ids)
     conditions = {"fails": check.fails, "unclear": check.unclears, "passes": check.passes}
@@ -107,11 +108,16 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
     )
 
 
-def _infinite(node: Node | None) -> Iterator[Diagnostic]:
-    """Report the infinite and NaN numbers in a node: the result of a comparison with one never depends on the chat."""
+def _unusable(node: Node | None) -> Iterator[Diagnostic]:
+    """Report the numbers in a node that are no values of expressions: infinite ones and NaN, with which the result of a
+    comparison never depends on the chat, and whole numbers of more than 64 bits."""
     for each in walk(node):
-        if isinstance(each, Scalar) and isinstance(each.value, float) and not isfinite(each.value):
-            message = f"a parameter must be a finite number, not `{each.raw}`"
+        if not isinstance(each, Scalar) or isinstance(each.value, bool) or not isinstance(each.value, (int, float)):
+            continue
+        if not isfinite(each.value):
+            yield error(each, f"a parameter must be a finite number, not `{each.raw}`", code="wrong-type")
+        elif isinstance(each.value, int) and not INT_MIN <= each.value <= INT_MAX:
+            message = f"a parameter must fit a whole number of 64 bits, not `{each.raw}`"
             yield error(each, message, code="wrong-type")
 
 

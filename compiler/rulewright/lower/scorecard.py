@@ -219,9 +219,11 @@ class _ScorecardLowering(ExpressionCollector):
         written = self.document.minimum_coverage
         if written is None:
             return None
-        if not isinstance(written.value, str):
-            return Program((Node("const", (), literal(parse_score(str(written.value)))),))
-        return self.expression(written, base, SCORE)[0]
+        if isinstance(written.value, str):
+            return self.expression(written, base, SCORE)[0]
+        if type(written.value) not in (int, float) or not math.isfinite(written.value or 0):
+            return None  # schema validation reports it
+        return Program((Node("const", (), literal(parse_score(str(written.value)))),))
 
     def refuse_no_weight(self, dimensions: tuple[DimensionPlan, ...]) -> None:
         if dimensions and not any(float(each.weight) > 0 for each in dimensions):

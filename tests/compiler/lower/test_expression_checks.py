@@ -12,6 +12,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.claims.documents import prove
 from rulewright.cli import main
 from rulewright.errors import DocumentError
+from rulewright.linting.lint_run import lint
 from rulewright.load import Mapping, load_text
 from rulewright.proving.results import Proved, Refuted
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
@@ -99,6 +100,16 @@ def test_a_parameter_that_is_not_finite_is_refused(value: str, tmp_path: Path) -
     check = f"id: brief\nparams: {{most: {value}}}\nfail: size(answer) > params.most\n"
     with pytest.raises(DocumentError, match="a parameter must be a finite number, not `"):
         compile_project(project(tmp_path, brief=check))
+
+
+def test_a_whole_number_of_more_than_64_bits_is_a_finding_and_stops_no_lint(tmp_path: Path) -> None:
+    params = "{most: 99999999999999999999, others: [-99999999999999999999]}"
+    check = f"id: brief\nparams: {params}\nfail: size(answer) > params.most\n"
+    found = [each.message for each in lint([project(tmp_path, brief=check)]).diagnostics]
+    assert found == [
+        "a parameter must fit a whole number of 64 bits, not `99999999999999999999`",
+        "a parameter must fit a whole number of 64 bits, not `-99999999999999999999`",
+    ]
 
 
 def test_a_verdict_of_an_unknown_check_is_refused(tmp_path: Path) -> None:

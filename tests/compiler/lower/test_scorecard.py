@@ -405,6 +405,10 @@ def test_an_output_that_overwrites_the_engine_s_fields_is_a_mistake_and_such_a_p
 MISTAKES = {
     "a coverage that is not a score": ("coverage: {minimum: \"'much'\"}", "expected a `score`"),
     "a coverage above 1": ("coverage: {minimum: 80}", "must be at most 1"),
+    "a coverage that is not a number": ("coverage: {minimum: .nan}", "must be a number or text, not `nan`"),
+    "a coverage that is infinite": ("coverage: {minimum: .inf}", "must be a number or text, not `inf`"),
+    "a coverage that is true": ("coverage: {minimum: true}", "must be a number or text, not `true`"),
+    "a coverage that is null": ("coverage: {minimum: null}", "must be a number or text, not null"),
     "a verdict without a meaning": (
         "rates: {r: {rate: {of: 'true', hit: [PASS], miss: [FAIL], exclude: [UNCLEAR], error: miss, empty: 0}}}",
         "`rates.r` does not list `NOT_APPLICABLE`",
