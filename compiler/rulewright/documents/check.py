@@ -15,7 +15,6 @@ from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.load import Mapping, Node, Scalar, plain
 from rulewright_grammar import schema
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.values import INT_MAX, INT_MIN
 
 JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trace", "three_phase"})
 LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})
@@ -128,13 +127,6 @@ class CheckDocument(Document):
         node = self.get("params")
         written: JsonObject = plain(node) if isinstance(node, Mapping) else {}
         return written
-
-    @property
-    def usable_params(self) -> JsonObject:
-        """The parameters without whole numbers of more than 64 bits, which no expression can hold."""
-        return {
-            name: value for name, value in self.params.items() if type(value) is not int or INT_MIN <= value <= INT_MAX
-        }
 
     @property
     def repetitions(self) -> int | None:

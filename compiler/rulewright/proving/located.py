@@ -33,7 +33,7 @@ def placed_conditions(document: DocumentWithConditions) -> tuple[LocatedConditio
 def _conditions(document: DocumentWithConditions) -> Iterator[LocatedCondition]:
     rows = {id(scalar) for scalar in getattr(document, "verdict_conditions", ())}
     loops = {id(each): loop for loop in getattr(document, "loops", ()) for each in loop.conditions}
-    params = getattr(document, "usable_params", {})
+    params = getattr(document, "params", {})
     usual = tuple([(("params", name), value) for name, value in params.items() if type(value) in (int, float)])
     replies = dict(_replies_before(document))
     for scalar, environment in scoped_expressions(document):

@@ -8,7 +8,8 @@ from typing import Final
 from rulewright.expression.compose import all_of, any_of
 from rulewright.proving.domains import Path
 from rulewright.proving.program_parts import extract, path_at
-from rulewright_runtime.ir import Node, Program, literal
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.ir import Node, Program, literal, literal_value
 from rulewright_runtime.values import Value
 
 _RETURN_OPTIONALS: Final = frozenset(
@@ -25,7 +26,7 @@ def with_values(program: Program, values: Mapping[Path, object]) -> Program:
     for at, node in enumerate(program.nodes):
         path = path_at(program, at) if node.op in ("name", "select", "index") else None
         is_replaced = path is not None and path in values
-        nodes.append(Node("const", (), literal(values[path]), node.at) if is_replaced and path is not None else node)
+        nodes.append(_constant(values[path], node) if is_replaced and path is not None else node)
     return Program(tuple(nodes), program.source, program.strict)
 
 
@@ -37,7 +38,17 @@ def substitute(program: Program, values: Mapping[str, object]) -> Program:
 def _with_value(node: Node, values: Mapping[str, Value]) -> Node:
     if node.op != "name" or node.value[0][0] not in values or not _is_name(node, node.value[0][0]):
         return node
-    return Node("const", (), literal(values[node.value[0][0]]), node.at)
+    return _constant(values[node.value[0][0]], node)
+
+
+def _constant(value: Value, instead_of: Node) -> Node:
+    """The value as a constant in place of a node, or the node where no expression can hold the value."""
+    tagged = literal(value)
+    try:
+        literal_value(tagged)
+    except PlanError:  # for instance a whole number of more than 64 bits, which is a finding of its own
+        return instead_of
+    return Node("const", (), tagged, instead_of.at)
 
 
 def inline(program: Program, name: str, value: Program) -> Program:

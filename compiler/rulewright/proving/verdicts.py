@@ -56,7 +56,7 @@ def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> 
     constants and variables for the calls (`abstracted`). Raises ExpressionError."""
     environment = environment_of(check)
     values: dict[Path, object] = {
-        ("params", name): value for name, value in check.usable_params.items() if isinstance(value, int | float | str)
+        ("params", name): value for name, value in check.params.items() if isinstance(value, int | float | str)
     }
     scalars = {"FAIL": check.fails, "UNCLEAR": check.unclears, "PASS": check.passes}
     built = {

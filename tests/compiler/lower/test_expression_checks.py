@@ -18,6 +18,16 @@ from rulewright.proving.results import Proved, Refuted
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 
 BRIEF = 'id: brief\neach: reply\nfail: word_count(turn.content) > 3 or contains_any(turn.content, ["i promise"])\n'
+GATED = """\
+scorecard: one
+gates:
+  safe:
+    of: v.severity == S5
+    stops: v.verdict == FAIL
+    undecided: v.verdict == UNCLEAR
+    empty: {not_eligible: passed, not_run: undecided}
+output: {}
+"""
 SHORT = "id: short-one\nfail: size(answer) > 9\n"
 CHAT = '{"turn": 1, "role": "user", "content": "Hi"}\n{"turn": 1, "role": "assistant", "content": "%s"}\n'
 
@@ -110,6 +120,12 @@ def test_a_whole_number_of_more_than_64_bits_is_a_finding_and_stops_no_lint(tmp_
         "a parameter must fit a whole number of 64 bits, not `99999999999999999999`",
         "a parameter must fit a whole number of 64 bits, not `-99999999999999999999`",
     ]
+
+
+def test_a_severity_of_more_than_64_bits_stops_no_lint(tmp_path: Path) -> None:
+    check = "id: brief\nprimary_bucket: A\nseverity: 99999999999999999999\nfail: size(answer) > 9\n"
+    files = {"checks/brief.yaml": check, "scorecards/one.yaml": GATED}
+    assert "wrong-type" in {each.code for each in lint([write(tmp_path, files)]).diagnostics}
 
 
 def test_a_verdict_of_an_unknown_check_is_refused(tmp_path: Path) -> None:
