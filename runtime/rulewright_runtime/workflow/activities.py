@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.english import ticked
-from rulewright_runtime.errors import EvaluationError, JudgeError, RuntimeFailure
+from rulewright_runtime.errors import JudgeError, RuntimeFailure
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -179,11 +179,7 @@ def _confidence(task: TaskPlan, measured: list[MeasuredMetric]) -> Score:
     pairs = zip(task.confidence.metrics, measured, strict=True)
     if any(value.failure and metric.is_measurable(task.outputs) for metric, value in pairs):
         return ZERO
-    try:
-        return exact_confidence([EvalMetric(metric.type, metric.value, metric.weight) for metric in measured])
-    except (EvaluationError, ValueError, ArithmeticError) as error:
-        LOG.warning("confidence is 0.0: %s", error)
-        return ZERO
+    return exact_confidence([EvalMetric(metric.type, metric.value, metric.weight) for metric in measured])
 
 
 def _measure(

@@ -82,8 +82,6 @@ def one_by_one(read: Callable[[Record], Conversation]) -> Reader:
 
 def shown(value: object) -> str:
     """A value as quoted in an error message."""
-    if value is msgspec.UNSET:
-        return "missing"
     text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=repr).decode()
     return f"`{text[:_MAX_SHOWN]}`"
 
@@ -124,7 +122,7 @@ def list_at(value: object, where: str) -> list[Json]:
 
 def text_at(value: object, where: str) -> str:
     """The value, which must be a text; a missing value is an empty text. Raises ShapeError."""
-    if value is None or value is msgspec.UNSET:
+    if value is None:
         return ""
     if not isinstance(value, str):
         raise ShapeError(f"{where} is {shown(value)}; expected text")
