@@ -76,8 +76,7 @@ def split(path: str, limit: int) -> Iterator[Piece | InputError]:
         return
     try:
         with open_expanded(path) as stream:
-            cut = _cut_expanded(stream, path, limit) if packed else _cut(stream, path)
-            for part in cut:
+            for part in _cut(stream, path, limit, packed=packed):
                 whole = {"chats": lines == "chats", "file_size": size}
                 yield part if isinstance(part, InputError) else replace(part, **whole)
     except OSError as error:
@@ -117,31 +116,22 @@ def _row_groups(path: str) -> list[RowGroup]:
         return []
 
 
-def _cut(stream: BinaryIO, path: str) -> Iterator[Piece]:
-    start, line = 0, 1
-    while block := stream.read(PIECE):
-        rest = stream.readline() if not block.endswith(b"\n") else b""
-        end = start + len(block) + len(rest)
-        yield Piece(path, start, end, line, end - start)
-        start, line = end, line + block.count(b"\n") + rest.count(b"\n")
-
-
-def _cut_expanded(stream: BinaryIO, path: str, limit: int) -> Iterator[Piece | InputError]:
-    """Yield the lines of a stream that can't be seeked, in parts that include them; a line that is too long is refused
-    here, because it must not be held in memory."""
+def _cut(stream: BinaryIO, path: str, limit: int, *, packed: bool) -> Iterator[Piece | InputError]:
+    """Yield the lines of a stream in parts, which include them if the file is compressed and can't be read again from a
+    place; a line that is too long is refused here, because it must not be held in memory."""
     lines: list[bytes] = []
     start = end = 0
     number = first = 1
 
     def flush() -> Iterator[Piece]:
         nonlocal start, lines
-        if lines:
+        if end > start:
             yield Piece(path, start, end, first, end - start, data=b"".join(lines))
         start, lines = end, []
 
     try:
         while line := stream.readline(limit + 1):
-            if not lines:
+            if end == start:
                 first = number
             if len(line) > limit and not line.endswith(b"\n"):
                 yield from flush()
@@ -149,7 +139,7 @@ def _cut_expanded(stream: BinaryIO, path: str, limit: int) -> Iterator[Piece | I
                 yield too_long(size, limit, printable(path), number)
                 start = end = end + size
             else:
-                lines.append(line)
+                lines += [line] if packed else []
                 end += len(line)
                 if end - start >= PIECE:
                     yield from flush()

@@ -146,6 +146,17 @@ def test_pieces_are_the_whole_file_cut_at_line_ends(data: Path) -> None:
     ]
 
 
+def test_no_piece_holds_a_line_that_is_too_long(data: Path, tmp_path: Path) -> None:
+    path = data / "a-batch.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[5:5] = [b'"' + b"x" * (2**20 + 9) + b'"\n']
+    path.write_bytes(b"".join(lines))
+    found = list(Reader().pieces([path]))
+    assert max(piece.size for piece in found if isinstance(piece, pieces.Piece)) < 2**20
+    assert [each.line for each in found if isinstance(each, InputError)] == [6]
+    assert run(tmp_path / "jobs", path, jobs=2) == run(tmp_path / "alone", path)
+
+
 @pytest.mark.parametrize(
     ("pack", "damage"),
     [
