@@ -8,6 +8,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from rulewright_runtime.regex import compile_regex
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, Transcript, Turn
 
 
@@ -37,21 +38,20 @@ class Redaction:
 
     def _conversation(self, conversation: Conversation) -> Conversation:
         messages = tuple(map(self._message, conversation.messages))
-        expected, metadata = self.data(conversation.expected), self.data(conversation.metadata)
-        return replace(conversation, messages=messages, expected=expected, metadata=metadata)
+        return replace(conversation, messages=messages, **self._fields(conversation, "expected", "metadata", "usage"))
 
     def _message(self, message: Message) -> Message:
+        parts = (
+            replace(part, text=self.text(part.text), reference=self.text(part.reference)) for part in message.parts
+        )
         calls = (
             replace(call, arguments=self.data(call.arguments), raw=self.text(call.raw)) for call in message.tool_calls
         )
-        return replace(
-            message,
-            parts=tuple(replace(part, text=self.text(part.text)) for part in message.parts),
-            tool_calls=tuple(calls),
-            reasoning=self.data(message.reasoning),
-            refusal=self.data(message.refusal),
-            metadata=self.data(message.metadata),
-        )
+        others = self._fields(message, "name", "reasoning", "refusal", "metadata", "usage")
+        return replace(message, parts=tuple(parts), tool_calls=tuple(calls), **others)
+
+    def _fields(self, part: Conversation | Message, *names: str) -> JsonObject:
+        return {name: self.data(getattr(part, name)) for name in names}
 
     def data(self, value: Any) -> Any:
         """JSON data with every text redacted, except keys."""

@@ -45,8 +45,11 @@ def test_a_pattern_that_re2_refuses_is_an_error() -> None:
 
 def test_every_text_of_a_recorded_conversation_is_redacted() -> None:
     calls = (ToolCall("c", "send", {"to": ["ana@b.org"], "n": 1}, '{"to": "ana@b.org"}'),)
-    said = Message("assistant", (Part(text="ana@b.org"),), tool_calls=calls, reasoning="ana@b.org", refusal="ana@b.org")
-    conversation = Conversation("x", (said,), expected={"mail": "ana@b.org"}, metadata={"by": "ana@b.org"})
+    parts = (Part(text="ana@b.org"), Part("file", reference="https://ana@b.org/report.pdf"))
+    said = Message("assistant", parts, tool_calls=calls, reasoning="ana@b.org", refusal="ana@b.org")
+    asked = Message("user", (Part(text="Hello."),), "ana@b.org", usage={"paid_by": "ana@b.org"})
+    mail = {"mail": "ana@b.org"}
+    conversation = Conversation("x", (asked, said), expected=mail, metadata=mail, usage=mail)
     made = Redaction([MAIL]).transcript(Transcript.of(conversation))
     assert "b.org" not in msgspec.json.encode(made).decode()
 
