@@ -4,7 +4,8 @@ in few respects first."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations, permutations, product
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -49,14 +50,14 @@ class _Call(NamedTuple):
         return "so" if self.arguments is None else json.dumps(self.arguments)
 
 
-def records(written: Written) -> Iterator[JsonObject]:
-    """Conversations as records that a scan reads, the short ones first."""
+def records(written: Written) -> Iterator[Callable[[], JsonObject]]:
+    """What makes conversations as records that a scan reads, the short ones first."""
     respects = {name: values for name, values in _respects(written).items() if values}
-    yield _record({})
+    yield partial(_record, {})
     for name, values in respects.items():
-        yield from (_record({name: value}) for value in values)
+        yield from (partial(_record, {name: value}) for value in values)
     few = {name: values[:MOST_PAIRED] for name, values in respects.items()}
-    yield from (_record(chosen) for chosen in varied(few) if len(chosen) > 1)
+    yield from (partial(_record, chosen) for chosen in varied(few) if len(chosen) > 1)
 
 
 def _respects(written: Written) -> dict[str, list[Any]]:
@@ -217,7 +218,9 @@ def _said(chosen: Chosen) -> list[JsonObject]:
 
 def _answered(answer: JsonObject, calls: Sequence[_Call], at: int) -> list[JsonObject]:
     """A message with calls of tools; one without words makes some. After what they gave, another message follows."""
-    calls = calls or ([] if answer["content"] else [_Call(_TOOL, {})])
+    if not calls and answer["content"]:
+        return [answer]
+    calls = calls or [_Call(_TOOL, {})]
     ids = [f"call-{at}-{number}" for number in range(1, len(calls) + 1)]
     made = [
         {"id": id_, "type": "function", "function": {"name": call.name, "arguments": call.written}}

@@ -7,7 +7,8 @@ conditions read. Nothing is claimed that was not executed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import Final, TypeAlias, cast
 
@@ -67,8 +68,9 @@ def conversations_with(
     found: dict[Verdicts, JsonObject] = {}
     try:
         around = contexts(written, needs, vocabulary)
-        tried = islice(chain(examples, records(written)), MOST_RECORDS)
-        for verdicts, witness in _tried(checks, written, around, list(tried), vocabulary, undecided):
+        given: Iterator[Callable[[], JsonObject]] = (partial(dict, each) for each in examples)
+        tried = _Conversations(list(islice(chain(given, records(written)), MOST_RECORDS)))
+        for verdicts, witness in _tried(checks, written, around, tried, vocabulary, undecided):
             if verdicts in left:
                 found[verdicts] = witness
                 left.remove(verdicts)
@@ -83,29 +85,50 @@ def _tried(
     checks: Sequence[Check],
     written: Written,
     around: Sequence[ConversationContext],
-    conversations: Sequence[JsonObject],
+    conversations: _Conversations,
     vocabulary: Vocabulary,
     undecided: str,
 ) -> Iterator[tuple[Verdicts, JsonObject]]:
     """The verdicts for inputs: for the first conversations in the first contexts, then for further ones."""
     engines: list[list[Engine] | None] = []
-    for at, number in islice(_diagonally(len(around), len(conversations)), MOST):
+    for at, number in islice(_diagonally(len(around), len(conversations.variants)), MOST):
         if at == len(engines):
             engines.append(_engines(checks, written, around[at], vocabulary))
-        prepared, record = engines[at], conversations[number]
-        if prepared is None:
+        if (prepared := engines[at]) is None:
             continue
         scenario = around[at].scenario
-        played = {} if scenario is None else {"scenario_id": scenario["scenario_id"]}
         try:
-            conversation = from_record({"id": "chat", **record, **played})
+            conversation = conversations.read(number, None if scenario is None else str(scenario["scenario_id"]))
             verdicts = [
                 _verdict(engine, check, conversation, undecided) for engine, check in zip(prepared, checks, strict=True)
             ]
         except InputError:
             continue
         if None not in verdicts:
-            yield tuple(map(str, verdicts)), _witness(record, around[at], written)
+            yield tuple(map(str, verdicts)), _witness(conversations.record(number), around[at], written)
+
+
+class _Conversations:
+    """Conversations that are made and read when they are tried, each once."""
+
+    def __init__(self, variants: Sequence[Callable[[], JsonObject]]) -> None:
+        """`variants` make the records."""
+        self.variants = variants
+        self._records: dict[int, JsonObject] = {}
+        self._read: dict[tuple[int, str | None], Transcript] = {}
+
+    def record(self, number: int) -> JsonObject:
+        """A record that a scan reads."""
+        if number not in self._records:
+            self._records[number] = self.variants[number]()
+        return self._records[number]
+
+    def read(self, number: int, scenario_id: str | None) -> Transcript:
+        """The conversation as a scan reads it. Raises InputError."""
+        if (number, scenario_id) not in self._read:
+            played = {} if scenario_id is None else {"scenario_id": scenario_id}
+            self._read[number, scenario_id] = from_record({"id": "chat", **self.record(number), **played})
+        return self._read[number, scenario_id]
 
 
 def _diagonally(rows: int, columns: int) -> Iterator[tuple[int, int]]:

@@ -105,8 +105,6 @@ def test_columns_are_counted_in_utf16(editor: Editor, project: Path) -> None:
     ("encodings", "chosen", "wide"),
     [
         (("utf-8", "utf-16"), "utf-8", 4),
-        (("utf-32", "utf-16"), "utf-32", 1),
-        ((), "utf-16", 2),
         (("odd",), "utf-16", 2),
     ],
 )

@@ -20,7 +20,7 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.bounds import ANSWERS, MAX_EXACT
 from rulewright_runtime.aggregate.effects import state_of
 
-CARDS: Final = rounds(120, 2_000)
+CARDS: Final = rounds(60, 2_000)
 WORDS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")
 SCORES: Final = (
     "wmean_present(dimensions, weights)",

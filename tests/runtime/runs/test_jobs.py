@@ -70,8 +70,7 @@ def test_any_number_of_jobs_writes_the_same_bytes(data: Path, tmp_path: Path) ->
         assert run(tmp_path / f"jobs{number}", *paths, jobs=number) == alone
 
 
-@pytest.mark.parametrize("first", [1, 3])
-def test_a_run_that_was_killed_is_resumed_with_any_number_of_jobs(data: Path, tmp_path: Path, first: int) -> None:
+def test_a_run_that_was_killed_is_resumed_with_any_number_of_jobs(data: Path, tmp_path: Path) -> None:
     whole = run(tmp_path / "whole", data)
     out = tmp_path / "run"
 
@@ -79,7 +78,7 @@ def test_a_run_that_was_killed_is_resumed_with_any_number_of_jobs(data: Path, tm
         if done in (7, 23):
             raise Killed
 
-    for number in (first, 4 - first):
+    for number in (3, 1):
         with pytest.raises(Killed):
             run(out, data, jobs=number, resume=True, progress=kill)
     assert run(out, data, jobs=2, resume=True) == whole
@@ -161,7 +160,6 @@ def test_no_piece_holds_a_line_that_is_too_long(data: Path, tmp_path: Path) -> N
     ("pack", "damage"),
     [
         (gzip.compress, "none"),
-        (zstandard.ZstdCompressor().compress, "none"),
         (gzip.compress, "cut"),
         (zstandard.ZstdCompressor().compress, "changed"),
     ],

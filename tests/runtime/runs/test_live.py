@@ -31,7 +31,7 @@ from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.runs.integrity import refuse_damaged
 from rulewright_runtime.runs.store import run
 
-KILLS = rounds(3, 100)  # of each kind
+KILLS = rounds(2, 100)  # of each kind
 
 
 def contents(folder: Path) -> dict[str, bytes]:
