@@ -254,7 +254,7 @@ def strange_groups(settings: Mapping) -> Iterator[Diagnostic]:
     """Findings for groups in a settings file that match no case but almost the group of some."""
     for key, name in GROUPS.items():
         groups = descend(settings, key)
-        known = _named(Path(settings.source.path), name) if isinstance(groups, Mapping) else set()
+        known = _named(Path(settings.source.path), name) if isinstance(groups, Mapping) else Counter()
         for entry in entries(groups):
             near = next((each for each in sorted(known) if is_spelt_like(entry.name, each)), None)
             if near is not None and entry.name not in known:
@@ -264,20 +264,20 @@ def strange_groups(settings: Mapping) -> Iterator[Diagnostic]:
 
 def strange_outputs(path: str, ids: dict[str, Scalar]) -> Iterator[Diagnostic]:
     """Findings for outputs without a case whose test id is almost that of a case without an output."""
-    known = _named(Path(path), "test_id") if ids else set()
+    known = _named(Path(path), "test_id") if ids else Counter()
     for name, place in ids.items():
-        near = next((each for each in sorted(known - ids.keys()) if is_slip_of(name, each)), None)
-        if near is not None and name not in known:
-            yield warning(place, f"no case has the test id `{name}`", code="bad-case", help=Guess(near))
+        near = [each for each in sorted(known) if is_slip_of(name, each) and (each not in ids or known[each] > 1)]
+        if name not in known and near and not any(known[each] > 1 for each in near):  # else `duplicate-test-id`
+            yield warning(place, f"no case has the test id `{name}`", code="bad-case", help=Guess(near[0]))
 
 
-def _named(path: Path, key: str) -> set[str]:
-    """The values of a key in the files of the folder `cases` next to a file, or next to its folder."""
+def _named(path: Path, key: str) -> Counter[str]:
+    """The values of a key, with their numbers, in the files of the folder `cases` next to a file or its folder."""
     folder = next((each / FOLDER for each in path.parents[:2] if dependencies.is_folder(each / FOLDER)), None)
     pattern = re.compile(rf'"{key}"\s*:\s*"([^"\\]*)"')
-    found: set[str] = set()
+    found = Counter[str]()
     for file in [] if folder is None else files_below(folder, deep=True, suffixes=SUFFIXES | CASE_LINES):
         if dependencies.is_file(file) and file.stat().st_size <= LARGEST:
             dependencies.note_content(file, None)
-            found |= set(pattern.findall(file.read_text(encoding="utf-8", errors="replace")))
+            found.update(pattern.findall(file.read_text(encoding="utf-8", errors="replace")))
     return found

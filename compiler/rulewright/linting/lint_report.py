@@ -17,7 +17,7 @@ from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.linting import fixes
 from rulewright.linting.consequences import Again, without_consequences
 from rulewright.linting.lint_settings import LintSettings, RuleSelection
-from rulewright.linting.repeated import together, without_echoes
+from rulewright.linting.repeated import together, with_consequences, without_echoes
 from rulewright.linting.spellings import without_misspelt_declarations
 from rulewright.load import Loaded, Source
 from rulewright.load.suppressions import suppress, unused
@@ -96,7 +96,7 @@ def report_of(
     ]
     wanted = without_echoes([each for each in kept if wants(each.code, each.span.path)], [*accepted, *allowed])
     if again is not None and wanted and not selection.select:  # selected rules show all their findings
-        wanted = without_consequences(wanted, [*accepted, *allowed], files, again)
+        wanted = with_consequences(without_consequences(wanted, [*accepted, *allowed], files, again))
     if any(each.fix is not None for each in wanted):
         wanted = fixes.fitted(wanted, files)
     return Report(

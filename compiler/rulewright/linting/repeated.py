@@ -3,11 +3,12 @@ those that depend on a document that can't be read."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import RULE_SETS, Diagnostic, Note, Span, is_within
+from rulewright.diagnostics import RULE_SETS, Diagnostic, Note, Severity, Span, is_within
 from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
@@ -141,6 +142,97 @@ REPORTED_WITH: Final[dict[str, frozenset[str]]] = {
     "detector-without-definition": frozenset({"state-machine-without-definition", "unknown-lexicon"}),
     "tag-no-scenario-carries": frozenset({"tags-on-universal-check"}),
 }
+
+# A code, and the codes that usually follow from it in the same document: they are told as notes of its finding.
+FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
+    cause: frozenset(codes.split())
+    for cause, codes in {
+        "anchor-names-ineligible-check": "event-window-without-anchor",
+        "anchor-without-event-window": "event-window-without-anchor",
+        "arguments-swapped": "bad-expression wrong-output",
+        "bad-expression": "wrong-output",
+        "blindspot-of-another-name": "unchanged-copy",
+        "both-sides-equal": "comparison-out-of-range",
+        "comparison-out-of-range": "condition-always-holds",
+        "condition-never-holds": "empty-profile unused-definition",
+        "contract-mismatch": "file-of-another-format",
+        "detector-is-not-routed": "gate-judged-once llm-required-contradicts-routing missing-prompt",
+        "duplicate-metric": "report-of-another-kind",
+        "duplicate-session-number": "probe-reads-a-later-session",
+        "empty-list-searched": "unread-parameter",
+        "label-table-has-a-gap": "label-row-is-dead",
+        "misspelt-tool": "check-misses-own-example",
+        "scorer-type-contradicts-routing": "directive-ignored-by-route prompt-without-judge",
+        "unclear-policy-without-its-path": "prompt-without-judge",
+        "unknown-input": "unused-definition",
+        "unknown-jurisdiction": "check-no-scenario-reaches",
+        "unknown-lexicon": "detector-is-not-routed",
+        "unknown-marker-set": "unknown-lexicon",
+    }.items()
+}
+# The same for an error in any document.
+FOLLOWED_ANYWHERE: Final[dict[str, frozenset[str]]] = {
+    "bad-expression": frozenset({"unknown-value"}),
+    "gate-cannot-stop": frozenset({"check-without-part"}),
+    "part-without-checks": frozenset({"gate-ignores-a-severity"}),
+    "unknown-key": frozenset({"tag-no-scenario-carries"}),
+    "unknown-value": frozenset({"check-no-scenario-reaches"}),
+}
+# Codes whose findings in one line, or in one document, usually have one cause.
+ONCE_A_LINE: Final = frozenset(
+    [
+        "bad-condition",
+        "bad-expression",
+        "gate-cannot-stop",
+        "gate-ignores-unclear",
+        "lexicon-hits-good-example",
+        "lexicon-misses-own-example",
+        "outcome-contradicts-condition",
+        "units-differ",
+        "unknown-label",
+    ]
+)
+ONCE_A_DOCUMENT: Final = frozenset({"check-misses-own-example", "label-row-is-dead", "unknown-label", "wrong-output"})
+# The same, where the messages are equal but for the task.
+ONCE_A_MESSAGE: Final = frozenset(
+    {"bad-case", "bad-expression", "file-of-another-format", "input-not-awaited", "unknown-state"}
+)
+_TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
+
+
+def with_consequences(found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Return the findings; those that usually follow from another one of the same document are its notes. A finding
+    with a fix stays, because its fix is applied on its own."""
+    followers: dict[Diagnostic, list[Diagnostic]] = {each: [] for each in found}
+    for each in found:
+        cause = None if each.fix is not None else next((one for one in followers if _causes(one, each)), None)
+        if cause is not None:
+            followers[cause] += [each, *followers.pop(each)]
+    return [_with_followers(each, others) for each, others in followers.items()]
+
+
+def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
+    if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and cause.severity is Severity.ERROR:
+        return found.code != "unknown-value" or _subject(cause) == _subject(found)
+    if cause.span.path != found.span.path or cause is found:
+        return False
+    if cause.code != found.code:
+        return found.code in FOLLOWED_BY.get(cause.code, ())
+    on_line = found.code in ONCE_A_LINE and cause.span.line == found.span.line
+    is_same = found.code in ONCE_A_MESSAGE and _TASK.sub("", cause.message) == _TASK.sub("", found.message)
+    is_open = found.code == "bad-expression" and "only known when it runs" in found.message
+    return (on_line or is_same or is_open or found.code in ONCE_A_DOCUMENT) and cause.sort_key < found.sort_key
+
+
+def _subject(found: Diagnostic) -> str:
+    """The first word that a message quotes."""
+    return [*found.message.split("`"), ""][1]
+
+
+def _with_followers(found: Diagnostic, others: list[Diagnostic]) -> Diagnostic:
+    severity = min((found, *others), key=lambda each: each.severity.rank).severity
+    notes = (Note(each.span, _note(each, found)) for each in others)
+    return replace(found, severity=severity, notes=(*found.notes, *notes)) if others else found
 
 
 def together(found: Sequence[Diagnostic]) -> list[Diagnostic]:

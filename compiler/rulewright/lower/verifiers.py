@@ -152,7 +152,10 @@ def _scenario_rule(check: CheckDocument, lowering: LoweringContext) -> ScenarioR
     markers = lowering.project.marker_set(name)
     if markers is None:
         place, known = check.place("routing", "scenario_marker"), [each.name or "" for each in lowering.project.markers]
-        lowering.findings.append(unknown_name(place, "marker set", name, known, code="unknown-marker-set"))
+        if name:
+            lowering.findings.append(unknown_name(place, "marker set", name, known, code="unknown-marker-set"))
+        else:
+            lowering.lacks(check, "`scenario_marker`", code="unknown-marker-set")
         return None
     stem, fold = f"markers/{name}", lowering.policies.fold
     lowering.lexicons[f"{stem}/identity_question"] = phrases(markers.identity_question, "user", fold)

@@ -36,6 +36,6 @@ def blindspot_of_another_name(project: Project) -> Iterator[Diagnostic]:
             notes = [(swapped.value, "perhaps the two are swapped")] if swapped is not None else ()
             message = f"`{each.name}` is the name of `{ids[each.name]}`, but the blindspot is of `{id}`"
             yield warning(each.value, message, help=Guess(ids[each.name]), notes=notes)
-        elif len(strange) == 1 and len(known) > FEWEST:
+        elif len(strange) == 1 and len(known) > FEWEST and len(ids) == len(names):  # else `unchanged-copy`
             message = f"the check `{id}` is called `{names[id]}`; the other blindspots have the names of their checks"
             yield warning(each.key, message, help=Guess(names[id]))

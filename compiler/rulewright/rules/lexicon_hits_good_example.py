@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, advice, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import LEXICON_ROUTES
+from rulewright.documents.lexicon import pattern_findings
 from rulewright.load import place
 from rulewright.lower.semantics import policies
 from rulewright.project import Project
@@ -24,6 +25,8 @@ def lexicon_hits_good_example(project: Project) -> Iterator[Diagnostic]:
     for check in project.checks:
         lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
         if lexicon is None or check.routing.route not in LEXICON_ROUTES or lexicon.role == "user":
+            continue
+        if any(pattern_findings(lexicon)):
             continue
         for key in ("pass_rule", "good_complement"):
             rule = scalar(check.node, key)

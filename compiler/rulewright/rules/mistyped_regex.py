@@ -24,11 +24,19 @@ IN_CLASS: Final = (
     (re.compile(r"(?<![\\\[])\[:(\w+):\]"), "is a class of these letters", r"[[:\1:]]"),
     (re.compile(r"(?<!\\)\[A-z"), "contains characters between `Z` and `a`", "[A-Za-z"),
     (re.compile(r"(?<!\\)\[(\w{2,}(?:\|\w{2,})+)\](?![*+{])"), "is one character out of these", r"(?:\1)"),
+    (re.compile(r"(?<!\\)(\[[^\[\]]{2,}[^\[\]\\])(?<=[+*?])(.?)(?=\[(?!:)[^\]]*\])"), "is a class without `]`", ""),
 )
 OUTSIDE: Final = (
     (re.compile(r"(?<!\\)\(:\?"), "starts a group with an optional colon", "(?:"),
     (re.compile(r"^\(([ims])\?\)"), "is an optional letter", r"(?\1)"),
     (re.compile(r"(?<!\\)\{(\d+) ?- ?(\d+)\}"), "is not a repetition", r"{\1,\2}"),
+    (
+        re.compile(r"(?<!\\)\{\d*[OolI]\d*(?:,\d*)?\}|(?<!\\)\{\d+,\d*[OolI]\d*\}|(?<!\\)\{\d+, \d+\}"),
+        "is not a repetition",
+        "",
+    ),
+    (re.compile(r"(?<=[|(])([dws])(?=[+*]|\{\d)"), "is a letter", r"\\\1"),
+    (re.compile(r"(\((?:\?:)?[a-z']+(?: [a-z']+)*),([a-z']+(?: [a-z']+)*\))"), "is one phrase with a comma", r"\1|\2"),
     (re.compile(r"(?<=\w) \| (?=\w)"), "has blanks that belong to the alternatives", "|"),
     (re.compile(r"(?:^|(?<=\)))\\\\b(?=\w|\()|(?<=[\w)])\\\\b$"), "is a backslash and a letter", r"\\b"),
     (re.compile(r"\\\\([dsw])(?=[+*{])"), "is a backslash and a letter", r"\\\1"),
@@ -46,17 +54,19 @@ BEFORE: Final = r"(?:^|(?<=^\(\?i\))|(?<=\\b)|(?<= )|(?<=\\s)|(?<=\\s\+))"
 AFTER: Final = r"(?=$|\\b|(?: |\\s)(?![?*{]))"
 WORDS: Final = r"[^()|\[\]]+(?:\|[^()|\[\]]+)"
 EMPTY: Final = tuple(
-    (re.compile(BEFORE + group + AFTER), "has an empty alternative", meant)
+    (re.compile(group), "has an empty alternative", meant)
     for group, meant in (
-        (rf"(\((?:\?:)?{WORDS}+)\|\)", r"\1)"),
-        (rf"(\((?:\?:)?)\|({WORDS}+\))", r"\1\2"),
-        (rf"(\((?:\?:)?{WORDS}*\|)\|({WORDS}*\))", r"\1\2"),
+        (rf"{BEFORE}(\((?:\?:)?{WORDS}+)\|\){AFTER}", r"\1)"),
+        (rf"{BEFORE}(\((?:\?:)?)\|({WORDS}+\)){AFTER}", r"\1\2"),
+        (rf"{BEFORE}(\((?:\?:)?{WORDS}*\|)\|({WORDS}*\)){AFTER}", r"\1\2"),
+        (rf"(\((?:\?:)?{WORDS}{{2,}})\|\)(?![?*])", r"\1)"),
     )
 )
 CLASS: Final = re.compile(r"(?<!\\)\[\^?\]?(?:\\.|[^\]\\])*\]")
 MATCHES: Final = re.compile(r"\bmatches\([^()]*\bparams\.(\w+)\)")
 SAMPLE: Final = "\u2603"  # a character that no author searches for
 WORD: Final = "qzq"  # likewise
+MOST: Final = 2  # expressions of a lexicon that say little about the habit of its author
 KEYS: Final = frozenset({"regex", "named", "figure"})  # of corpora and state machines
 
 
@@ -76,12 +86,22 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | Project) -> Ite
             start, end, meant, message = slip
             part = place(written, start, end)
             is_escaped = "\\" in meant and written.style in ("j", '"')
-            fix = None if is_escaped else replace(part, meant, f"write `{meant}`", safe=False)
+            fix = None if is_escaped or not meant else replace(part, meant, f"write `{meant}`", safe=False)
             yield warning(part, message, help=f"write `{meant}`" if is_escaped else None, fix=fix)
         elif not isinstance(subject, ScenarioDocument) and _finds_always(text):  # else `branch-always-taken`
             yield warning(written, f"`{text}` finds something in every text", help="remove the part that may be empty")
+    if isinstance(subject, LexiconDocument):
+        yield from _case_of_letters(subject)
     for corpus in subject.corpora.values() if not isinstance(subject, LexiconDocument | ScenarioDocument) else ():
         yield from _whole_matches(corpus.node)
+
+
+def _case_of_letters(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
+    """The only expression of a lexicon that does not ignore case."""
+    written = [each.scalar for each in lexicon.patterns if each.mode == "regex"]
+    exact = [each for each in written if not str(each.value).startswith("(?i)")]
+    if len(exact) == 1 and len(written) > MOST:
+        yield warning(exact[0], "this expression does not ignore case, but the others of the lexicon do", help="(?i)")
 
 
 def _whole_matches(corpus: Node) -> Iterator[Diagnostic]:

@@ -18,6 +18,7 @@ from rulewright.rules.hard_fail_contradicts_severity import hard_fail_contradict
 from rulewright.rules.impossible_date import impossible_date
 from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
+from rulewright.rules.prompt_contradicts_rules import prompt_contradicts_rules
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.prompt_with_single_braces import prompt_with_single_braces
 from rulewright.rules.prompt_without_judge import prompt_without_judge
@@ -48,6 +49,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     transcript_outside_fence,
     prompt_with_single_braces,
     prompt_without_pass_or_fail,
+    prompt_contradicts_rules,
     listed_twice,
     impossible_date,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.rules import Rule
+from rulewright.rules.and_before_or import and_before_or
 from rulewright.rules.arguments_swapped import arguments_swapped
 from rulewright.rules.backspace_in_expression import backspace_in_expression
 from rulewright.rules.bad_schema import bad_schema
@@ -26,10 +27,12 @@ from rulewright.rules.guard_excludes_its_value import guard_excludes_its_value
 from rulewright.rules.index_past_the_end import index_past_the_end
 from rulewright.rules.integer_division import integer_division
 from rulewright.rules.negated_twice import negated_twice
+from rulewright.rules.outcome_contradicts_condition import outcome_contradicts_condition
 from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
 from rulewright.rules.units_differ import units_differ
 from rulewright.rules.unread_parameter import unread_parameter
 from rulewright.rules.weights_for_other_values import weights_for_other_values
+from rulewright.rules.words_contradict_condition import words_contradict_condition
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -54,6 +57,8 @@ EXPRESSIONS: Final = (
     backspace_in_expression,
     weights_for_other_values,
     negated_twice,
+    outcome_contradicts_condition,
+    and_before_or,
 )
 
 CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
@@ -64,6 +69,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     parameter_does_not_fit,
     unread_parameter,
     bad_schema,
+    words_contradict_condition,
     *EXPRESSIONS,
 )
 PROFILE: Final[tuple[Rule[Profile], ...]] = (*CONDITIONS, *EXPRESSIONS)

@@ -40,6 +40,7 @@ from rulewright.rules.misspelt_name import misspelt_name
 from rulewright.rules.misspelt_rule_key import misspelt_rule_key
 from rulewright.rules.misspelt_tool import misspelt_tool
 from rulewright.rules.mistyped_regex import mistyped_regex
+from rulewright.rules.order_reversed import order_reversed
 from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
 from rulewright.rules.project_without_checks import project_without_checks
 from rulewright.rules.prompt_cannot_be_rendered import prompt_cannot_be_rendered
@@ -56,6 +57,7 @@ from rulewright.rules.unknown_check import unknown_check
 from rulewright.rules.unknown_judge import unknown_judge
 from rulewright.rules.unknown_jurisdiction import unknown_jurisdiction
 from rulewright.rules.unknown_scenario import unknown_scenario
+from rulewright.rules.unlike_its_siblings import unlike_its_siblings
 from rulewright.rules.unread_definitions import unread_definitions
 from rulewright.rules.unused_lexicon import unused_lexicon
 from rulewright.rules.unused_rule_set import unused_rule_set
@@ -116,6 +118,8 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     words_without_vocabulary,
     unchanged_copy,
     listed_twice,
+    order_reversed,
+    unlike_its_siblings,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

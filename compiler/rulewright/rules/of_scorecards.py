@@ -19,6 +19,7 @@ from rulewright.rules.review_above_pass import review_above_pass
 from rulewright.rules.setting_of_two_parameters import setting_of_two_parameters
 from rulewright.rules.threshold_of_zero import threshold_of_zero
 from rulewright.rules.unchanged_copy import unchanged_copy
+from rulewright.rules.unlike_its_siblings import unlike_its_siblings
 from rulewright.rules.unused_definition import unused_definition
 from rulewright.rules.weights_far_apart import weights_far_apart
 from rulewright.rules.yaml_trap import yaml_trap
@@ -33,6 +34,7 @@ SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
     threshold_of_zero,
     weights_far_apart,
     unchanged_copy,
+    unlike_its_siblings,
 )
 
 CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
@@ -46,6 +48,7 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     setting_of_two_parameters,
     parameter_of_another_metric,
     misspelt_input_path,
+    unlike_its_siblings,
 )
 
 KINDS: Final = {

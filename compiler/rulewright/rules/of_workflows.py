@@ -19,6 +19,7 @@ from rulewright.rules.cyclic_dependency import cyclic_dependency
 from rulewright.rules.duplicate_metric import duplicate_metric
 from rulewright.rules.evaluator_without_judge import evaluator_without_judge
 from rulewright.rules.exit_below_threshold import exit_below_threshold
+from rulewright.rules.exit_on_failure import exit_on_failure
 from rulewright.rules.file_of_another_format import file_of_another_format
 from rulewright.rules.gate_without_evidence import gate_without_evidence
 from rulewright.rules.human_gate_bypassed import human_gate_bypassed
@@ -90,6 +91,7 @@ TASK: Final[tuple[Rule[TaskDocument], ...]] = (
     metric_without_source,
     judge_without_output,
     exit_below_threshold,
+    exit_on_failure,
     overlay_not_enabled,
     human_gate_bypassed,
     sign_off_without_hil,

@@ -34,6 +34,7 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
         notes = [(place(prompt, *twice.span(1)), "explained here first")]
         message = f"the prompt explains {twice[1]} twice, but not {lacking[0]}"
         yield warning(place(prompt, *last.span(1)), message, notes=notes)
+        return
     for word in ("PASS", "FAIL"):
         if len(named) > 1 and word not in named:
             yield warning(prompt, f"the prompt mentions {' and '.join(sorted(named))}, but not {word}")

@@ -19,7 +19,7 @@ from rulewright.linting.consequences import UNSURE
 from rulewright.linting.lint_report import Report
 from rulewright.linting.lint_run import lint
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.repeated import ACROSS, GROUPED, REPORTED_WITH
+from rulewright.linting.repeated import ACROSS, FOLLOWED_BY, GROUPED, REPORTED_WITH
 from rulewright.manual import pages
 from rulewright.render.output_formats import render
 
@@ -118,6 +118,7 @@ def test_findings_of_the_published_corpus_are_grouped_without_losing_any() -> No
     }
     assert {(found.code, found.span) for found in each.diagnostics} <= places
     consequences = {code for code, grounds in UNSURE.items() if grounds & codes(each)}
+    consequences |= {code for cause in codes(each) for code in FOLLOWED_BY.get(cause, ())}
     beyond = codes(lint([root], RuleSelection(("*",)))) - codes(each) - consequences
     assert {category_of(code) for code in beyond} == {PEDANTIC}
 

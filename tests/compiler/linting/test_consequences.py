@@ -238,3 +238,16 @@ def test_a_lexicon_that_can_not_be_read_is_not_also_unknown(text: str, tmp_path:
     (found,) = lint([tmp_path]).diagnostics
     assert found.code in ("wrong-type", "yaml-syntax")
     assert found.span.path.endswith("promises.yaml")
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("size(turn.content) > 0 or size(turn.content) > params.words", "bad-expression"),
+        ("contains_any(answer, [])", "empty-list-searched"),
+    ],
+)
+def test_what_follows_from_a_mistake_is_a_note_of_its_finding(condition: str, code: str) -> None:
+    text = f"id: brief\nparams: {{words: 60}}\nfail: {condition}\n"
+    (found,) = lint_text(text, "checks/brief.yaml").diagnostics
+    assert (found.code, len(found.notes)) == (code, 1)

@@ -276,7 +276,7 @@ def test_a_section_of_a_scorecard_is_never_the_misspelt_one(uses: int, tmp_path:
     write(tmp_path, FILES | {"scorecards/share.yaml": CARD.replace(", held", f"{outputs}, held")})
     found = lint([tmp_path]).diagnostics
     place = ("bad-expression", Path("share.yaml"), CARD[: CARD.index("output:")].count("\n") + 1)
-    assert [(each.code, Path(Path(each.span.path).name), each.span.line) for each in found] == [place] * uses
+    assert [(each.code, Path(Path(each.span.path).name), each.span.line) for each in found] == [place]
     assert {each.help for each in found} == {"did you mean `rates`?"}
 
 

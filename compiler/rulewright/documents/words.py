@@ -1,0 +1,90 @@
+"""Numbers and limits in an author's prose: `at most three times`, `less than 20 cents`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+_UNITS: Final = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
+NUMBERS: Final = {
+    **{word: at for at, word in enumerate(_UNITS.split())},
+    **{word: 10 * at for at, word in enumerate(_TENS.split(), 2)},
+    "once": 1,
+    "twice": 2,
+}
+_WORD: Final = "|".join(sorted(NUMBERS, key=len, reverse=True))
+NUMBER: Final = rf"(?:\d[\d,]*(?:\.\d+)?|(?:{_WORD})(?:-(?:{_WORD}))?)\b"
+ONE: Final = re.compile(rf"\b(?P<number>{NUMBER})[ ]?(?P<unit>%|[a-z]+)?", re.IGNORECASE)
+LIMITS: Final = tuple(
+    (re.compile(form.replace("N", rf"(?P<number>{NUMBER})(?:[ ]?(?P<unit>%|[a-z]+))?"), re.IGNORECASE), operator)
+    for form, operator in (
+        (r"\b(?:at most|no more than|not more than|up to|within(?: the next)?|in the next|a maximum of) N", "<="),
+        (r"\b(?<!than )(?<!most )N(?: [a-z]+){1,4} at most\b", "<="),
+        (r"\b(?:(?:less|fewer) than|under|below) N", "<"),
+        (r"\b(?:at least|no fewer than|no less than) N", ">="),
+        (r"\bbetween N and", ""),
+        (rf"\bbetween {NUMBER} and N", ""),
+    )
+)
+# Units with their factor, by what they measure.
+MEASURES: Final[dict[str, tuple[str, float]]] = {
+    **dict.fromkeys(("ms", "millis", "millisecond", "milliseconds"), ("time", 0.001)),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds", "latency"), ("time", 1)),
+    **dict.fromkeys(("minute", "minutes", "mins"), ("time", 60)),
+    **dict.fromkeys(("hour", "hours"), ("time", 3600)),
+    **dict.fromkeys(("day", "days"), ("time", 86400)),
+    **dict.fromkeys(("week", "weeks"), ("time", 604800)),
+    **dict.fromkeys(("dollar", "dollars", "usd", "cost", "euro", "euros"), ("money", 1)),
+    **dict.fromkeys(("cent", "cents"), ("money", 0.01)),
+    **dict.fromkeys(("%", "percent"), ("share", 0.01)),
+    **dict.fromkeys(("word", "words"), ("words", 1)),
+    **dict.fromkeys(("sentence", "sentences"), ("sentences", 1)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit that words name: `<=` for `at most`, and empty for `between`."""
+
+    number: float
+    unit: str
+    operator: str
+    text: str
+
+
+def limits_in(words: str) -> Iterator[Limit]:
+    """The limits that words name, in the order of their forms."""
+    for form, operator in LIMITS:
+        for found in form.finditer(words):
+            yield Limit(_number(found["number"]), (found["unit"] or "").lower(), operator, found[0])
+
+
+def numbers_in(words: str) -> list[tuple[float, str]]:
+    """All numbers that words name, with the word after each."""
+    return [(_number(found["number"]), (found["unit"] or "").lower()) for found in ONE.finditer(words)]
+
+
+def unit_of(name: str) -> str:
+    """What a word, or the words of a name, measure; empty if unknown."""
+    return next(
+        (MEASURES[word][0] + f" {MEASURES[word][1]}" for word in name.lower().split("_") if word in MEASURES), ""
+    )
+
+
+def units_agree(number: float, unit: str, value: float, measured: str) -> bool:
+    """Whether a number in words, with the word after it, is the value with this unit."""
+    kind, factor = MEASURES.get(unit, ("", 1.0))
+    other, by = measured.rsplit(" ", 1) if measured else ("", "1")
+    if kind and kind == other:
+        return abs(number * factor - value * float(by)) <= 1e-9 * max(1.0, abs(value))
+    if kind == "share":
+        return value in (number, number * factor)
+    return value == number or (kind != "" and not other and value == number * factor)
+
+
+def _number(text: str) -> float:
+    digits = text.replace(",", "")
+    return float(digits) if digits[:1].isdigit() else float(sum(NUMBERS[each] for each in text.lower().split("-")))

@@ -1,0 +1,84 @@
+"""The direction of a condition: which way its comparisons point, and whether it tells something good or bad."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, Macro, Name, Select, Unary, children
+
+ORDERED: Final = frozenset({"<", "<=", ">", ">="})
+OPPOSITE: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+NEGATIVE: Final = frozenset({"<", "<=", "!=", "-"})  # operators that make a condition one of absence
+_GOOD: Final = """
+    accept accepted approve approved book booked clean go good green ok okay pass passed publish published ready release
+    released run safe send sent ship shipped valid
+"""
+_BAD: Final = """
+    barred block blocked broken discard error errors fail failed fails failure failures forbidden hold invalid missing
+    no_go poor red reject rejected rework stop stopped stops unclear undecided unresolved unsafe violation violations
+"""
+GOOD: Final = frozenset(_GOOD.split())
+BAD: Final = frozenset(_BAD.split())
+LEAST: Final = re.compile(r"(?:^|_)(?:min|minimum|least|from|pass|required|enough)(?:$|_)")
+
+
+def comparisons(part: Expr, sign: int) -> Iterator[tuple[int, Binary]]:
+    """The ordered comparisons that a condition is made of, each with `sign`, which a negation turns around."""
+    if isinstance(part, Unary) and part.operator == "!":
+        yield from comparisons(part.operand, -sign)
+    elif isinstance(part, Binary) and part.operator in ORDERED:
+        yield sign, part
+    elif isinstance(part, Binary) and part.operator in ("&&", "||"):
+        yield from (each for side in (part.left, part.right) for each in comparisons(side, sign))
+    elif isinstance(part, Macro) and part.kind in ("exists", "all"):
+        yield from comparisons(part.bodies[-1], sign)
+
+
+def denies(part: Expr) -> bool:
+    """Whether a condition tests for the absence of something anywhere: `not`, `== 0`, `contains_none`, `<`."""
+    if isinstance(part, Unary) or (isinstance(part, Binary) and part.operator in NEGATIVE):
+        return True
+    if isinstance(part, Binary) and part.operator == "==" and any(_is_nothing(each) for each in children(part)):
+        return True
+    if isinstance(part, Call) and re.search(r"none|not|missing|empty", part.function):
+        return True
+    return any(map(denies, children(part)))
+
+
+def _is_nothing(part: Expr) -> bool:
+    return isinstance(part, Literal) and not part.value
+
+
+def tells(part: Expr) -> int:
+    """1 for a condition that tells something good (`passed`, `x >= minimum`), -1 for something bad, 0 if unknown."""
+    if isinstance(part, Unary) and part.operator == "!":
+        return -tells(part.operand)
+    if isinstance(part, Binary) and part.operator in ORDERED:
+        if _is_nothing(part.right):
+            return tells(part.left) if part.operator == ">" else 0
+        if LEAST.search(_name(part.right)):
+            return 1 if part.operator in (">", ">=") else -1
+        return 0
+    if isinstance(part, Binary) and part.operator in ("&&", "||"):
+        told = {tells(part.left), tells(part.right)}
+        return told.pop() if len(told) == 1 else 0
+    if isinstance(part, Call) and part.function in ("value", "orValue", "size") and (part.target or part.args):
+        return tells(part.target or part.args[0])
+    return meaning(_name(part))
+
+
+def meaning(word: str) -> int:
+    """1 for the name of something good, -1 for something bad, 0 for any other."""
+    words = {word.lower(), *word.lower().split("_")}
+    return (
+        0
+        if word.lower().startswith(("no_", "not_")) and not words & {"no_go"}
+        else bool(words & GOOD) - bool(words & BAD)
+    )
+
+
+def _name(part: Expr) -> str:
+    """The last name of an expression; empty if it has none."""
+    return part.field if isinstance(part, Select) else part.name if isinstance(part, Name) else ""

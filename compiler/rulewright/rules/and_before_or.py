@@ -1,0 +1,70 @@
+"""Rule: an `or` beside an `and` without brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.expression.syntax_tree import Binary, Expr, Has, ListLiteral, Literal, Name, Select, chain, children
+from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
+
+
+def and_before_or(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+    """An `or` without brackets leaves one of two like parts without the condition that is joined to the other.
+
+    Why it matters: `and` binds stronger than `or`, so `a and b == 1 or b == 2` holds for every `b == 2`, whatever `a`.
+    Instead: write `a and (b == 1 or b == 2)`, or `(a and b == 1) or b == 2` if that is meant.
+    """
+    for written, part in parts_of(document):
+        if not isinstance(part, Binary) or part.operator != "||":
+            continue
+        sides = chain(part, "||")
+        for at, side in enumerate(sides):
+            joined = chain(side, "&&")
+            others = [each for other in (at - 1, at + 1) if 0 <= other < len(sides) for each in [sides[other]]]
+            if len(joined) < 2 or _is_in_brackets(written, side):
+                continue
+            bare = next((each for each in others if _belongs(joined, chain(each, "&&"))), None)
+            if bare is not None:
+                message = f"`{written.text(joined[0])}` is not required where `{written.text(bare)}` holds"
+                help = "`and` binds stronger than `or`: put the parts of the `or` in brackets"
+                yield warning(written.span(part), message, help=help)
+                return
+
+
+def _belongs(joined: list[Expr], other: list[Expr]) -> bool:
+    """Whether the other side of an `or` has the form of the last or first parts of an `and`, or reads what it
+    guards."""
+    count = len(other)
+    guards = [each for each in joined[:-1] if isinstance(each, Has)]
+    if any(_reads(each, guard) for guard in guards for each in other) and not set(map(repr, guards)) & set(
+        map(repr, other)
+    ):
+        return True
+    shapes = [_shape(each) for each in other]
+    ends = ([_shape(each) for each in joined[-count:]], [_shape(each) for each in joined[:count]])
+    return len(joined) > count and shapes in ends
+
+
+def _reads(part: Expr, guard: Has) -> bool:
+    is_it = isinstance(part, Select | Has) and part.operand == guard.operand and part.field == guard.field
+    return (is_it and part != guard) or any(_reads(each, guard) for each in children(part))
+
+
+def _shape(part: Expr) -> object:
+    """An expression without its texts, numbers and names, apart from the first name of each path."""
+    if isinstance(part, Literal | ListLiteral):
+        return "literal"
+    if isinstance(part, Name):
+        return part.name
+    if isinstance(part, Binary) and part.operator in ("<", "<=", ">", ">="):
+        return ("order", _shape(part.left), "limit")
+    own = getattr(part, "operator", None) or getattr(part, "function", None) or type(part).__name__
+    return (own, *map(_shape, children(part)))
+
+
+def _is_in_brackets(written: WrittenExpression, part: Expr) -> bool:
+    text = str(written.scalar.value)
+    before, after = text[: part.span.start].rstrip(), text[part.span.end :].lstrip()
+    inner = written.text(part)
+    return (before.endswith("(") and after.startswith(")")) or (inner.startswith("(") and inner.endswith(")"))

@@ -1,0 +1,47 @@
+"""Rule: a loop that ends on a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.workflow import TaskDocument
+from rulewright.expression.direction import ORDERED
+from rulewright.expression.syntax_tree import Binary, Expr, Literal, Name, Select, Unary, chain
+from rulewright.lower.expressions_of import expressions_of
+
+GOOD: Final = frozenset({"GO", "PASS", "APPROVED", "COMPLETED"})
+WANTED: Final = frozenset({"challenger_approved", "approved", "passed", "confidence_score"})
+
+
+def exit_on_failure(task: TaskDocument) -> Iterator[Diagnostic]:
+    """A loop ends when its work was refused, or when its confidence is low.
+
+    Why it matters: the task leaves the loop with the refused work, and leaves it again at the next attempt.
+    Instead: end the loop on `review.decision == GO`, `pair.challenger_approved` or a sufficient confidence; the bound
+    of the loop ends it otherwise.
+    """
+    for written in expressions_of(task):
+        for part in chain(written.checked.expr, "||"):
+            if _is_refusal(part, wanted=True):
+                yield warning(written.span(part), f"the loop ends where `{written.text(part)}`: the work was refused")
+
+
+def _is_refusal(part: Expr, *, wanted: bool) -> bool:
+    """Whether a condition holds where the work was refused, or for `wanted` false, where it was not."""
+    if isinstance(part, Unary) and part.operator == "!":
+        return _is_refusal(part.operand, wanted=not wanted)
+    if isinstance(part, Binary) and part.operator in ("==", "!="):
+        equal = (part.operator == "==") == wanted
+        other = part.right.value if isinstance(part.right, Literal) else getattr(part.right, "name", None)
+        if isinstance(other, bool):
+            return _is_wanted(part.left) and other != equal
+        return (other in GOOD and not equal) or (other in ("NO_GO", "FAIL", "NEEDS_REWORK", "FAILED") and equal)
+    if isinstance(part, Binary) and part.operator in ORDERED:
+        return _is_wanted(part.left) and (part.operator[0] == "<") == wanted
+    return _is_wanted(part) and not wanted
+
+
+def _is_wanted(part: Expr) -> bool:
+    return (part.field if isinstance(part, Select) else part.name if isinstance(part, Name) else "") in WANTED

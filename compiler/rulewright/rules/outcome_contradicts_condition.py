@@ -1,0 +1,57 @@
+"""Rule: a good outcome for a bad condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.expression.direction import OPPOSITE, ORDERED, meaning, tells
+from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, Literal, Name
+from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
+
+TYPES: Final = frozenset({"score", "of", "double"})  # of a value: `optional.of(score(0))`
+
+
+def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+    """A choice gives a good outcome for a bad condition, a bad one for a good condition, or its steps turn around.
+
+    Why it matters: `failed ? 'release' : 'stop'` releases what failed. In `x >= 0.9 ? 'A' : x <= 0.7 ? 'B' : 'C'` the
+    values between are the worst.
+    Instead: exchange the outcomes, or turn the condition around.
+    """
+    for written, part in parts_of(document):
+        if not isinstance(part, Conditional):
+            continue
+        told, then, otherwise = tells(part.condition), _worth(part.then), _worth(part.otherwise)
+        if told and (then == -told or (otherwise == told and not then)):
+            kind = "something bad" if told < 0 else "something good"
+            chosen = part.then if then == -told else part.otherwise
+            message = f"`{written.text(part.condition)}` tells {kind}, but `{written.text(chosen)}` is its "
+            yield warning(written.span(part.condition), message + ("outcome" if chosen is part.then else "opposite"))
+        else:
+            yield from _turned_around(written, part)
+
+
+def _turned_around(written: WrittenExpression, part: Conditional) -> Iterator[Diagnostic]:
+    """A step that compares the same value in the other direction than the step before it."""
+    first, second = part.condition, part.otherwise.condition if isinstance(part.otherwise, Conditional) else None
+    if not isinstance(first, Binary) or not isinstance(second, Binary) or first.left != second.left:
+        return
+    if first.operator in ORDERED and second.operator in (OPPOSITE[first.operator], OPPOSITE[first.operator][0]):
+        third = part.otherwise.otherwise if isinstance(part.otherwise, Conditional) else None
+        follows = isinstance(third, Conditional) and isinstance(third.condition, Binary)
+        odd = first if follows and third.condition.operator == second.operator else second  # type: ignore[union-attr]
+        message = f"`{written.text(odd)}` points in the other direction than the step beside it"
+        yield warning(written.span(odd), message)
+
+
+def _worth(part: Expr) -> int:
+    """1 for a good outcome, -1 for a bad one, 0 if unknown: a word, or the highest or lowest score."""
+    while isinstance(part, Call) and part.function in TYPES and len(part.args) == 1:
+        part = part.args[0]
+    if isinstance(part, Literal) and isinstance(part.value, str):
+        return meaning(part.value)
+    if isinstance(part, Literal) and not isinstance(part.value, bool) and part.value in (0, 1):
+        return 1 if part.value else -1
+    return meaning(part.name) if isinstance(part, Name) and part.name.isupper() else 0

@@ -1,0 +1,69 @@
+"""Rule: a prompt that explains PASS and FAIL the other way round, or names an unknown verdict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import scalar
+from rulewright.documents.check import CheckDocument
+from rulewright.load import place
+from rulewright.spelling import Guess
+from rulewright_runtime.plan.part import VERDICTS
+
+NAMED: Final = r"[ \t]*([A-Z][A-Z_]{2,})(?::| if\b)"  # a word explained in a line of its own
+LINE: Final = re.compile(rf"^{NAMED}(.*(?:\n(?!{NAMED.replace('(', '(?:', 1)}|\n).*)*)", re.MULTILINE)
+EVIDENCE: Final = re.compile(r"\bFor (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite)\b")
+AND_THEN: Final = re.compile(r"\b(?:Answer|Reply|Give|Say|Return) (PASS|FAIL|UNCLEAR|NOT_APPLICABLE)\b")
+ALIKE: Final = 2  # words that two texts share beyond those of the other pair
+SHORTEST: Final = 4  # letters of a word that says something
+
+
+def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
+    """A prompt explains PASS in the words of `fail_rule`, names a verdict that does not exist, or one inside another.
+
+    Why it matters: the judge follows the prompt, readers follow the rules, and each believes the opposite. An unknown
+    verdict is an unusable reply.
+    Instead: exchange the explanations, or write the name of the verdict.
+    """
+    if check.prompt is None or not isinstance(check.prompt.value, str):
+        return
+    text = check.prompt.value
+    lines = {found[1]: found for found in LINE.finditer(text)}
+    lacking = [each for each in VERDICTS if each not in lines]
+    ends = {found.end() + 1 for word, found in lines.items() if word in VERDICTS}  # of the explanations
+    for word, found in lines.items():
+        among = lacking if len(lacking) == 1 and found.start() in ends else []
+        near = next((each for each in lacking if each[:3] == word[:3] or each in among), None)
+        if word not in VERDICTS and near is not None:
+            yield warning(place(check.prompt, *found.span(1)), f"`{word}` is not a verdict", help=Guess(near))
+        inner = AND_THEN.search(found[2])
+        if word in VERDICTS and inner is not None and inner[1] != word:
+            at = found.start(2)
+            message = f"the prompt asks for {inner[1]} where it explains {word}"
+            yield warning(place(check.prompt, at + inner.start(), at + inner.end()), message)
+    wrong = EVIDENCE.search(text)
+    if wrong is not None and "For FAIL" not in text:
+        message = f"evidence is needed for FAIL, but the prompt asks for it for {wrong[1]}"
+        yield warning(place(check.prompt, *wrong.span(1)), message, help=Guess("FAIL"))
+    yield from _swapped(check, {word: _words(found[2]) for word, found in lines.items()}, lines)
+
+
+def _swapped(check: CheckDocument, told: dict[str, set[str]], lines: dict[str, re.Match[str]]) -> Iterator[Diagnostic]:
+    """A finding where the explanations of PASS and FAIL have the words of the rule for the other."""
+    rules = [scalar(check.node, key) for key in ("pass_rule", "fail_rule")]
+    passes, fails = (_words(str(each.value)) if each is not None else set[str]() for each in rules)
+    if check.prompt is None or not {"PASS", "FAIL"} <= told.keys() or not passes or not fails:
+        return
+    straight = len(told["PASS"] & passes - fails) + len(told["FAIL"] & fails - passes)
+    crossed = len(told["PASS"] & fails - passes) + len(told["FAIL"] & passes - fails)
+    if crossed >= straight + ALIKE:
+        notes = [(each, "the rule") for each in rules if each is not None]
+        message = "the prompt explains PASS and FAIL in the words of the rule for the other"
+        yield warning(place(check.prompt, *lines["PASS"].span(1)), message, notes=notes)
+
+
+def _words(text: str) -> set[str]:
+    return {each.lower()[:6] for each in re.findall(r"[A-Za-z]+", text) if len(each) >= SHORTEST}

@@ -1,0 +1,93 @@
+"""Rule: the one of several like definitions that differs by one name or operator."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import Document, entries
+from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.load import Entry, Mapping, Node, Scalar
+from rulewright.project import Project
+from rulewright.spelling import Guess
+
+SECTIONS: Final = ("gates", "dimensions", "rates", "metrics", "parameters")
+TOKEN: Final = re.compile(r"\w+|[<>=!]=|&&|\|\||[^\w\s]")
+OPERATORS: Final = frozenset(["&&", "||", "and", "or", "<", "<=", ">", ">=", "==", "!=", "!", "not", "in"])
+SELF: Final = "SELF0"  # stands for the name of a definition
+OTHERS: Final = 2  # definitions that agree, to be a habit
+CHECKS: Final = 4  # checks whose ids agree with their buckets, to be a habit
+SECTION_OF: Final = re.compile(r"\bscoring\.gates\.(\w+)")
+
+
+def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocument) -> Iterator[Diagnostic]:
+    """One of several definitions of the same form has the name of another one, or another operator.
+
+    Why it matters: it was probably copied and not changed: `dimensions.c` with the weight of `dimensions.a`, a metric
+    that fails below the threshold at which it should pass, a check with the bucket of another letter than its id's.
+    Instead: write what the others write, with its own name.
+    """
+    if isinstance(subject, Document):
+        for section in SECTIONS:
+            yield from _section(entries(subject.node, section))
+    elif isinstance(subject, Project):
+        yield from _buckets(subject)
+
+
+def _section(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
+    """The texts of a section in which all other definitions agree, but for their own names."""
+    names = {each.name for each in parts}
+    written: dict[tuple[str, ...], list[tuple[str, Scalar]]] = {}
+    for part in parts:
+        for steps, value in _texts(part.value):
+            written.setdefault(steps, []).append((part.name, value))
+            both = set(SECTION_OF.findall(str(value.value))) if steps[-1] == "of" else set()
+            if len(both) > 1:
+                told = " and ".join(f"`{each}`" for each in sorted(both))
+                yield warning(value, f"`{part.name}` combines the settings of {told}")
+    forms = {steps: Counter(_form(name, value) for name, value in found) for steps, found in written.items()}
+    usual = {token for counts in forms.values() for form, count in counts.items() if count >= OTHERS for token in form}
+    for steps, found in written.items():
+        form, count = forms[steps].most_common(1)[0]
+        odd = [(name, value) for name, value in found if _form(name, value) != form]
+        if count < OTHERS or len(odd) != 1 or not any(SELF in token for token in form):
+            continue
+        (name, value), own = odd[0], _form(*odd[0])
+        differing = [(one, other) for one, other in zip(own, form, strict=False) if one != other]
+        if len(own) == len(form) and len(differing) == 1 and _is_slip(*differing[0], names, usual):
+            meant = differing[0][1].replace(SELF, name)
+            yield warning(value, f"`{name}` has `{differing[0][0]}` where the form of the others gives `{meant}`")
+
+
+def _is_slip(token: str, other: str, names: set[str], usual: set[str]) -> bool:
+    """Whether a token is another operator, the name of another definition, or one that the others have elsewhere."""
+    named = any(re.search(rf"(?<![a-zA-Z0-9]){re.escape(each)}(?![a-zA-Z0-9])", token) for each in names)
+    return (token in OPERATORS and other in OPERATORS) or named or (SELF in token and token in usual)
+
+
+def _form(name: str, value: Scalar) -> tuple[str, ...]:
+    """The tokens of a text with the name of its definition left open."""
+    pattern = re.compile(rf"(?<![a-zA-Z0-9]){re.escape(name)}(?![a-zA-Z0-9])", re.IGNORECASE)
+    return tuple(TOKEN.findall(pattern.sub(SELF, str(value.value))))
+
+
+def _texts(node: Node, steps: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Scalar]]:
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        yield from _texts(entry.value, (*steps, entry.name))
+    if isinstance(node, Scalar) and isinstance(node.value, str) and steps:
+        yield steps, node
+
+
+def _buckets(project: Project) -> Iterator[Diagnostic]:
+    """The only check whose id begins with the bucket of others, as all other ids begin with their own."""
+    told = [(check, set(re.split(r"[-_]|(?<=[A-Za-z])(?=\d)", check.id))) for check in project.checks]
+    buckets = {check.primary_bucket for check in project.checks}
+    odd = [(check, parts) for check, parts in told if check.primary_bucket not in parts]
+    if len(odd) == 1 and len(told) > CHECKS and (meant := odd[0][1] & buckets):
+        check = odd[0][0]
+        message = f"all other ids name the bucket of their check, but `{check.id}` is in `{check.primary_bucket}`"
+        yield warning(check.place("primary_bucket"), message, help=Guess(min(meant)))
