@@ -176,7 +176,7 @@ def lowered_check(check: CheckDocument, project: Project) -> tuple[Check, Loweri
 def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:
     """Every condition over a verdict can hold, no verdict both stops a gate and leaves it open, and every gate stops on
     each of its checks."""
-    document, plan = lowered_alone_or_in_project(path, root)
+    document, plan = lowered_alone_or_in(project_around(path), root)
     domains = Domains(as_seen(scorecard_environment(document).variables))
     scoring = {"scoring": plan.scoring} if plan.scoring else {}
     written = [scalar for _, scalar in conditions_of_scorecard(document)]
@@ -199,11 +199,6 @@ def project_around(path: Path) -> Project | None:
     """The project whose folder holds a file."""
     folder = next((each for each in path.resolve().parents if project_file_in(each)), None)
     return None if folder is None else load_project(folder)
-
-
-def lowered_alone_or_in_project(path: Path, root: Mapping) -> tuple[ScorecardDocument, ScorecardPlan]:
-    """A scorecard with its plan, in the project around its file where there is one. Raises DocumentError."""
-    return lowered_alone_or_in(project_around(path), root)
 
 
 def lowered_alone_or_in(project: Project | None, root: Mapping) -> tuple[ScorecardDocument, ScorecardPlan]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from rulewright.diagnostics import Located
-from rulewright.documents.base import flag, items, number, scalar
+from rulewright.documents.base import flag, items, number, numeric, scalar
 from rulewright.documents.base import text as text_of
 from rulewright.load import Mapping, Node, Scalar
 from rulewright_runtime.workflow.machine import LoopName
@@ -47,9 +47,7 @@ class Overlay:
 
     def number(self, key: str) -> Scalar | None:
         """The setting's scalar if it is a number, else None."""
-        found = self.find(key)
-        is_number = isinstance(found, Scalar) and isinstance(found.value, (int, float))
-        return found if isinstance(found, Scalar) and is_number and not isinstance(found.value, bool) else None
+        return numeric(self.find(key))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from lark import Token, UnexpectedToken
+from lark import Lark, Token, UnexpectedToken
 
+import rulewright_grammar
 from rulewright.errors import ExpressionError
+from rulewright.expression.ast_builder import AstBuilder
 from rulewright.expression.expand import MACRO_NAMES, misuse
 from rulewright.expression.expression_mistakes import Mistakes
-from rulewright.expression.grammar import expression_parser
-from rulewright.expression.lexer import OPERAND_ENDS, ExpressionText, token
+from rulewright.expression.lexer import OPERAND_ENDS, ExpressionLexer, ExpressionText, token
 from rulewright.expression.syntax_errors import CLOSERS, END, OPENERS, Trouble, end_of, explain, start_of
 from rulewright.expression.syntax_tree import PROFILE_NAMES, RESERVED, Call, Dialect, Expr, Macro, Name, children
 from rulewright_runtime.values import Value
@@ -22,6 +24,23 @@ if TYPE_CHECKING:
 _CHECKED_NAMES: Final = MACRO_NAMES | RESERVED  # names that may be misused
 # Tokens that complete an unfinished text, the shortest completion first; `_` is a missing value or name.
 _ENDINGS: Final = {END: "", "RPAR": ")", "RSQB": "]", "RBRACE": "}", "COLON": ":", "IDENT": "_"}
+
+
+@cache
+def expression_parser(macros: bool = True) -> Lark:
+    """Lark's parser, from the LALR(1) tables that are shipped with the grammar and that `make expected` writes. It
+    returns syntax trees; without `macros` a macro is an ordinary call."""
+    tables: dict[str, Value] = rulewright_grammar.grammar_tables()
+    data = tables["data"]
+    data["options"] |= {"lexer": ExpressionLexer, "transformer": AstBuilder(macros)}
+    data["parser"]["lexer_conf"]["lexer_type"] = ExpressionLexer
+    data["parser"]["parser"]["states"] = _numbered(tables["states"])
+    return Lark.load({"data": data, "memo": _numbered(tables["memo"])})
+
+
+def _numbered(rows: dict[str, Value]) -> dict[int, Value]:
+    """The rows by number, which is a string in JSON."""
+    return {int(number): row for number, row in rows.items()}
 
 
 class Recovery:

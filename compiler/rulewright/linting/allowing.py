@@ -16,8 +16,8 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.layout import project_file_above
 from rulewright.errors import UsageError
 from rulewright.linting.lint_report import Report
-from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, plain, walk
-from rulewright.load.suppressions import SUPPRESSION_CODES, Suppression, read
+from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, plain
+from rulewright.load.suppressions import SUPPRESSION_CODES, Suppression, lines_of_values, read
 
 NEWLINE: Final = re.compile(r"\r\n|\r|\n")
 ACCEPT: Final = "accept"
@@ -99,13 +99,8 @@ def _suppressions(loaded: Loaded, codes: Iterable[str]) -> list[Suppression]:
 
 def _first_line(loaded: Loaded, line: int) -> int:
     """The first line of the outermost multi-line value that contains a line, or the line itself."""
-    first = line
-    for node in walk(loaded.root) if loaded.root is not None else ():
-        if isinstance(node, Scalar) or loaded.source.text.startswith(("[", "{"), node.start):
-            start = loaded.source.position(node.start)[0]
-            if start < line <= loaded.source.position(max(node.end - 1, node.start))[0]:
-                first = min(first, start)
-    return first
+    values = () if loaded.root is None else lines_of_values(loaded.root)
+    return min((first for first, last in values if first < line <= last), default=line)
 
 
 def _accepted(found: list[Diagnostic], reason: str, texts: dict[str, str]) -> list[Diagnostic]:

@@ -74,7 +74,7 @@ def read(source: Source, root: Node | None, codes: Collection[str]) -> tuple[lis
     """Return the suppressions of one file and the findings about its comments. JSON has no comments."""
     if root is None or "rulewright:" not in source.text or source.path.endswith(".json"):
         return [], []
-    texts, values = _texts(root), _values(root)
+    texts, values = _texts(root), list(lines_of_values(root))
     allowed: list[Suppression] = []
     findings: list[Diagnostic] = []
     for comment in _COMMENT.finditer(source.text):
@@ -125,27 +125,18 @@ def _texts(root: Node) -> list[tuple[int, int]]:
     return sorted(ranges)
 
 
-def _values(root: Node) -> list[tuple[int, int]]:
-    """The offset ranges of scalars and bracketed collections."""
-    return [
-        (node.start, node.end)
-        for node in walk(root)
-        if isinstance(node, Scalar) or node.source.text.startswith(("[", "{"), node.start)
-    ]
-
-
 def _lines(source: Source, comment: re.Match[str], values: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """Return the first and last line that a comment covers."""
     line, column = source.position(comment.start())
     if source.line_text(line)[: column - 1].strip():
-        covered = [(first, last) for first, last in _spread(source, values) if line in (first, last)]
+        covered = [(first, last) for first, last in values if line in (first, last)]
         return min((first for first, _ in covered), default=line), max((last for _, last in covered), default=line)
     if all(_is_empty(source.line_text(above)) for above in range(1, line)):
         return 1, len(source.starts)
     below = line + 1
     while below <= len(source.starts) and _is_empty(source.line_text(below)):
         below += 1
-    return below, max((last for first, last in _spread(source, values) if first == below), default=below)
+    return below, max((last for first, last in values if first == below), default=below)
 
 
 def _is_empty(line: str) -> bool:
@@ -153,10 +144,12 @@ def _is_empty(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("#") or line.startswith(("---", "%"))
 
 
-def _spread(source: Source, values: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The first and last line of every value."""
-    for start, end in values:
-        yield source.position(start)[0], source.position(max(end - 1, start))[0]
+def lines_of_values(root: Node) -> Iterator[tuple[int, int]]:
+    """The first and last line of every scalar and bracketed collection."""
+    source = root.source
+    for node in walk(root):
+        if isinstance(node, Scalar) or source.text.startswith(("[", "{"), node.start):
+            yield source.position(node.start)[0], source.position(max(node.end - 1, node.start))[0]
 
 
 def _removal(comment: Span, source: Source) -> Span:

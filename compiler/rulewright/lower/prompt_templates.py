@@ -21,7 +21,7 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.syntax_tree import NOWHERE, Binary, Expr, Index, ListLiteral, Literal, Name, Select, Unary
 from rulewright.expression.types import BOOL, DYN, ListType, Type
 from rulewright.expression.unparse import unparse
-from rulewright.load import Scalar, place
+from rulewright.load import Scalar, Source, place
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.english import ticked
 from rulewright_runtime.ir import Program
@@ -215,31 +215,17 @@ def _joined(segments: Iterable[Segment]) -> tuple[Segment, ...]:
     return tuple(joined)
 
 
-def _line_start(template: str, line: int) -> int:
-    """The offset at which a 1-based line of the template starts."""
-    offset = 0
-    for _ in range(line - 1):
-        offset = template.find("\n", offset) + 1
-        if offset == 0:
-            return 0
-    return offset
-
-
 def _line_place(scalar: Scalar, line: int) -> Span:
-    template = str(scalar.value)
-    start = _line_start(template, line)
-    end = template.find("\n", start)
-    return place(scalar, start, len(template) if end < 0 else end)
+    template = Source("", str(scalar.value))
+    start = template.offset(line, 1)
+    return place(scalar, start, start + len(template.line_text(line)))
 
 
 def _word_place(scalar: Scalar, line: int, word: str) -> Span:
     """The span of the first occurrence of a word from that line on, else of the whole line."""
-    template = str(scalar.value)
-    match = (
-        re.compile(rf"(?<![\w]){re.escape(word)}(?![\w])").search(template, _line_start(template, line))
-        if word
-        else None
-    )
+    template = Source("", str(scalar.value))
+    alone = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+    match = alone.search(template.text, template.offset(line, 1)) if word else None
     return place(scalar, match.start(), match.end()) if match else _line_place(scalar, line)
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from rulewright.errors import ExpressionError
 from rulewright.expression.expression_mistakes import Mistakes
-from rulewright.expression.grammar import expression_parser
 from rulewright.expression.lexer import ExpressionLexer, ExpressionText
 from rulewright.expression.parser import parse
+from rulewright.expression.recovery import expression_parser
 from rulewright.expression.syntax_tree import Dialect, Literal
 from rulewright_runtime.values import UInt
 
