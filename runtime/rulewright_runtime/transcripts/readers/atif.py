@@ -39,14 +39,12 @@ def _conversation(record: Record) -> Conversation:
         raise ShapeError("steps is empty; a trajectory needs at least one step")
     found = [message for index, step in enumerate(steps) for message in _messages(step, f"steps[{index}]")]
     agent = record_at(record.get("agent") or {}, "agent")
-    totals = record.get("final_metrics")
-    extra = record.get("extra")
     return Conversation(
         word(record.get("session_id")) or word(record.get("trajectory_id")),
         tuple(found),
-        optional(extra.get("scenario_id")) if is_record(extra) else None,
+        optional(object_in(record.get("extra")).get("scenario_id")),
         metadata=rest(record, "steps", "session_id", "final_metrics"),
-        usage=object_in(totals),
+        usage=object_in(record.get("final_metrics")),
         source="atif",
         model=word(agent.get("model_name")) or word(agent.get("name")),
     )

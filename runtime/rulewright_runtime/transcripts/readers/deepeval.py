@@ -20,6 +20,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     is_record,
     is_text,
     list_at,
+    object_in,
     optional,
     passages,
     record_at,
@@ -88,13 +89,11 @@ def _conversation(value: object, where: str) -> Conversation:
     case = record_at(value, where or "the case")
     where = where and f"{where}."
     found = tuple(_talk(case, where) if "turns" in case else _exchange(case, where))
-    more = first_of(case, _METADATA)
-    scenario = more.get("scenario_id") if is_record(more) else None
     known = ("input", "turns", "name", *_ANSWER, *_EXPECTED, *_TOOLS, *_PASSAGES, *_USAGE)
     return Conversation(
         word(case.get("name")),
         found,
-        optional(scenario),
+        optional(object_in(first_of(case, _METADATA)).get("scenario_id")),
         first_of(case, _EXPECTED),
         rest(case, *known),
         {name: case[key] for key, name in _USAGE.items() if case.get(key) is not None},

@@ -78,7 +78,6 @@ def sample_conversation(value: object, header: Record, where: str) -> Conversati
     if error:  # the reply that would have followed is unknown
         reason = error.get("message") if is_record(error) else error
         found.append(Message("assistant", metadata={"error": word(reason) or "the sample ended with an error"}))
-    usage = output.get("usage")
     metadata = {**{key: header[key] for key in ("task", "run_id") if header.get(key)}, **rest(sample, *HEAVY)}
     return Conversation(
         f"{word(sample.get('id'))}_{word(sample.get('epoch')) or 1}",
@@ -86,7 +85,7 @@ def sample_conversation(value: object, header: Record, where: str) -> Conversati
         optional(object_in(sample.get("metadata")).get("scenario_id")),
         sample.get("target") or None,
         metadata,
-        object_in(usage),
+        object_in(output.get("usage")),
         "inspect",
         word(output.get("model")) or word(header.get("model")),
     )

@@ -242,10 +242,8 @@ def _conversation(record: Record, found: tuple[Message, ...], *read: str, index:
     if not found:
         raise ShapeError("the conversation has no message")
     name = _name(record)
-    metadata = record.get("metadata")
-    scenario = first_of(record, ("scenario_id",)) or (metadata.get("scenario_id") if is_record(metadata) else None)
+    scenario = record.get("scenario_id") or object_in(record.get("metadata")).get("scenario_id")
     expected = next((key for key in EXPECTED if record.get(key) is not None), None)
-    usage = record.get("usage")
     if record.get("error") and found[-1].role != "assistant":
         found = (*found, _NO_ANSWER)
     known = (*read, *(["id"] if name else []), "model", "usage", "scenario_id", *([expected] if expected else []))
@@ -255,7 +253,7 @@ def _conversation(record: Record, found: tuple[Message, ...], *read: str, index:
         word(scenario) or None,
         record[expected] if expected else None,
         rest(record, *known),
-        object_in(usage),
+        object_in(record.get("usage")),
         "openai",
         word(record.get("model")),
     )

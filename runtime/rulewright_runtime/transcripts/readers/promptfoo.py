@@ -21,6 +21,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     is_record,
     messages,
     object_in,
+    optional,
     record_at,
     rest,
     tool_call,
@@ -52,7 +53,6 @@ def _conversation(value: object, where: str) -> Conversation:
     result = record_at(value, where)
     prompt = record_at(result.get("prompt"), f"{where}.prompt")
     response = record_at(result.get("response") or {}, f"{where}.response")
-    usage = response.get("tokenUsage") or result.get("tokenUsage")
     test = result.get("testCase")
     variables = result.get("vars")
     provider = result.get("provider")
@@ -60,10 +60,10 @@ def _conversation(value: object, where: str) -> Conversation:
     return Conversation(
         _name(result),
         _said(result, response, where) or (*prompt_messages(prompt.get("raw")), *_answer(result, response, where)),
-        word(_first(test, variables, "scenario_id")) or None,
+        optional(_scenario(object_in(object_in(test).get("metadata")), object_in(variables))),
         _expected(variables, test),
         {**metadata, **rest(response, "output", "tokenUsage", "raw")},
-        object_in(usage),
+        object_in(response.get("tokenUsage") or result.get("tokenUsage")),
         "promptfoo",
         word(provider.get("id") if is_record(provider) else provider),
     )
@@ -75,11 +75,9 @@ def _name(result: Record) -> str:
     return word(result.get("id")) or "-".join(numbers)
 
 
-def _first(test: object, variables: object, key: str) -> object:
-    """The value under a key of the test's metadata, or else of its variables."""
-    metadata = test.get("metadata") if is_record(test) else None
-    records = [record for record in (metadata, variables) if is_record(record)]
-    return next((record[key] for record in records if record.get(key) is not None), None)
+def _scenario(*records: Record) -> Json:
+    """The scenario that the test's metadata name, or else its variables."""
+    return next((each["scenario_id"] for each in records if each.get("scenario_id") is not None), None)
 
 
 def _expected(variables: object, test: object) -> object:

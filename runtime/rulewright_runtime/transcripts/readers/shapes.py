@@ -267,7 +267,6 @@ def messages(value: object, where: str) -> list[Message]:
     for content in _contents(record, where):
         read.add(content)
     role = role_at(record.get("role"), where)
-    usage = record.get("usage")
     message = Message(
         role,
         tuple(read.parts),
@@ -277,7 +276,7 @@ def messages(value: object, where: str) -> list[Message]:
         "\n".join(filter(None, [_reasoning(record), *read.reasoning])) or None,
         "\n".join(filter(None, [text_at(record.get("refusal"), f"{where}.refusal"), *read.refusals])) or None,
         {key: value for key, value in record.items() if key not in KNOWN and value is not None} | read.more,
-        object_in(usage),
+        object_in(record.get("usage")),
         optional(record.get("timestamp")),
     )
     for key in ("text", "value"):
