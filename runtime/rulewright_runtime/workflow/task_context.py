@@ -122,7 +122,6 @@ class TaskRecord(msgspec.Struct, frozen=True):
     iteration: int = 0
     retries: int = 0
     retry_count: int = 0
-    loop_count: int = 0
     calls: dict[str, int] = msgspec.field(default_factory=dict)
     reply: str = ""
     tokens_used: int = 0

@@ -77,7 +77,6 @@ class _Answer(msgspec.Struct, frozen=True):
     feedback: str = ""
     approved: bool | None = None
     critique: str = ""
-    subtask_completed: bool = False
     quality_checks: dict[str, bool] = msgspec.field(default_factory=dict)
     usage: AgentUsage = NO_USAGE
 
