@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rulewright_runtime.plan.file import decode
-from rulewright_runtime.runs.folder import write_manifest
+from rulewright_runtime.runs.folder import LOG, write_manifest
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:
@@ -26,5 +26,7 @@ def files_of(text: str) -> dict[str, str]:
 
 
 def reseal(run: Path) -> None:
-    """Write the manifest of a run whose files a test has edited, so that what a reader does with them shows."""
+    """Remove the log of a run whose files a test has edited, and write its manifest, so that what a reader does with
+    them shows."""
+    (run / LOG).unlink(missing_ok=True)
     write_manifest(run, decode((run / "plan.json").read_bytes()))

@@ -1,4 +1,4 @@
-"""Whether the files of a finished run are those that were written: by its manifest, or else by log and summary."""
+"""Whether the files of a finished run are those that were written: by its manifest, its log and its summary."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _VERIFIED: Final = ("plan.json", *ROWS, SUMMARY, LOG, REPLIES)
 
 
 def refuse_damaged(folder: str | os.PathLike[str], plan: Plan, summary: JsonMapping) -> None:
-    """Raise PlanError if a file differs from the manifest. Without a manifest the rows must be those of the log, and
-    the figures of the summary must follow from them."""
+    """Raise PlanError if a file differs from the manifest, the rows are not those of the log, or the figures of the
+    summary do not follow from them. A manifest can be written again, so it does not replace the log."""
     manifest = read_manifest(folder)
-    if manifest is None:
-        _refuse_miscounted(os.fspath(folder), plan, summary)
-    else:
+    if manifest is not None:
         refuse_changed(folder, manifest, _VERIFIED)
+    if manifest is None or os.path.isfile(os.path.join(folder, LOG)):
+        _refuse_miscounted(os.fspath(folder), plan, summary)
     if summary.get("plan") != plan.hash:
         raise PlanError(f"the plan in `{os.fspath(folder)}` is not the one that `{SUMMARY}` names; scan again")
 

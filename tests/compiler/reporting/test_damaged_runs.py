@@ -13,6 +13,8 @@ from tests.compiler.reporting.test_leaderboard import BAD, GOOD, answers, plan, 
 
 from rulewright.cli import main
 from rulewright.reporting.judged import open_run
+from rulewright_runtime.plan.file import decode
+from rulewright_runtime.runs.folder import write_manifest
 from rulewright_runtime.runs.store import run
 
 Damage = Callable[[Path, Path], None]
@@ -129,6 +131,19 @@ def test_a_damaged_run_is_refused_by_every_command(
         found = capsys.readouterr()
         assert (found.out, "error: " in found.err) == ("", True)
     assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_manifest_that_is_written_again_hides_no_damage(
+    runs: tuple[Path, Path], tmp_path: Path, damage: Damage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _copy(runs, tmp_path)
+    made = decode((folder / "plan.json").read_bytes())
+    damage(folder, runs[1])
+    write_manifest(folder, made)
+    for name, command in COMMANDS.items():
+        assert (name, _status(command(str(folder)))) == (name, 3)
+        assert "error: " in capsys.readouterr().err
 
 
 def test_a_run_without_a_manifest_is_read_by_its_log(
