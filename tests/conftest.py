@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.browser import Browser, open_browser
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads beside other tests' took ten times as long
 
@@ -46,6 +47,13 @@ def nobody_waits_for_the_disk() -> Iterator[None]:
 def cache_folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Holds the cache folders of the tests: `mktemp` lists all its earlier folders each time it makes one."""
     return tmp_path_factory.mktemp("caches")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for all tests: it takes seconds to start."""
+    with open_browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
 
 
 @pytest.fixture(autouse=True)

@@ -349,7 +349,7 @@ JSON: Final = st.recursive(
 )
 
 
-@settings(max_examples=2000 if ALL else 100)
+@settings(max_examples=2000 if ALL else 60)
 @given(
     st.dictionaries(st.text(max_size=8).filter(lambda key: "verdict" not in key), JSON, max_size=5),
     st.sampled_from(sorted(VERDICTS)),

@@ -103,7 +103,7 @@ def test_deep_nesting_ends_in_an_answer(layer: str, inner: str) -> None:
 
 
 def test_many_choices_inside_one_comparison_do_not_multiply_without_end() -> None:
-    text = " + ".join(["(b ? x : y)"] * 24) + " > 30"
+    text = " + ".join(["(b ? x : y)"] * 16) + " > 20"
     assert isinstance(Search([program(text)], DOMAINS, solver=False).find([(0, TRUE)]), Unknown)
 
 

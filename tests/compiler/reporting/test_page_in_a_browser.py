@@ -4,12 +4,11 @@ and the page is whole without its script."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
 import pytest
-from tests.browser import Browser, open_browser
+from tests.browser import Browser
 from tests.compiler.small_project import check, write
 
 from rulewright.check.project_check import compile_project
@@ -30,12 +29,6 @@ for (const part of document.querySelectorAll("details")) {
 }
 """  # as many parts as hold each kind of element once: opening all of them shows the same kinds more often
 HOSTILE = f"{'W' * 2000} <script>document.title = 'owned'</script> \u202e\u05d0\u05d1"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with open_browser(tmp_path_factory.mktemp("browser")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

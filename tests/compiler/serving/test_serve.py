@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from tests.browser import open_browser
+from tests.browser import Browser
 from tests.compiler.reporting.test_page import Document
 from tests.compiler.reporting.test_page import finished as finished
 from tests.compiler.reporting.test_page_in_a_browser import violations
@@ -244,9 +244,9 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
         open_runs([str(tmp_path)], (), ())
 
 
-def test_a_person_decides_in_a_browser_with_the_keyboard(runs: Path, tmp_path: Path) -> None:
+def test_a_person_decides_in_a_browser_with_the_keyboard(runs: Path, browser: Browser) -> None:
     tab, enter, space = "\ue004", "\ue007", " "
-    with open_browser(tmp_path / "browser") as browser, served(runs) as server:
+    with served(runs) as server:
         browser.show(server.url)
         base = f"http://127.0.0.1:{server.server_address[1]}"
         for path, width, scheme in (("/", 1280, "light"), ("/run/1/label/0", 390, "dark"), ("/diff/1/2", 390, "light")):

@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from tests.browser import open_browser
+from tests.browser import Browser
 from tests.compiler.reporting.test_page_in_a_browser import violations
 from tests.runtime.workflow.running import Bench, bench
 
@@ -395,8 +395,8 @@ def test_where_decisions_are_signed_the_page_shows_the_command_that_does(tmp_pat
         assert run.store.item("run-1-build-1").status == "PENDING"
 
 
-def test_a_real_browser_shows_the_item_and_everybody_can_read_it(tmp_path: Path) -> None:
-    with open_browser(tmp_path / "browser") as browser, served(tmp_path) as (_, server):
+def test_a_real_browser_shows_the_item_and_everybody_can_read_it(browser: Browser, tmp_path: Path) -> None:
+    with served(tmp_path) as (_, server):
         for width, scheme in ((1280, "light"), (390, "dark")):
             browser.resize(width)
             browser.prefer(scheme)
