@@ -175,7 +175,6 @@ FOLLOWED_ANYWHERE: Final[dict[str, frozenset[str]]] = {
     "bad-expression": frozenset({"unknown-value"}),
     "gate-cannot-stop": frozenset({"check-without-part"}),
     "part-without-checks": frozenset({"gate-ignores-a-severity"}),
-    "unknown-key": frozenset({"tag-no-scenario-carries"}),
     "unknown-value": frozenset({"check-no-scenario-reaches"}),
 }
 # Codes whose findings in one line, or in one document, usually have one cause.
