@@ -34,6 +34,7 @@ from rulewright.proving.domains import Path as Variable
 from rulewright.proving.verdicts import CallVariable, domains_of, in_calls
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, knowing, score_again
 from rulewright.witnesses.example_conversations import conversations_with
+from rulewright.witnesses.guesses import InputModel
 from rulewright.workflow import load_workflow
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
@@ -341,7 +342,8 @@ def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> 
     data = _data(left, right, found)
     nodes = [node for _, node, _ in lowered]
     chats = [chat for document, _, _ in lowered for chat in example_chats(document)]
-    _carry_out_checks(data["regions"], nodes, lowered[0][0].vocabulary, chats)
+    models = [model for region in (found["verdict"].regions if "verdict" in found else ()) for model in region.models]
+    _carry_out_checks(data["regions"], nodes, lowered[0][0].vocabulary, chats, models)
     data["regions"] += without_scenario(nodes)
     for key, told_of_lexicons in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():
         data[key] += told_of_lexicons
@@ -351,12 +353,16 @@ def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> 
 
 
 def _carry_out_checks(
-    regions: Iterable[JsonObject], nodes: Sequence[Check], vocabulary: Vocabulary, chats: Iterable[JsonObject]
+    regions: Iterable[JsonObject],
+    nodes: Sequence[Check],
+    vocabulary: Vocabulary,
+    chats: Iterable[JsonObject],
+    models: Sequence[InputModel],
 ) -> None:
     """Add example conversations, on which both checks were run, to the regions of verdicts."""
     told = [each for each in regions if each["place"] == "verdict"]
     wanted = [(each["before"], each["after"]) for each in told]
-    found = conversations_with(nodes, vocabulary, wanted, UNDECIDED_VERDICT, chats) if wanted else {}
+    found = conversations_with(nodes, vocabulary, wanted, UNDECIDED_VERDICT, chats, models) if wanted else {}
     for each in told:
         witness = found.get((each["before"], each["after"]))
         if witness is not None:

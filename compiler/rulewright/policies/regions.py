@@ -19,12 +19,13 @@ from rulewright.proving.intervals import MAX_BOXES, Box, Goal, Space
 from rulewright.proving.program_parts import paths_of
 from rulewright.proving.results import Counterexample, Unknown
 from rulewright.proving.search import TOO_DEEP, TOO_MANY, Search
-from rulewright.witnesses.guesses import choices, guesses, varied
+from rulewright.witnesses.guesses import InputModel, choices, guesses, varied
 from rulewright_runtime.values import Value
 
 MOST_PAIRS: Final = 2_000  # of outputs that are computed, each in its own way
 MOST_GUESSES: Final = 2_000  # inputs that are tried for one box
 MOST_GUESSED_BOXES: Final = 8  # of a region
+MOST_MODELS: Final = 8  # of a region
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Region:
     where: tuple[str, ...]
     witness: Counterexample | None
     why: str = ""
+    models: tuple[InputModel, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +159,18 @@ class _RegionSearch:
         bits, at = space.ask(number, box)
         return bits != TRUE, at if bits & (bits - 1) else None
 
-    def region(self, space: Space, texts: tuple[str, str], parts: list[tuple[Box, _Way]]) -> Region | None:
+    def region(self, space: Space, outcomes: tuple[str, str], parts: list[tuple[Box, _Way]]) -> Region | None:
         """The region of the boxes of one pair of outcomes; None where the solver says that no input lies in it."""
+        before, after = outcomes
         kept: list[Box] = []
         witness: Counterexample | None = None
         why = ""
+        models: list[InputModel] = []
         for box, way in parts:
+            texts = space.texts(box)
+            if texts is None:
+                continue
+            models.append(InputModel(space.chosen(box), texts))
             if space.opaque_reason(box) is None:
                 found: Counterexample | Unknown | str | None = (
                     self.search.shown(self.goal(way), box) if witness is None else witness
@@ -181,7 +189,7 @@ class _RegionSearch:
         if not kept:
             return None
         where = tuple([condition_of(space, box) for box in merged(kept)])
-        return Region(*texts, where, witness, "" if witness else why)
+        return Region(before, after, where, witness, "" if witness else why, tuple(models[:MOST_MODELS]))
 
     def solve(self, way: _Way, why: str) -> Counterexample | Unknown | None:
         key = way.one, way.left.key, way.two, way.right.key

@@ -24,6 +24,9 @@ from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import Optional, Value
 
 COMPARISONS: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"))
+MIRRORED: Final = {
+    "_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_",
+}  # fmt: skip
 _EQUALITY: Final = frozenset(("_==_", "_!=_"))
 _STRICT: Final = frozenset(("_+_", "_-_", "_*_", "_/_", "-_", "score"))
 _MOST_FORMS: Final = 64

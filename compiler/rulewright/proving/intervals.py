@@ -33,7 +33,7 @@ from rulewright.proving.atoms import (
 )
 from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.program_parts import paths_of, reading
-from rulewright.proving.relations import BoxVariable, relations
+from rulewright.proving.relations import BoxVariable, Texts, relations
 from rulewright.proving.sums import NumberRange, Octagon, Terms, bounds_of, cell_of, cells_with_ints, divide, total
 from rulewright.proving.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare
@@ -173,6 +173,8 @@ class Space:
     def _is_single(self, at: int, cell: Value) -> bool:
         """Whether a cell is a single value."""
         value = cell.value if isinstance(cell, Optional) and cell.present else cell
+        if isinstance(value, list):
+            return not value  # others have any order, and any number of each text
         if isinstance(value, str):
             return self.kinds[at].finite or value in self.cuts[at]
         if isinstance(value, int | float | Score) and not self.kinds[at].finite:
@@ -244,6 +246,18 @@ class Space:
                 return False
         sums = tuple([box[at] for at in (*self.sums.values(), *self._summed_indices)])
         return not self.sums or self._remembered(sums, lambda: self._octagon(box).is_possible())
+
+    def texts(self, box: Box) -> dict[str, str] | None:
+        """Texts of the box, as far as they can be told, by the part of conditions; None if no text is in it."""
+        found: dict[str, str] = {}
+        for relation in self._relations:
+            if isinstance(relation, Texts) and any(box[at] != self.everything[at] for at in relation.indices):
+                text = relation.text(tuple([box[at] for at in relation.indices]))
+                if text is False:
+                    return None
+                if isinstance(text, str):
+                    found[relation.subject] = text
+        return found
 
     def _remembered(self, key: Hashable, ask: Callable[[], bool]) -> bool:
         if key not in self._possible:

@@ -22,7 +22,8 @@ MOST_STATES: Final = 4_000
 MOST_WORK: Final = 100_000  # languages that read a character, and parts of them that are derived
 NOTHING: Final[Language] = ("none",)
 EMPTY: Final[Language] = ("empty",)
-ANY: Final[Language] = ("star", ("set", ((0, 0x110000),)))
+CHARACTER: Final[Language] = ("set", ((0, 0x110000),))
+ANY: Final[Language] = ("star", CHARACTER)
 START, END, BOUNDARY = "start", "end", "boundary"
 _WORD: Final = ((48, 58), (65, 91), (95, 96), (97, 123))  # as RE2 defines it
 _UPPER: Final = range(ord("A"), ord("Z") + 1)
@@ -126,6 +127,11 @@ def parts_of(language: Language) -> Iterator[Language]:
         yield from parts_of(each)
 
 
+def at_least(length: int) -> Language:
+    """The texts of at least so many characters."""
+    return sequence([*[CHARACTER] * length, ANY])
+
+
 def has_assertions(language: Language) -> bool:
     """Whether the language depends on what stands around a text."""
     return any(each[0] == "at" for each in parts_of(language))
@@ -138,8 +144,16 @@ def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict
 
 
 @lru_cache(maxsize=64)
-def _outcomes(languages: tuple[Language, ...], lengths: tuple[int, ...]) -> dict[Outcome, str] | None:
-    return _Exploration(languages, lengths).outcomes()
+def _outcomes(
+    languages: tuple[Language, ...], lengths: tuple[int, ...], until_first: bool = False
+) -> dict[Outcome, str] | None:
+    return _Exploration(languages, lengths).outcomes(until_first)
+
+
+def has_text(language: Language) -> str | bool:
+    """One of the shortest texts of a language; False if it has none, True if that takes too much work."""
+    found = _outcomes((language,), (), True)
+    return True if found is None else found.get(Outcome((True,), ()), False)
 
 
 class _Position(NamedTuple):
@@ -161,12 +175,16 @@ class _Exploration:
         self.derived: dict[tuple[Language, bool | None, int], Language] = {}
         self.work = 0
 
-    def outcomes(self) -> dict[Outcome, str] | None:
+    def outcomes(self, until_first: bool) -> dict[Outcome, str] | None:
+        """Every outcome, or those found `until_first` some text is in all languages."""
         texts: dict[_Position, str] = {self.first: ""}
         found: dict[Outcome, str] = {}
         pending = [self.first]
         for state in pending:  # grows
-            found.setdefault(self.outcome(state), texts[state])
+            outcome = self.outcome(state)
+            found.setdefault(outcome, texts[state])
+            if until_first and all(outcome.holds):
+                return found
             for code in self.characters:
                 after = self.step(state, code)
                 if after not in texts:

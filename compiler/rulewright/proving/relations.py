@@ -11,24 +11,35 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
-from itertools import pairwise
+from functools import cached_property, reduce
+from itertools import accumulate, pairwise
 from operator import and_
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from rulewright.expression.types import DYN, STRING, ListType, Type
+from rulewright.expression.types import DURATION, DYN, STRING, TIMESTAMP, ListType, Type
 from rulewright.proving.absence import sources_of
-from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, TRUE, bits_of
+from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, TRUE, bits_of, value_of
 from rulewright.proving.domains import Absent, Domains, Path, whole
-from rulewright.proving.languages import Language, Outcome, literal, outcomes
+from rulewright.proving.languages import (
+    ANY,
+    Language,
+    Outcome,
+    at_least,
+    complement,
+    has_text,
+    intersection,
+    literal,
+    outcomes,
+    union,
+)  # fmt: skip
 from rulewright.proving.program_parts import extract, path_at, unabridged
 from rulewright.proving.static_types import typed
-from rulewright.proving.text_conditions import carried, condition_on_text
+from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import NUMBERS, Node, Program, literal_value
 from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.score import Score, exact_pair
-from rulewright_runtime.values import Value
+from rulewright_runtime.values import Duration, Timestamp, Value
 
 Box: TypeAlias = tuple[int, ...]
 # All results that several conditions can have together; None where they can't be told.
@@ -37,8 +48,10 @@ Answer: TypeAlias = "Callable[[Any], tuple[bool, ...]]"
 Each = TypeVar("Each")
 LONGEST: Final = 200  # characters up to which the length of a text is taken into account
 MOST_STEPS: Final = 50_000  # items that lists of different results may end with
+_FURTHEST: Final = 20  # items before one that is read
+_STRICT: Final = frozenset(("const", "name", "select", "index", "call"))  # have no value where one of theirs has none
 _ITEM: Final = "__item"  # what stands for an item of a list
-_LITERALS: Final = (*NUMBERS, "string", "bool", "null")
+_LITERALS: Final = (*NUMBERS, "string", "bool", "null", "timestamp", "duration")
 _OTHERS: Final[tuple[Value, ...]] = (  # values of every kind, tried besides constants and what is between them
     math.nan, -math.inf, math.inf, True, False, None, "", "so", [],
 )  # fmt: skip
@@ -79,9 +92,9 @@ def relations(variables: Sequence[BoxVariable], domains: Domains, results: Resul
     if len(lacks) > 1:
         yield _Absences(lacks)
     texts = _grouped((each.subject, each) for each in [_text_variable(each, domains) for each in variables] if each)
-    yield from (_Texts(several) for several in texts if any(each.languages for each in several))
+    yield from (Texts(several) for several in texts if any(each.languages for each in several))
     yield from map(_Values, _by_part(variables, lambda each: _compared(each, domains)))
-    lists = _by_part(variables, _searched)
+    lists = _by_part(variables, lambda each: _searched(each, domains))
     yield from (_Lists(several, domains, results) for several in lists if len(several) > 1)
 
 
@@ -141,7 +154,22 @@ class _TextVariable(NamedTuple):
     variable: BoxVariable
     languages: Sequence[Language]
     lengths: Sequence[int]
-    answers: Sequence[tuple[bool, ...] | None]
+    answers: Sequence[tuple[bool | None, ...] | None]
+
+    def language(self, cells: int) -> Language:
+        """The texts for which the variable may be in some of the cells."""
+        allowed = [answers for number, answers in enumerate(self.answers) if cells >> number & 1]
+        if any(answers is None for answers in allowed):
+            return ANY
+        asked = [*self.languages, *map(at_least, self.lengths)]
+        return union(
+            intersection(
+                one if answer else complement(one)
+                for one, answer in zip(asked, answers or (), strict=True)
+                if answer is not None
+            )
+            for answers in allowed
+        )
 
 
 def _text_variable(variable: BoxVariable, domains: Domains) -> _TextVariable | None:
@@ -159,18 +187,30 @@ def _text_variable(variable: BoxVariable, domains: Domains) -> _TextVariable | N
 
     condition = condition_on_text(program, last)
     if condition is not None:
-        return made(condition.subject, lambda value: (value,), [condition.language])
+        return _where_defined(made(condition.subject, lambda value: (value,), [condition.language]), condition, domains)
     if node.op == "call" and node.value == "size" and typed(program, domains)[node.args[0]].type == STRING:
         cuts = {int(cut) + step for cut in variable.cuts if isinstance(cut, Fraction) for step in (0, 1)}
         lengths = sorted(cut for cut in cuts if 0 < cut <= LONGEST)
         subject = unabridged(extract(program, node.args[0]))
         return made(subject, lambda value: tuple([value >= each for each in lengths]), [], lengths)
     texts = sorted(cut for cut in variable.cuts if isinstance(cut, str))
-    if texts:
+    if texts and not any(isinstance(value, list) for value in variable.values):
         several = [carried(program, last, literal(each)) for each in texts]
         languages = [each.language for each in several]
-        return made(several[0].subject, lambda value: tuple([value == each for each in texts]), languages)
+        found = made(several[0].subject, lambda value: tuple([value == each for each in texts]), languages)
+        return _where_defined(found, several[0], domains)
     return None
+
+
+def _where_defined(found: _TextVariable, condition: TextCondition, domains: Domains) -> _TextVariable:
+    """The variable with the language of the texts for which it has a value."""
+    program = found.variable.program
+    if not condition.partial:
+        return found
+    types = typed(program, domains, {*condition.partial, condition.at})
+    nowhere = (*[None] * len(found.languages), False) if types[-1].total else None
+    answers = [nowhere if each is None else (*each, True) for each in found.answers]
+    return found._replace(languages=[*found.languages, condition.defined], answers=answers)
 
 
 class _Rows(Relation):
@@ -189,12 +229,13 @@ class _Rows(Relation):
         return rows is None or any(all(map(and_, cells, row)) for row in rows)
 
 
-class _Texts(_Rows):
+class Texts(_Rows):
     """Conditions on one text hold together only as some text allows."""
 
     def __init__(self, several: Sequence[_TextVariable]) -> None:
         self.indices = tuple([each.variable.at for each in several])
         self.several = several
+        self.subject = several[0].subject
 
     def combinations(self) -> Sequence[Box] | None:
         languages = [language for each in self.several for language in each.languages]
@@ -202,7 +243,18 @@ class _Texts(_Rows):
         found = outcomes(languages, lengths)
         if found is None and lengths:
             lengths, found = [], outcomes(languages)
-        return None if found is None else [self._cells(outcome, lengths) for outcome in found]
+        return None if found is None else [*(self._cells(outcome, lengths) for outcome in found), self._nowhere]
+
+    def text(self, cells: Box) -> str | bool:
+        """A text in the cells; False if there is none, True if that is not known."""
+        if all(map(and_, cells, self._nowhere)):
+            return True
+        return has_text(intersection(map(_TextVariable.language, self.several, cells)))
+
+    @property
+    def _nowhere(self) -> Box:
+        """The cells where there is no text."""
+        return tuple([each.variable.lacking for each in self.several])
 
     def _cells(self, outcome: Outcome, lengths: Sequence[int]) -> Box:
         holds, reaches = iter(outcome.holds), dict(zip(lengths, outcome.reaches, strict=True))
@@ -213,23 +265,25 @@ class _Texts(_Rows):
         return tuple(cells)
 
 
-def _agree(answers: Iterable[bool], given: Iterable[bool | None]) -> bool:
-    return all(two in (one, None) for one, two in zip(answers, given, strict=True))
+def _agree(answers: Iterable[bool | None], given: Iterable[bool | None]) -> bool:
+    return all(one is None or two in (one, None) for one, two in zip(answers, given, strict=True))
 
 
 def _compared(variable: BoxVariable, domains: Domains) -> Iterator[int]:
-    """The part of unknown type that a comparison compares with a constant."""
+    """The part of unknown type, or the time, that a comparison compares with a constant."""
     program, node = variable.program, variable.program.nodes[-1]
     if node.op == "call" and node.value in COMPARISONS and all(isinstance(v, bool | Absent) for v in variable.values):
         for one, two in (node.args, node.args[::-1]):
-            given = program.nodes[two]
-            is_simple = given.op == "const" and given.value[0] in _LITERALS
-            if is_simple and typed(program, domains)[one].type in (None, DYN):
+            if _is_simple(program.nodes[two]) and typed(program, domains)[one].type in (None, DYN, TIMESTAMP, DURATION):
                 yield one
 
 
+def _is_simple(node: Node) -> bool:
+    return node.op == "const" and node.value[0] in _LITERALS
+
+
 class _Values(_Rows):
-    """Comparisons of one value of unknown type with constants, carried out on a value of every kind."""
+    """Comparisons of one value of unknown type, or one time, with constants, carried out on a value of every kind."""
 
     def __init__(self, several: Sequence[BoxVariable]) -> None:
         self.indices = tuple([each.at for each in several])
@@ -241,14 +295,15 @@ class _Values(_Rows):
         return [*sorted(rows), tuple([each.lacking for each in self.several])]
 
     def tried(self) -> Iterator[Value]:
-        """Values of every kind, numbers and texts among them that the constants tell apart."""
-        given = [
-            literal_value(node.value) for each in self.several for node in each.program.nodes if node.op == "const"
-        ]
+        """Values of every kind, numbers, texts and times among them that the constants tell apart."""
+        nodes = [each.program.nodes[arg] for each in self.several for arg in each.program.nodes[-1].args]
+        given = [literal_value(node.value) for node in nodes if _is_simple(node)]
         yield from (*_OTHERS, *given, *(f"{each}\0" for each in given if isinstance(each, str)))
         numbers = sorted({Fraction(*exact_pair(each)) for each in given if _is_number(each)})
         between = [(one + two) / 2 for one, two in pairwise(numbers)]
         yield from (Score(each.numerator, each.denominator) for each in between)
+        times = [each for each in given if isinstance(each, Timestamp | Duration)]
+        yield from (type(each)(each.nanos + step) for each in times for step in (-1, 1))
 
 
 def _is_number(value: Value) -> bool:
@@ -257,15 +312,137 @@ def _is_number(value: Value) -> bool:
 
 def _compares(program: Program, value: Value) -> int:
     """The result of a comparison with a value in place of its open side."""
-    nodes = [node if node.op == "const" else Node("const", (), tagged(value)) for node in program.nodes[:-1]]
-    return bits_of(prepare(Program((*nodes, program.nodes[-1]), program.source, program.strict)), {})
+    node = program.nodes[-1]
+    given = Node("const", (), tagged(value))
+    sides = [side if _is_simple(side := program.nodes[arg]) else given for arg in node.args]
+    joined = Node("call", (0, 1), node.value, node.at)
+    return bits_of(prepare(Program((*sides, joined), program.source, program.strict)), {})
 
 
-def _searched(variable: BoxVariable) -> Iterator[int]:
-    """The list that a macro searches."""
-    node = variable.program.nodes[-1]
+def _searched(variable: BoxVariable, domains: Domains) -> Iterator[int]:
+    """The list that a macro searches, whose items a size counts, or an item of which is read."""
+    member = _member(variable, domains)
+    if member is not None:
+        yield member.of
+
+
+class _Member(NamedTuple):
+    """How a variable depends on the list `of`: its state for the empty list, for a list with a further item that has
+    these results for the `conditions`, and the cells of a state."""
+
+    of: int
+    conditions: Sequence[Program]
+    start: int
+    add: Callable[[int, Box], int]
+    cells: Callable[[int], int]
+
+
+def _member(variable: BoxVariable, domains: Domains) -> _Member | None:
+    program, node = variable.program, variable.program.nodes[-1]
     if node.op in _MACROS and len(node.value) == 1:
-        yield node.args[0]
+        macro = _MACROS[node.op]
+        return _Member(
+            node.args[0],
+            [_body(program)],
+            macro.start,
+            lambda state, bits: macro.add(state, bits[0]),
+            lambda state: variable.cells(macro.result(state)),
+        )
+    if node.op == "call" and node.value == "size" and isinstance(typed(program, domains)[node.args[0]].type, ListType):
+        return _counted(variable, node.args[0])
+    if any(isinstance(value, list) for value in variable.values):
+        return _contents(variable)
+    items = [at for at, each in enumerate(program.nodes) if each.op == "index"]
+    if items and all(each.op in _STRICT and each.value not in ("or", "orValue") for each in program.nodes):
+        return _item(variable, items[0])
+    return None
+
+
+def _contents(variable: BoxVariable) -> _Member:
+    """Which of some texts a list holds: a bit for each, and one for all others."""
+    texts = next(value for value in reversed(variable.values) if isinstance(value, list))
+    last, known = len(variable.program.nodes) - 1, [text for text in texts if text in variable.cuts]
+    if len(known) < len(texts) - 1:  # of an enum
+        known = texts
+    item = Program((Node("name", (), [[_ITEM, []]]),), variable.program.source, variable.program.strict)
+    others = sum(1 << at for at, text in enumerate(texts) if text not in known)
+
+    def add(state: int, bits: Box) -> int:
+        held = sum(1 << texts.index(text) for text, bit in zip(known, bits, strict=True) if bit == TRUE)
+        return state | (held or others)
+
+    def cells(state: int) -> int:
+        held = [text for at, text in enumerate(texts) if state >> at & 1]
+        return _mask(value == held for value in variable.values)
+
+    return _Member(last, [_equals(item, text) for text in known], 0, add, cells)
+
+
+def _counted(variable: BoxVariable, at: int) -> _Member | None:
+    """The size of a list or of a filtered list: the number of items, or -1 after an error."""
+    cuts = [cut for cut in variable.cuts if isinstance(cut, Fraction)]
+    most = math.ceil(max(cuts, default=Fraction(0))) + 1
+    if len(cuts) < len(variable.cuts) or not 0 < most <= LONGEST:
+        return None
+
+    def add(state: int, bits: Box) -> int:
+        return -1 if state < 0 or ERROR in bits else min(most, state + (FALSE not in bits))
+
+    def cells(state: int) -> int:
+        if state < 0:
+            return variable.lacking
+        return _mask(
+            not isinstance(each, Absent) and _sides(each, cuts) == _sides(state, cuts) for each in variable.values
+        )
+
+    filtered, node = extract(variable.program, at), variable.program.nodes[at]
+    if node.op == "filter" and len(node.value) == 1:
+        return _Member(node.args[0], [_body(filtered)], 0, add, cells)
+    return _Member(at, [], 0, add, cells)
+
+
+def _sides(number: Value, cuts: Iterable[Fraction]) -> list[int]:
+    """On which side of each cut a whole number is."""
+    return [(number > cut) - (number < cut) for cut in cuts]
+
+
+def _item(variable: BoxVariable, at: int) -> _Member | None:
+    """A condition on one item of a list, a text of it, or a number, of which only its presence is told: the items that
+    are still before it, or its results, below zero."""
+    program, (of, key) = variable.program, variable.program.nodes[at].args
+    number, texts = value_of(program, key), sorted(cut for cut in variable.cuts if isinstance(cut, str))
+    if type(number) is not int or not 0 <= number <= _FURTHEST:
+        return None
+    nodes = [Node("name", (), [[_ITEM, []]]) if each == at else node for each, node in enumerate(program.nodes)]
+    read = extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
+    is_test = all(isinstance(value, bool | Absent) for value in variable.values)
+    conditions = [read] if is_test else [_equals(read, each) for each in texts]
+
+    def add(state: int, bits: Box) -> int:
+        return state if state < 0 else state - 1 if state else -reduce(lambda code, bit: 8 * code + bit, bits, 1)
+
+    def cells(state: int) -> int:
+        bits = [-state >> 3 * place & 7 for place in reversed(range(len(conditions)))]
+        if state >= 0 or ERROR in bits:
+            return variable.lacking
+        if is_test:
+            return variable.cells(bits[0])
+        if not texts:
+            return (1 << len(variable.values)) - 1
+        given = [each for each, bit in zip(texts, bits, strict=True) if bit == TRUE]
+        return _mask(
+            not isinstance(each, Absent) and [text for text in texts if text == each] == given
+            for each in variable.values
+        )
+
+    return _Member(of, conditions, number, add, cells)
+
+
+def _equals(program: Program, text: str) -> Program:
+    """The condition that a program gives a text."""
+    last = len(program.nodes) - 1
+    nodes = (*program.nodes, Node("const", (), tagged(text)), Node("call", (last, last + 1), "_==_"))
+    return Program(nodes, program.source, program.strict)
 
 
 class _Macro(NamedTuple):
@@ -294,7 +471,8 @@ _MACROS: Final = {
 
 
 class _Lists(_Rows):
-    """Macros over one list have results together only as some items allow."""
+    """Macros over one list, its size and conditions on some of its items have results together only as some items
+    allow."""
 
     def __init__(self, several: Sequence[BoxVariable], domains: Domains, results: Results) -> None:
         self.indices = tuple([each.at for each in several])
@@ -304,24 +482,26 @@ class _Lists(_Rows):
 
     def combinations(self) -> Sequence[Box] | None:
         """The results for a list of any items, and without a list; None where that takes more than `MOST_STEPS`."""
-        program = self.several[0].program
-        kind = typed(program, self.domains)[program.nodes[-1].args[0]].type
-        items = self.results([_body(each.program) for each in self.several], _with_item(self.domains, kind))
+        members = [member for each in self.several if (member := _member(each, self.domains))]
+        program, conditions = self.several[0].program, [each for member in members for each in member.conditions]
+        items = self.results(conditions, _with_item(self.domains, typed(program, self.domains)[members[0].of].type))
         if items is None:
             return None
-        macros = [_MACROS[each.program.nodes[-1].op] for each in self.several]
-        pending = [tuple([macro.start for macro in macros])]
+        ends = list(accumulate(len(member.conditions) for member in members))
+        spans = [slice(end - len(member.conditions), end) for end, member in zip(ends, members, strict=True)]
+        pending = [tuple([member.start for member in members])]
         found = set(pending)
         for states, item in ((states, item) for states in pending for item in items):
-            after = tuple([macro.add(*pair) for macro, *pair in zip(macros, states, item, strict=True)])
+            after = tuple(
+                [member.add(state, item[span]) for member, state, span in zip(members, states, spans, strict=True)]
+            )
             if after not in found:
                 found.add(after)
                 pending.append(after)
             if len(found) * len(items) > MOST_STEPS:
                 return None
-        rows = [[macro.result(state) for macro, state in zip(macros, states, strict=True)] for states in sorted(found)]
-        rows.append([ERROR] * len(macros))
-        return [tuple([each.cells(bit) for each, bit in zip(self.several, row, strict=True)]) for row in rows]
+        rows = {tuple([member.cells(state) for member, state in zip(members, states, strict=True)]) for states in found}
+        return [*sorted(rows), tuple([each.lacking for each in self.several])]
 
 
 def _body(program: Program) -> Program:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, Final, TypeAlias
 
-from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, TRUE
+from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, MIRRORED, TRUE
 from rulewright.proving.domains import Absent, Domain, Domains, Path, wholes_at
 from rulewright.proving.program_parts import extract, path_at, paths_of, shape
 from rulewright.proving.results import Unknown
@@ -307,7 +307,7 @@ class _Encoding:
         if left.present is not None or right.present is not None:
             raise _BeyondSolver
         if left.kind == "double":
-            return self.compare_with_double(_MIRRORED[name], right, left)
+            return self.compare_with_double(MIRRORED[name], right, left)
         low, high = wholes_at(right.value)
         return _ORDER[name](left.value, low if name in ("_<_", "_>=_") else high)
 
@@ -462,7 +462,6 @@ _ORDER: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "_>_": lambda a, b: a > b,
     "_>=_": lambda a, b: a >= b,
 }
-_MIRRORED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_"}
 _FUNCTIONS: Final[Mapping[tuple[str, int], Callable[..., _Term]]] = {
     ("_+_", 2): lambda e, a, b: e.arithmetic("+", a, b),
     ("_-_", 2): lambda e, a, b: e.arithmetic("-", a, b),

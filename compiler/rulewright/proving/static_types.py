@@ -35,7 +35,7 @@ from rulewright_runtime.ir import BINDING, Node, Program
 
 LOOPS: Final = frozenset(("all", "exists", "exists_one", "filter", "map_list"))
 _LITERALS: Final = {"int": INT, "uint": UINT, "double": DOUBLE, "string": STRING, "bytes": BYTES, "bool": BOOL,
-                    "score": SCORE}  # fmt: skip
+                    "score": SCORE, "timestamp": TIMESTAMP, "duration": DURATION}  # fmt: skip
 _NUMBERS: Final = (INT, UINT, DOUBLE, SCORE)
 ORDER: Final = ("_<_", "_<=_", "_>_", "_>=_")
 COUNTS: Final = ("size", "word_count", "sentence_count", "edit_distance", "call_count")  # of what fits in memory

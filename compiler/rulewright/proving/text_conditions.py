@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final, NamedTuple
 
-from rulewright.proving.atoms import value_of
+from rulewright.proving.atoms import MIRRORED, value_of
 from rulewright.proving.languages import (
     ANY,
+    CHARACTER,
+    EMPTY,
     Language,
+    at_least,
     complement,
     has_assertions,
     holding,
@@ -28,9 +34,16 @@ from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.matching.folding import fold, fold_case
 from rulewright_runtime.values import Value
 
+MOST_CUT: Final = 200  # characters at which a text is cut
 _SPACE: Final = one_of([(ord(each), ord(each) + 1) for each in WHITESPACE])
 _TRIMMED: Final = complement(union([sequence([_SPACE, ANY]), sequence([ANY, _SPACE])]))
 _JOINS: Final = {"or": union, "exists": union, "and": intersection, "all": intersection}
+
+
+def _below(text: str) -> Language:
+    """The texts before a text, in the order of their characters."""
+    starts = [(literal(text[:at]), one_of([(0, ord(each))] if each > "\0" else [])) for at, each in enumerate(text)]
+    return union(part for start, lower in starts for part in (start, sequence([start, lower, ANY])))
 
 
 def _matching(pattern: str) -> Language | None:
@@ -46,9 +59,14 @@ _OF_TEXTS: Final[Mapping[str, Callable[[str], Language | None]]] = {
     "matches": _matching,
     "_==_": literal,
     "_!=_": lambda text: complement(literal(text)),
+    "_<_": lambda text: _below(text),
+    "_<=_": lambda text: union([_below(text), literal(text)]),
+    "_>_": lambda text: complement(union([_below(text), literal(text)])),
+    "_>=_": lambda text: complement(_below(text)),
 }
 # Functions that search folded texts: how the text is named, and how a part is folded.
 _FOLDING: Final[Mapping[str, tuple[str, Callable[[str], str]]]] = {
+    "has_any_word": ("fold", lambda part: fold(part).text),
     "contains_ci": ("lower", str.lower),
     "substring_ci": ("fold case", fold_case),
     **dict.fromkeys(("contains_any", "contains_all", "contains_none"), ("fold", lambda part: fold(part).text)),
@@ -57,11 +75,13 @@ _FOLDING: Final[Mapping[str, tuple[str, Callable[[str], str]]]] = {
 
 class TextCondition(NamedTuple):
     """The language of the texts for which a condition holds. `subject` names the part whose texts are meant, the node
-    `at`."""
+    `at`. The nodes in `partial` have a value for the texts in `defined`."""
 
     subject: str
     language: Language
     at: int
+    defined: Language = ANY
+    partial: frozenset[int] = frozenset()
 
 
 def condition_on_text(program: Program, at: int) -> TextCondition | None:
@@ -75,13 +95,13 @@ def condition_on_text(program: Program, at: int) -> TextCondition | None:
         return _joined(node.op, [condition_on_text(program, each) for each in node.args])
     if node.op == "not":
         inner = condition_on_text(program, node.args[0])
-        return None if inner is None else TextCondition(inner.subject, complement(inner.language), inner.at)
+        return None if inner is None else inner._replace(language=complement(inner.language))
     return _called(program, node) if node.op == "call" and len(node.args) == 2 else None
 
 
 def _joined(kind: str, several: list[TextCondition | None]) -> TextCondition | None:
     found = [each for each in several if each is not None]
-    if len(found) < len(several) or len({each.subject for each in found}) != 1:
+    if len(found) < len(several) or len({each.subject for each in found}) != 1 or any(each.partial for each in found):
         return None
     return TextCondition(found[0].subject, _JOINS[kind]([each.language for each in found]), found[0].at)
 
@@ -99,8 +119,8 @@ def _are_texts(value: Value) -> bool:
 
 def _called(program: Program, node: Node) -> TextCondition | None:
     name, (text, other) = str(node.value), node.args
-    if name in ("_==_", "_!=_") and program.nodes[text].op == "const":
-        text, other = other, text
+    if name in MIRRORED and program.nodes[text].op == "const":
+        name, text, other = MIRRORED[name], other, text
     given = value_of(program, other)
     if name in _FOLDING:
         return _folded(program, text, name, given)
@@ -115,10 +135,32 @@ def _folded(program: Program, text: int, name: str, given: Value) -> TextConditi
     if not all(isinstance(each, str) for each in parts):
         return None
     kind, folded = _FOLDING[name]
-    found = [holding(literal(folded(each))) for each in parts]
+    found = [(_as_word if name == "has_any_word" else _inside)(folded(each)) for each in parts]
     language = intersection(found) if name == "contains_all" else union(found)
     subject = f"{kind}: {unabridged(extract(program, text))}"
     return TextCondition(subject, complement(language) if name == "contains_none" else language, text)
+
+
+def _inside(part: str) -> Language:
+    return holding(literal(part))
+
+
+def _as_word(part: str) -> Language:
+    """The texts in which a part occurs that does not end inside of a word."""
+    before, after = (ANY if not (each and _is_worded(each)) else None for each in (part[:1], part[-1:]))
+    before = before or union([EMPTY, sequence([ANY, _between_words()])])
+    return sequence([before, literal(part), after or union([EMPTY, sequence([_between_words(), ANY])])])
+
+
+def _is_worded(character: str) -> bool:
+    return character == "_" or character.isalnum()
+
+
+@cache
+def _between_words() -> Language:
+    """The characters that are no part of a word: neither letters nor digits nor underscores."""
+    characters = "".join(map(chr, range(sys.maxunicode + 1)))
+    return one_of([each.span() for each in re.finditer(r"\W+", characters)])
 
 
 def carried(program: Program, at: int, language: Language) -> TextCondition:
@@ -129,4 +171,22 @@ def carried(program: Program, at: int, language: Language) -> TextCondition:
     if node.op == "call" and node.value == "trim" and not has_assertions(language):
         around = repeated(_SPACE)
         return carried(program, node.args[0], sequence([around, intersection([language, _TRIMMED]), around]))
+    span = _cut_at(program, node)
+    if span is not None and not has_assertions(language):
+        start, end = span
+        inside = language if end is None else intersection([language, sequence([CHARACTER] * (end - start))])
+        cut = sequence([*[CHARACTER] * start, inside, *([] if end is None else [ANY])])
+        found = carried(program, node.args[0], cut)
+        long = carried(program, node.args[0], at_least(start if end is None else end)).language
+        return found._replace(defined=intersection([found.defined, long]), partial=found.partial | {at})
     return TextCondition(unabridged(extract(program, at)), language, at)
+
+
+def _cut_at(program: Program, node: Node) -> tuple[int, int | None] | None:
+    """Where a node cuts a text: the start and the end, None for that of the text."""
+    if node.op != "call" or node.value != "substring":
+        return None
+    found = [value_of(program, arg) for arg in node.args[1:]]
+    if not all(type(each) is int and 0 <= each <= MOST_CUT for each in found) or sorted(found) != found:
+        return None
+    return found[0], found[1] if len(found) == 2 else None

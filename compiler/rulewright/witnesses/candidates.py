@@ -20,7 +20,7 @@ from rulewright.lower.environments import scenario_type
 from rulewright.proving.domains import number as domain_of_numbers
 from rulewright.proving.domains import text as domain_of_texts
 from rulewright.proving.program_parts import path_at
-from rulewright.witnesses.guesses import choices, guesses, varied
+from rulewright.witnesses.guesses import InputModel, choices, guesses, varied
 from rulewright.witnesses.samples import samples
 from rulewright_runtime.ir import Program, literal_value
 from rulewright_runtime.plan.part import VERDICTS
@@ -69,7 +69,8 @@ class ConversationContext(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Written:
     """What conditions hold: texts, texts that are said as a whole, whole numbers with their neighbours, all numbers
-    with those a little below and above, the paths that are read, and what each may be where a condition turns."""
+    with those a little below and above, the paths that are read, what each may be where a condition turns, and models
+    of the inputs that are looked for."""
 
     texts: Sequence[str]
     whole: Sequence[str]
@@ -77,6 +78,7 @@ class Written:
     amounts: Sequence[float]
     paths: frozenset[Path]
     guessed: Mapping[Path, Sequence[Any]]
+    models: Sequence[InputModel] = ()
 
     @property
     def values(self) -> list[Any]:
@@ -89,7 +91,9 @@ class Written:
         return sorted({name for path in self.paths for name in path[1:]} | {path[0] for path in self.paths})
 
 
-def written_in(programs: Sequence[Program], parameters: Iterable[object], needs: Sequence[str]) -> Written:
+def written_in(
+    programs: Sequence[Program], parameters: Iterable[object], needs: Sequence[str], models: Sequence[InputModel] = ()
+) -> Written:
     """What the programs and the values of parameters hold; `needs` are checks, whose verdicts are no texts."""
     values = list(parameters)
     paths: set[Path] = set()
@@ -97,7 +101,7 @@ def written_in(programs: Sequence[Program], parameters: Iterable[object], needs:
         values += [literal_value(node.value) for node in program.nodes if node.op == "const"]
         paths |= {path for at in range(len(program.nodes)) if (path := path_at(program, at)) is not None}
         paths |= {("", str(node.value)) for node in program.nodes if node.op in ("select", "opt_select", "has")}
-    guessed = guesses(programs)
+    guessed = guesses(programs, models)
     called = _called(programs)
     values += [_FOUND_BY[name] for name in sorted(called & _FOUND_BY.keys())]
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
@@ -115,7 +119,7 @@ def written_in(programs: Sequence[Program], parameters: Iterable[object], needs:
         each for each in (*asked, *keyed, *_USUAL_TEXTS) if isinstance(each, str) and len(each) <= LONGEST
     )
     rest = [each for each in whole if each and each not in few][:MOST_WHOLE]
-    return Written(few, rest, sorted(around), sorted(amounts), frozenset(paths), guessed)
+    return Written(few, rest, sorted(around), sorted(amounts), frozenset(paths), guessed, models)
 
 
 def _called(programs: Iterable[Program]) -> set[str]:

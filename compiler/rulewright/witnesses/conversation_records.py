@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.lower.environments import message_type, tool_call_type, usage_type
 from rulewright.witnesses.candidates import LONGEST, Written, placed
-from rulewright.witnesses.guesses import varied
+from rulewright.witnesses.guesses import InputModel, varied
 from rulewright_runtime.strict_json import JsonObject
 
 Chosen: TypeAlias = "Mapping[str, Any]"  # what a conversation has in some respects
@@ -22,6 +22,7 @@ MOST_PAIRED: Final = 24  # values of each respect, where conversations differ in
 USAGE: Final = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
 _OF_MESSAGES: Final = ("reasoning", "refusal", "name", "timestamp")
 _OF_RECORDS: Final[tuple[str, ...]] = ("expected", "model", "id")
+_REPLIES: Final = [f"{fold}{name}" for name in ("answer", "turn.content") for fold in ("", "fold: ", "lower: ")]
 _TOOL: Final = "lookup"
 _HELLO, _ANSWER = "Hello.", "So it is."
 _MEDIA: Final = ("image_url", "input_audio", "file")
@@ -57,7 +58,18 @@ def records(written: Written) -> Iterator[Callable[[], JsonObject]]:
     for name, values in respects.items():
         yield from (partial(_record, {name: value}) for value in values)
     few = {name: values[:MOST_PAIRED] for name, values in respects.items()}
+    for chosen in filter(None, map(_of_model, written.models)):
+        yield partial(_record, chosen)
+        further = [name for name in few if name not in chosen]
+        yield from (partial(_record, {**chosen, name: each}) for name in further for each in few[name])
     yield from (partial(_record, chosen) for chosen in varied(few) if len(chosen) > 1)
+
+
+def _of_model(model: InputModel) -> JsonObject:
+    """The respects in which a conversation of a model differs from a plain one."""
+    usage = {path[1]: value for path, value in model.values.items() if path[0] == "usage" and _is_json(value)}
+    reply = next((model.texts[name] for name in _REPLIES if name in model.texts), None)
+    return {**({"usage": usage} if usage else {}), **({} if reply is None else {"reply": reply})}
 
 
 def _respects(written: Written) -> dict[str, list[Any]]:

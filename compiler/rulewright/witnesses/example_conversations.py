@@ -29,6 +29,7 @@ from rulewright.witnesses.candidates import (
     written_in,
 )
 from rulewright.witnesses.conversation_records import records
+from rulewright.witnesses.guesses import InputModel
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import CheckAsking, Engine, results
 from rulewright_runtime.plan.part import Verdict, programs_of
@@ -53,17 +54,18 @@ def conversations_with(
     wanted: Iterable[Verdicts],
     undecided: str,
     examples: Iterable[JsonObject] = (),
+    models: Sequence[InputModel] = (),
 ) -> dict[Verdicts, JsonObject]:
     """A conversation for each of the `wanted` verdicts that the checks give, as far as one was found: a record with its
     `scenario` and the `verdicts` of other checks where conditions read them. `undecided` stands for a verdict that a
-    person has to give. The records `examples` are tried first."""
+    person has to give. The records `examples` are tried first, then what `models` of these inputs say."""
     routes = [check.verifier for check in checks]
     programs = [program for check in checks for program in programs_of(check.verifier)]
     needs = sorted({name for route in routes for name in route.reads()})
     values = [value for route in routes for value in getattr(route, "parameters", {}).values()]
     if not all(isinstance(route, ExpressionVerifier) for route in routes):
         return {}
-    written = written_in(programs, values, needs)
+    written = written_in(programs, values, needs, models)
     left = set(wanted)
     found: dict[Verdicts, JsonObject] = {}
     try:

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise, product
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from rulewright.proving.atoms import COMPARISONS
 from rulewright.proving.domains import Absent, Domain, Path
@@ -39,19 +39,32 @@ Name = TypeVar("Name", bound=Hashable)
 Choice = TypeVar("Choice")
 
 
-def guesses(programs: Iterable[Program]) -> dict[Path, list[Value]]:
-    """The values that each path may have where one of the programs turns, as far as they could be carried back."""
+class InputModel(NamedTuple):
+    """What a proof knows of some inputs: values of variables, and texts by the part of conditions that they are."""
+
+    values: Mapping[Path, Value]
+    texts: Mapping[str, str]
+
+
+def guesses(programs: Iterable[Program], models: Sequence[InputModel] = ()) -> dict[Path, list[Value]]:
+    """The values that each path may have where one of the programs turns, as far as they could be carried back; those
+    of the models first."""
     found: dict[Path, dict[str, Value]] = {}
     guessing = [_Guessing(program, found) for program in programs]
+    subjects, conditions = _conditions_on_texts(guessing)
+    for subject, text in (pair for model in models for pair in model.texts.items()):
+        for guess, at in subjects.get(subject, ()):
+            guess.carry(at, text)
     for each in guessing:
         each.collect()
-    _compare_texts(guessing)
+    _compare_texts(subjects, conditions)
     return {path: list(values.values()) for path, values in found.items()}
 
 
-def _compare_texts(guessing: Sequence[_Guessing]) -> None:
-    """A text that is read may be one for each of the outcomes that the conditions on it can have together, with and
-    without a letter: what has no words is not judged."""
+def _conditions_on_texts(
+    guessing: Sequence[_Guessing],
+) -> tuple[dict[str, list[tuple[_Guessing, int]]], dict[str, dict[Language, None]]]:
+    """Where each text is read, and the languages of the conditions on it."""
     conditions: dict[str, dict[Language, None]] = {}
     subjects: dict[str, list[tuple[_Guessing, int]]] = {}
     for each in guessing:
@@ -60,6 +73,14 @@ def _compare_texts(guessing: Sequence[_Guessing]) -> None:
             if condition is not None:
                 conditions.setdefault(condition.subject, {})[condition.language] = None
                 subjects.setdefault(condition.subject, []).append((each, condition.at))
+    return subjects, conditions
+
+
+def _compare_texts(
+    subjects: Mapping[str, Sequence[tuple[_Guessing, int]]], conditions: Mapping[str, Mapping[Language, None]]
+) -> None:
+    """A text that is read may be one for each of the outcomes that the conditions on it can have together, with and
+    without a letter: what has no words is not judged."""
     for subject, languages in conditions.items():
         texts = (outcomes([*[*languages][:MOST_LANGUAGES], _WORDED]) or {}).values()
         for guess, at in subjects[subject]:

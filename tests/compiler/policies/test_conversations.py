@@ -210,6 +210,42 @@ def test_a_conversation_is_shown_in_short(tmp_path: Path, capsys: pytest.Capture
     assert "... (201 characters)" in said
 
 
+NINE = ("refund", "return", "exchange", "voucher", "credit", "money", "cash", "fee", "bonus")
+SAYS = [f"turn.content.contains('{each}')" for each in NINE]
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "each", "regions"),
+    [
+        ("has_any_word(turn.content, ['fee'])", "contains_any(turn.content, ['fee'])", "reply", 1),
+        (" || ".join(SAYS[:-1]), " || ".join(SAYS), "reply", 1),
+        ("size(answer) > 4 && answer.substring(0, 4) == 'Dear'", "answer.startsWith('Dear ')", "", 1),
+        (
+            "usage.cost > 0.05 && usage.latency > 2.0",
+            "usage.cost > 0.05 && usage.latency > 3.0 || usage.cost > 0.2",
+            "",
+            4,
+        ),
+        ("answer < 'Sorry'", "answer <= 'Sorry'", "", 1),
+    ],
+)
+def test_every_region_has_a_conversation(tmp_path: Path, one: str, two: str, each: str, regions: int) -> None:
+    more = f"each: {each}\n" if each else ""
+    found = policy_diff(*(project(tmp_path / name, fail, more) for name, fail in (("one", one), ("two", two))))
+    assert len(found["regions"]) == regions
+    assert all(region["witness"] for region in found["regions"])
+
+
+def test_a_condition_on_the_first_of_one_call_is_proved_equal(tmp_path: Path) -> None:
+    first = "tool_calls[0].name == 'verify'"
+    conditions = {"one": f"!({first})", "two": f"!(size(tool_calls) > 1 && {first})"}
+    paths = [
+        project(tmp_path / name, f"tool_calls.exists(c, c.name == 'pay') && {rest}", "")
+        for name, rest in conditions.items()
+    ]
+    assert policy_diff(*paths)["verdict"] == "equal"
+
+
 def test_the_usage_of_a_conversation_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [
         project(tmp_path / name, f"usage.total_tokens > {most}", "") for name, most in (("one", 2000), ("two", 3000))

@@ -16,6 +16,9 @@ from tests.compiler.proving.conditions_at_random import (
     program,
     truth,
 )
+from tests.compiler.proving.test_relations import DOMAINS as RELATED
+from tests.compiler.proving.test_relations import TESTS, an_input
+from tests.compiler.proving.test_relations import program as related
 from tests.rounds import rounds
 
 from rulewright.diagnostics import Span
@@ -25,7 +28,7 @@ from rulewright.expression.types import INT, SCORE, EnumType, Type
 from rulewright.lower.table_syntax import TableRow
 from rulewright.policies.policy_model import NOTHING, PolicyDecision, computed, table
 from rulewright.policies.regions import Comparison, compare
-from rulewright.proving.atoms import TRUE, bits_of
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
@@ -72,6 +75,31 @@ def test_the_regions_in_words_hold_exactly_the_inputs_on_which_two_tables_differ
         assert [(region.before, region.after) for region in inside] == ([gives] if gives[0] != gives[1] else [])
 
 
+def related_rows(texts: list[str]) -> PolicyDecision:
+    """A table whose conditions are about one text, one list, one value and one time."""
+    return table("t", [TableRow(related(each), text(f"o{at}"), None, NOWHERE) for at, each in enumerate(texts)])
+
+
+def test_every_input_on_which_tables_over_texts_and_lists_differ_lies_in_a_region_of_its_outcomes() -> None:
+    chance = random.Random(202)
+    given_ = [an_input(chance) for _ in range(100)]
+
+    def outcome(texts: list[str], bindings: dict[str, object]) -> str:
+        for number, each in enumerate(texts):
+            bits = bits_of(prepare(related(each)), bindings)
+            if bits != FALSE:
+                return "an error" if bits == ERROR else f"'o{number}'"
+        return "nothing"
+
+    for _ in range(rounds(20, 1_000)):
+        one = [" || ".join(chance.sample(TESTS, 2)), chance.choice(TESTS)]
+        two = [" && ".join((one[0], chance.choice(TESTS))), one[1]]
+        found = {(each.before, each.after) for each in compare(related_rows(one), related_rows(two), RELATED).regions}
+        for each in given_:
+            gives = outcome(one, each), outcome(two, each)
+            assert gives[0] == gives[1] or gives in found, (one, two, each)
+
+
 _LINES = (
     ("x < 0.5", "1 - x > 0.5"), ("x >= 0.25", "!(x < 0.25)"), ("x + y > 1.0", "1.0 - y < x"), ("n > 2", "n >= 3"),
     ("2 * y - 0.5 < 0.1", "y < 0.3"), ("e == GO || e == WAIT", "e != NO_GO"), ("x > y", "!(y >= x)"),
@@ -94,6 +122,12 @@ def rewritten(chance: random.Random, depth: int) -> tuple[str, str]:
         "not": (f"!{a}", f"({x} ? false : true)"),
         "cond": (f"({a} ? {b} : {c})", f"(({x} && {y}) || (!{x} && {z}))"),
     }[kind]
+
+
+def test_the_first_text_of_a_list_is_not_any_of_its_texts() -> None:
+    one, two = "texts[0] == 'a'", "texts[0] == 'a' || texts.exists(t, t == 'a')"
+    found = compare(related_rows([one]), related_rows([two]), RELATED)
+    assert ("nothing", "'o0'") in {(each.before, each.after) for each in found.regions}
 
 
 def test_pairs_that_algebra_rewrites_are_proved_equal() -> None:

@@ -9,13 +9,14 @@ from tests.rounds import rounds
 
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, DYN, STRING, ListType, MapType
+from rulewright.expression.types import BOOL, DYN, STRING, TIMESTAMP, ListType, MapType
 from rulewright.lower.environments import message_type
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains, text
 from rulewright.proving.search import Search
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
+from rulewright_runtime.values import NANOS, Timestamp
 
 VARIABLES = {
     "a": STRING,
@@ -23,6 +24,7 @@ VARIABLES = {
     "texts": ListType(STRING),
     "messages": ListType(message_type()),
     "calls": ListType(MapType(STRING, DYN)),
+    "t": TIMESTAMP,
 }
 DOMAINS = Domains(VARIABLES, {("a",): text(absent=True)})
 
@@ -63,6 +65,19 @@ def is_refuted(condition: str, bits: int = TRUE) -> bool:
         "messages.all(m, size(m.text) < 500) && messages.exists(m, size(m.text) > 600)",
         "messages.exists_one(m, m.role == user) && messages.all(m, m.role == assistant)",
         "texts.exists(t, t.startsWith('ab')) && texts.all(t, !t.contains('a'))",
+        "has_any_word(a, ['refund']) && !contains_any(a, ['refund', 'return'])",
+        "contains_any(a, ['refunds']) && !contains_any(a, ['refund'])",
+        "a.startsWith('Dear ') && a.substring(0, 4) != 'Dear'",
+        "a.substring(0, 4) == 'Dear' && size(a) < 4",
+        "a.substring(2).startsWith('b') && !a.contains('b')",
+        "a < 'b' && a.startsWith('bc')",
+        "a >= 'refund' && a < 'refunds' && a.startsWith('s')",
+        "t < timestamp('2026-01-01T00:00:00Z') && t > timestamp('2026-02-01T00:00:00Z')",
+        "texts[0] == 'a' && texts.all(t, t != 'a')",
+        "texts.exists(t, t == 'a') && size(texts) <= 1 && texts[0] == 'b'",
+        "size(texts.filter(t, t == 'a')) > 2 && size(texts) < 3",
+        "size(texts.filter(t, t == 'a')) > 1 && texts.exists_one(t, t == 'a')",
+        "texts[1] == 'b' && size(texts) == 1",
         "calls.exists(c, c.name == 'pay' && c.n > 200) && !calls.exists(c, c.name == 'pay' && c.n > 100)",
         "texts[0].startsWith('ab') && !texts[0].contains('a')",
         "texts.exists(t, t.contains('a') && t.contains('b') && !t.contains('c')) && !texts.exists(t, t.contains('a'))",
@@ -87,6 +102,12 @@ def test_what_excludes_each_other_is_proved(condition: str) -> None:
         "d.n < -1e300",
         "d.n > 9007199254740992 && d.n < 9007199254740994",
         "texts[0] > 'b'",
+        "contains_any(a, ['refund']) && !has_any_word(a, ['refund'])",
+        "a > 'b' && a < 'ba'",
+        "a.substring(0, 4) != 'Dear' && a.contains('Dear')",
+        "texts.exists(t, t == 'a') && size(texts) <= 2 && texts[0] == 'b'",
+        "size(texts.filter(t, t == 'a')) > 2 && size(texts) < 5",
+        "texts[1] == 'b' && !texts.exists(t, t == 'a') && size(texts) > 5",
         "['p'].exists(i, v, (a + string(i)) == 'x0') && ['p', 'q'].exists(i, v, (a + string(i)) == 'x1')",
         "texts.sortBy(t, size(t)).size() > texts.filter(t, t == 'a').size()",
         "texts.all(i, t, ['b'].exists(i, w, t != w && i == 0) && ['c'].all(w, t.contains(w)))",
@@ -126,7 +147,12 @@ TESTS = (
     "a.lowerAscii() == 'ab'", "a.trim() == 'a'", "size(a) > 2", "size(a) == 3", "a in ['b', 'ab']",
     "texts.exists(t, t == 'a')", "texts.all(t, t.contains('a'))", "texts.exists_one(t, t.startsWith('a'))",
     "texts.exists(t, size(t) > 1)", "texts[0] == 'a'", "texts[0].contains('b')", "d.n > 1", "d.n >= 2.5", "d.n == 'a'",
-    "d.n != 2", "d.n < 'b'", "contains_any(a, ['ab', 'B'])", "has(d.n)", "size(texts) > 1",
+    "d.n != 2", "d.n < 'b'", "contains_any(a, ['ab', 'B'])", "has(d.n)", "size(texts) > 1", "size(texts) != 1",
+    "has_any_word(a, ['ab', 'B'])", "a.substring(0, 2) == 'ab'", "a.substring(1).startsWith('b')", "a < 'ab'",
+    "a.trim().substring(1, 2) == 'b'", "'b' >= a", "texts[1] == 'b'", "texts[0] in ['a', 'ab']", "texts[0] < 'b'",
+    "size(texts.filter(t, t == 'a')) > 1", "size(texts.filter(t, t.substring(1) != '')) < 1", "texts[1].size() > 1",
+    "texts[0] == a", "t < timestamp('2026-01-01T00:00:00Z')", "timestamp('2026-01-02T00:00:00Z') <= t",
+    "t != timestamp('2026-01-01T00:00:00Z')", "texts.exists(t, t.substring(0, 1) > 'a')",
 )  # fmt: skip
 
 
@@ -138,7 +164,8 @@ def an_input(chance: random.Random) -> dict[str, object]:
 
     values = [1, 2, 2.5, 3.0, "a", "b", True, None, [1]]
     found: dict[str, object] = {"d": {"n": chance.choice(values)} if chance.random() < 0.8 else {}}
-    found["texts"] = [words() for _ in range(chance.randrange(3))]
+    found["texts"] = [words() for _ in range(chance.randrange(4))]
+    found["t"] = Timestamp(1_767_225_600 * NANOS + chance.choice([-1, 0, 1, 86_400 * NANOS, 86_401 * NANOS]))
     return {**found, "a": words()} if chance.random() < 0.8 else found
 
 
