@@ -48,7 +48,7 @@ def run_messages(values: Record, names: Sequence[str], role: str, where: str) ->
     """The messages in the inputs or the outputs of a run, after the history that was handed in. Raises ShapeError, also
     where a text beside the messages is not among them."""
     key, found = _first(values, names, role, where)
-    for name in names if key in _LISTS else ANSWER_KEYS:
+    for name in names if key in _LISTS else (*names, *ANSWER_KEYS):
         said = _texts_of(values.get(name), role, where) if name in _SAYING and name != key else []
         if not all(any(repeats(each.text, text) for each in found) for text in said):
             raise ShapeError(f"{where}: `{name}` is not among the messages that were read from `{key}`")

@@ -100,6 +100,7 @@ def test_the_history_of_a_run_is_read_before_its_question(inputs: Any, said: lis
     ("run", "reason"),
     [
         (chain({"messages": [HUMAN], "question": "other"}), "inputs: `question` is not among the messages"),
+        (chain({"input": "one", "question": "two"}), "inputs: `question` is not among the messages that were"),
         (chain({"messages": [HUMAN], "input": [AI]}), "inputs: `input` is not among the messages"),
         (chain({"messages": [HUMAN]}, {"messages": [AI], "output": {**AI, "content": "bad"}}), "outputs: `output` is"),
         (chain({"input": "a", "chat_history": "Human: hi\nAI: hello"}), "inputs.chat_history is "),
