@@ -22,6 +22,11 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
     return f"{count} {noun if count == 1 else many or noun + 's'}"
 
 
+def some(names: Sequence[str], most: int = 3) -> str:
+    """`A, B and 2 more`."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def reason_of(error: OSError) -> str:
     """Why a file can't be read or written, in lower case."""
     return (error.strerror or str(error)).lower()

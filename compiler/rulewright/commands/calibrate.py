@@ -14,7 +14,7 @@ from rulewright.commands.output import answer
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import read_run
-from rulewright_runtime.english import plural
+from rulewright_runtime.english import plural, some
 from rulewright_runtime.strict_json import JsonMapping
 
 MOST: Final = 5  # names of checks shown
@@ -97,8 +97,7 @@ def _gate(gate: JsonMapping) -> Iterator[str]:
     yield f"gate {gate['gate']}: {gate['recorded']:.3f} of {of} recorded as failed"
     yield f"  truly {_estimate(gate['corrected'])}{status}"
     if unmeasured := gate["unmeasured"]:
-        some = ", ".join(unmeasured[:MOST]) + (f" and {len(unmeasured) - MOST} more" if len(unmeasured) > MOST else "")
-        yield f"  without labels, so the interval covers every answer: {some}"
+        yield f"  without labels, so the interval covers every answer: {some(unmeasured, MOST)}"
     if gate["next"]:
         yield f"  label next: {gate['next']}"
 

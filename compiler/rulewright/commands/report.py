@@ -46,9 +46,9 @@ def _write_page(args: argparse.Namespace, found: FinishedRun, status: int, out: 
 
 def _write_text(form: str, found: FinishedRun, status: int, out: str) -> None:
     if form == "json":
-        text = json.dumps(gather(found.folder), ensure_ascii=False, indent=2) + "\n"
+        text = json.dumps(gather(found), ensure_ascii=False, indent=2) + "\n"
     else:
-        text = run_as(form, found.folder, status)
+        text = run_as(form, found, status)
     if out == "-":
         print_run(form, text)
     else:

@@ -21,6 +21,7 @@ from rulewright_runtime.judging.judge import BatchAnswers, is_live
 from rulewright_runtime.judging.judge import open_judge as open_replay
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.console import scorecard
+from rulewright_runtime.report.text import place_of
 from rulewright_runtime.report.threshold import check_threshold, status_at
 from rulewright_runtime.runs.folder import RunFolder
 from rulewright_runtime.runs.store import run
@@ -59,15 +60,17 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
         safe_stream(sys.stderr).show_progress("")
     if isinstance(summary, int):
         return summary
-    complain(*refusals([_refusal(each) for each in summary["refused"]["inputs"]], summary["refused"]["count"]))
+    refused = [f"{place_of(each)}: {each['reason']}" for each in summary["refused"]["inputs"]]
+    complain(*refusals(refused, summary["refused"]["count"]))
     complain(*unread_note(summary.get("unread_files", {})))
     status = status_at(summary, plan, args.fail_on)
     if args.format == "json":
         print(json.dumps(summary, ensure_ascii=False))
     elif args.format != "human":
         from rulewright.reporting.formats import run_as  # imports the reader of finished runs
+        from rulewright.reporting.judged import open_run
 
-        print_run(args.format, run_as(args.format, Path(args.out), status))
+        print_run(args.format, run_as(args.format, open_run(Path(args.out)), status))
     else:
         safe_stream(sys.stdout).write_coloured(scorecard(summary, colour=wants_colour(sys.stdout)))
         say(f"report: {os.path.join(args.out, 'summary.md')}; as a page: rulewright report {shlex.quote(args.out)}")
@@ -100,11 +103,6 @@ def refusals(inputs: list[str], count: int | None = None) -> Iterator[str]:
     count = len(inputs) if count is None else count
     if count > MOST_REFUSALS:
         yield f"error: {plural(count - MOST_REFUSALS, 'further input')} refused, {count} in all"
-
-
-def _refusal(refused: JsonObject) -> str:
-    place = f"{refused['path']}:{refused['line']}" if refused["line"] else refused["path"]
-    return f"{place}: {refused['reason']}"
 
 
 def _run(plan: Plan, args: argparse.Namespace, judge: str | None) -> JsonObject:

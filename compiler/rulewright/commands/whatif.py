@@ -17,7 +17,7 @@ from rulewright.reporting.stored_run import StoredRun, read_run
 from rulewright.whatif.rejudging import Rejudged, rejudged
 from rulewright.whatif.rescoring import ScoringPolicy, changed_rules, flips, policy_of, rescored, totals, unasked
 from rulewright.whatif.voting import VOTES, sweep_votes, with_votes
-from rulewright_runtime.english import plural
+from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
@@ -184,9 +184,8 @@ def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts"
         side = "from" if point["side"] == "at" else "above"
         about = "" if point["exact"] else "about "
         names = point[key]
-        some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         count = plural(len(names), f"{one} changes", f"{one}s change")
-        yield f"  {side} {about}{point['at']:g}: {count} ({some})"
+        yield f"  {side} {about}{point['at']:g}: {count} ({some(names)})"
     for votes, count in sweep.get("unknown", {}).items():
         wanted = plural(count, "verdict needs a question", "verdicts need questions")
         yield (

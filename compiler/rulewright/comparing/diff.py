@@ -17,7 +17,7 @@ from rulewright.reporting.stored_run import StoredRun, read_run
 from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.aggregate.inference import clustered_mean, holm, mcnemar, two_sided
 from rulewright_runtime.aggregate.outcome import ENGINE
-from rulewright_runtime.english import plural
+from rulewright_runtime.english import plural, some
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
@@ -25,7 +25,6 @@ from rulewright_runtime.verdicts import VerdictResult
 VERSION: Final = 1
 MARGIN: Final = 0.05
 LEVEL: Final = 0.05  # of significance, after Holm's correction over checks
-_NAMED: Final = 3
 _SPAN: Final = (-1.0, 1.0)  # of differences of scores
 DIGITS: Final = 12  # decimals of a difference of scores; a double has no more
 WORSE, NOT_WORSE, INCONCLUSIVE = "worse", "not worse", "inconclusive"
@@ -343,9 +342,9 @@ def _open(comparison: JsonMapping, across_judges: bool) -> Iterator[str]:
     if only_before := comparison["only_before"]:
         yield f"{_count(only_before)} of the first run {_is(only_before)} missing in the second"
     if new := comparison["new_failures"]:
-        yield f"{_count(new)} only in the second run failed or {_is(new)} undecided ({_some(new)})"
+        yield f"{_count(new)} only in the second run failed or {_is(new)} undecided ({some(new)})"
     if lost := comparison["lost"]:
-        yield f"{plural(len(lost), 'answer')} of the first run {_is(lost)} not known in the second ({_some(lost)})"
+        yield f"{plural(len(lost), 'answer')} of the first run {_is(lost)} not known in the second ({some(lost)})"
     elif (missing := _missing(comparison["after"])) > _missing(comparison["before"]):
         number = f"{plural(missing, 'answer')} or {'input is' if missing == 1 else 'inputs are'} missing"
         yield f"{number} in the second run, {_missing(comparison['before'])} in the first"
@@ -355,7 +354,7 @@ def _open(comparison: JsonMapping, across_judges: bool) -> Iterator[str]:
     if policy := comparison["under_first_policy"]:
         under = "under the first run's scorecard and thresholds"
         if fallen := policy["fallen"]:
-            yield f"{under} {_count(fallen)} would have got worse ({_some(fallen)})"
+            yield f"{under} {_count(fallen)} would have got worse ({some(fallen)})"
         yield from (f"{under} {reason}" for reason in _open_score(policy["score"], comparison["margin"]))
 
 
@@ -389,10 +388,6 @@ def _falls(comparison: JsonMapping, to: str) -> list[JsonMapping]:
 
 def _count(names: Sequence[str]) -> str:
     return plural(len(names), "transcript")
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
 def _is(names: Sequence[str]) -> str:

@@ -14,13 +14,14 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright.reporting.conversations import conversations
+from rulewright.reporting.judge_words import replayed
 from rulewright.reporting.stored_run import StoredRun, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import Engine, Execution, TranscriptResult, needs_judge
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
-from rulewright_runtime.judging.judge import REPLAY, JudgeRequest, NotRecordedError, ReplayJudge, open_judge
+from rulewright_runtime.judging.judge import JudgeRequest, NotRecordedError, ReplayJudge
 from rulewright_runtime.plan.envelope import digest
 from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
@@ -75,11 +76,8 @@ def _replies(run: StoredRun, files: Sequence[Path]) -> Replies | None:
     """The replies stored with the run, or else those of the file that it replayed; None without both."""
     if run.replies is not None:
         return Replies(ReplayJudge(msgspec.json.decode(replay_of(read_exchanges(run.replies)))))
-    digest = (run.summary.get("judge") or {}).get("digest")
-    for judge in (open_judge(f"{REPLAY}{file}") for file in files):
-        if isinstance(judge, ReplayJudge) and judge.record.digest == digest:
-            return Replies(judge)
-    return None
+    judge = replayed(run.summary, files)
+    return None if judge is None else Replies(judge)
 
 
 class Recombiner:

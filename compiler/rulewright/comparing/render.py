@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rulewright_runtime.english import plural
+from rulewright_runtime.english import plural, some
 from rulewright_runtime.report.text import escape, section, table
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
@@ -143,7 +143,7 @@ def changes(changed: Mapping[str, object]) -> list[str]:
     for key, what in _CHANGES.items():
         value = changed[key]
         if isinstance(value, list) and value:
-            words.append(f"{what} ({', '.join(value[:3])}{f' and {len(value) - 3} more' if len(value) > 3 else ''})")
+            words.append(f"{what} ({some(value)})")
         elif value is True:
             words.append(what)
     return words

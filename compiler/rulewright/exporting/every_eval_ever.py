@@ -34,7 +34,7 @@ class RunSource:
 
 def reports(run: FinishedRun, source: RunSource) -> Iterator[tuple[str, bytes]]:
     """Iterate over path and content of each model's file. Raises UsageError and PlanError for a damaged run."""
-    gathered, about = gather(run.folder), run_fields(run)
+    gathered, about = gather(run), run_fields(run)
     created = str(int((run.folder / SUMMARY).stat().st_mtime))
     folders: set[str] = set()
     for model in gathered["models"]:

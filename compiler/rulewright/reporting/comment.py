@@ -12,7 +12,7 @@ from rulewright.reporting.judged import FinishedRun
 from rulewright_runtime.english import plural
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import UNPROVEN, judge_line, scores, unproven
-from rulewright_runtime.report.text import code, escape, number, percent, table
+from rulewright_runtime.report.text import code, escape, number, percent, place_of, table
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line
@@ -115,6 +115,5 @@ def _html(text: str) -> str:
 def _refused(summary: JsonMapping) -> Iterator[str]:
     inputs = summary["refused"]["inputs"][:MOST_CHECKS]
     if inputs:
-        rows = [(f"{item['path']}:{item['line']}" if item["line"] else item["path"], item["reason"]) for item in inputs]
-        yield from table(("refused input", "reason"), rows)
+        yield from table(("refused input", "reason"), [(place_of(item), item["reason"]) for item in inputs])
         yield ""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
-from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import RunTally, cluster_of, contrasts
-from rulewright.reporting.judged import open_run
+from rulewright.reporting.judged import FinishedRun, JudgedTranscript
 from rulewright.reporting.leaderboard import UNRECORDED, leaderboard
-from rulewright.reporting.run_reader import engine_of, headline_of, rows, score_of
+from rulewright.reporting.run_reader import headline_of, score_of
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, wilson
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE
@@ -24,8 +22,8 @@ MOST_RANKED: Final = 25  # models; every pair of them is tested
 MOST_FAILURES: Final = 50  # of one check; the others are counted
 
 
-def gather(folder: Path) -> JsonObject:
-    """The report of the run in `folder` as JSON data.
+def gather(run: FinishedRun) -> JsonObject:
+    """The report of a finished run as JSON data.
 
     `summary` is the run's own; `models` are in order of name; `checks` hold a tally per model; `scenarios` hold the
     mean score, transcripts and failed transcripts per model, `categories` and `dimensions` the same; `blindspots` count
@@ -33,21 +31,17 @@ def gather(folder: Path) -> JsonObject:
     last place that each model may have, where there are several and no more than `MOST_RANKED`, and `bounds` how far
     its score may still go; `contrasts` see `contrasts.contrasts`; `failures` hold the quotes behind each failing check,
     gravest first; `transcripts` are the rows, numbered from 1 in the order of the run's files; `waiting` is what a
-    person has to decide, gravest first; `intervals` are those of 95 %. Raises UsageError or PlanError when `folder`
-    holds no finished run.
+    person has to decide, gravest first; `intervals` are those of 95 %. Raises UsageError if the run's files are
+    inconsistent.
     """
-    run = open_run(folder)
     plan, summary = run.plan, run.summary
-    gathered, headline = _Gathered(plan), headline_of(plan)
-    for row in rows(folder / "scores.jsonl"):
-        score, cluster = score_of(row, folder, headline), cluster_of(plan, _word(row, "scenario_id"), _id(row))
-        gathered.add_row(row, engine_of(row, folder), score, cluster, summary.get("label"))
-    for verdict in rows(folder / "verdicts.jsonl"):
-        gathered.add_verdict(verdict)
+    gathered = _Gathered(run, headline_of(plan))
+    for judged in run.judged():
+        gathered.add(judged)
     models = sorted(gathered.models)
     return {
         "version": VERSION,
-        "run": str(folder),
+        "run": str(run.folder),
         "plan_hash": plan.hash,
         "summary": summary,
         "intervals": gathered.intervals(),
@@ -57,11 +51,11 @@ def gather(folder: Path) -> JsonObject:
         "categories": _categories(plan, gathered.cells),
         "dimensions": gathered.by_dimension(),
         "blindspots": _blindspots(plan, gathered.flags),
-        **(_ranked(folder, summary, models) if plan.scorecard is not None else {"ranks": {}, "bounds": {}}),
+        **(_ranked(run, models) if plan.scorecard is not None else {"ranks": {}, "bounds": {}}),
         "contrasts": contrasts(plan.scenarios, models, gathered.tallies),
         "failures": _failures(plan, gathered.failures),
         "waiting": {"count": gathered.waits, "shown": gathered.first_waiting()},
-        "transcripts": list(gathered.transcripts.values()),
+        "transcripts": gathered.transcripts,
     }
 
 
@@ -93,9 +87,10 @@ class _Failing:
 
 @dataclass(slots=True)
 class _Gathered:
-    plan: Plan
+    run: FinishedRun
+    headline: str
     models: set[str] = field(default_factory=set)
-    transcripts: dict[str, JsonObject] = field(default_factory=dict)
+    transcripts: list[JsonObject] = field(default_factory=list)
     cells: dict[tuple[str, str], _LeaderboardCell] = field(default_factory=dict)
     tallies: dict[tuple[str, str], dict[str, RunTally]] = field(default_factory=dict)
     failures: dict[str, _Failing] = field(default_factory=dict)
@@ -105,10 +100,9 @@ class _Gathered:
     waiting: list[JsonObject] = field(default_factory=list)  # the gravest among them
     samples: dict[tuple[str, str], list[tuple[str, float]]] = field(default_factory=dict)  # figure -> scores by cluster
 
-    def add_row(
-        self, row: JsonObject, engine: JsonObject, score: float | None, cluster: str, label: str | None
-    ) -> None:
-        name, key = _id(row), _place(row)
+    def add(self, judged: JudgedTranscript) -> None:
+        row, engine, key, label = judged.row, judged.engine, _place(judged.row), self.run.summary.get("label")
+        score, cluster = score_of(row, self.run.folder, self.headline), cluster_of(self.run.plan, key[1], judged.id)
         failed = engine["outcome"] == "failed"
         self.models.add(key[0])
         self.tallies.setdefault(key, {})
@@ -131,9 +125,9 @@ class _Gathered:
             if flag is not None:
                 self.flags.setdefault(name_of, {}).setdefault(key[1], []).append(bool(flag))
         bounds = engine["bounds"]
-        self.transcripts[name] = {
+        shown = {
             "number": len(self.transcripts) + 1,
-            "transcript_id": name,
+            "transcript_id": judged.id,
             "scenario_id": row.get("scenario_id") or "",
             "model": key[0],
             "outcome": engine["outcome"],
@@ -146,6 +140,11 @@ class _Gathered:
             "incomplete": bool(row.get("missing")),
             "waiting": 0,
         }
+        self.transcripts.append(shown)
+        for verdict in judged.verdicts:
+            if verdict.get("eligible"):
+                self.tallies[key].setdefault(str(verdict.get("check_id")), RunTally()).add(str(verdict.get("verdict")))
+                self._add_verdict(shown, verdict)
 
     def _sample(self, kind: str, name: str, cluster: str, value: float) -> None:
         self.samples.setdefault((kind, name), []).append((cluster, value))
@@ -159,9 +158,9 @@ class _Gathered:
 
     def first_waiting(self) -> list[JsonObject]:
         """Return the pending decisions by severity, a FAIL before an UNCLEAR."""
-        return sorted(self.waiting, key=lambda each: (-self.plan.gravity(each["severity"]), each["verdict"] != "FAIL"))[
-            :MOST_WAITING
-        ]
+        return sorted(
+            self.waiting, key=lambda each: (-self.run.plan.gravity(each["severity"]), each["verdict"] != "FAIL")
+        )[:MOST_WAITING]
 
     def intervals(self) -> JsonObject:
         """Return `{score, models, dimensions, failed}`, each `{low, high}`: cluster-robust, and Wilson's for the
@@ -169,23 +168,16 @@ class _Gathered:
         found: JsonObject = {"score": None, "models": {}, "dimensions": {}}
         for (kind, name), sample in self.samples.items():
             mean = clustered_mean(sample, span=UNIT)
-            ends = None if mean.low is None or mean.high is None else _within(mean.low, mean.high)
+            ends = None if mean.low is None else {"low": mean.low, "high": mean.high}
             if kind == "score":
                 found["score"] = ends
             else:
                 found[kind][name] = ends
-        failed = sum(row["outcome"] == "failed" for row in self.transcripts.values())
+        failed = sum(row["outcome"] == "failed" for row in self.transcripts)
         return {**found, "failed": wilson(failed, len(self.transcripts)) if self.transcripts else None}
 
-    def add_verdict(self, verdict: dict[str, object]) -> None:
-        transcript, check = _id(verdict), str(verdict.get("check_id"))
-        row = self.transcripts.get(transcript)
-        if row is None:
-            raise UsageError(f"`verdicts.jsonl` judges `{transcript}`, which has no row in `scores.jsonl`")
-        if not verdict.get("eligible"):
-            return
-        self.tallies[_place(row)].setdefault(check, RunTally()).add(str(verdict.get("verdict")))
-        about = {"transcript_id": transcript, "number": row["number"], "model": row["model"]}
+    def _add_verdict(self, row: JsonObject, verdict: JsonMapping) -> None:
+        about = {name: row[name] for name in ("transcript_id", "number", "model")}
         if verdict.get("adjudication_required") or verdict.get("verdict") == "UNCLEAR":
             row["waiting"] += 1
             kept = {name: verdict.get(name) for name in ("check_id", "verdict", "rationale_code", "cause")}
@@ -194,28 +186,16 @@ class _Gathered:
             if len(self.waiting) > 2 * MOST_WAITING:
                 self.waiting = self.first_waiting()
         if verdict.get("verdict") == "FAIL":
-            failing = self.failures.setdefault(check, _Failing())
+            failing = self.failures.setdefault(str(verdict.get("check_id")), _Failing())
             failing.count += 1
             if len(failing.shown) < MOST_FAILURES:
                 kept = {name: verdict.get(name) for name in ("rationale_code", "evidence", "cause")}
                 failing.shown.append({**about, **kept})
 
 
-def _id(row: JsonObject) -> str:
-    return str(row.get("transcript_id"))
-
-
-def _word(row: JsonObject, key: str) -> str:
-    return str(row.get(key) or "")
-
-
-def _place(row: JsonObject) -> tuple[str, str]:
+def _place(row: JsonMapping) -> tuple[str, str]:
     """The model and the scenario."""
-    return str(row.get("model")), _word(row, "scenario_id")
-
-
-def _within(low: float, high: float) -> dict[str, float]:
-    return {"low": max(0.0, low), "high": min(1.0, high)}
+    return str(row.get("model")), str(row.get("scenario_id") or "")
 
 
 def _checks(
@@ -275,12 +255,13 @@ def _blindspots(plan: Plan, flags: Mapping[str, Mapping[str, list[bool]]]) -> di
     return found
 
 
-def _ranked(folder: Path, summary: JsonMapping, models: list[str]) -> JsonObject:
+def _ranked(run: FinishedRun, models: list[str]) -> JsonObject:
     """The `ranks` and the `bounds` of each model."""
+    summary = run.summary
     found: JsonObject = {"ranks": {}, "bounds": {}}
     if 2 <= len(models) <= MOST_RANKED and summary.get("headline", HEADLINE) is not None:
         played = {name for model in summary["models"].values() for name in model.get("harness") or {}}
-        for model in leaderboard([folder], [*played, UNRECORDED])["models"]:
+        for model in leaderboard([run.folder], [*played, UNRECORDED])["models"]:
             found["ranks"][model["model"]] = model["ranks"]
             found["bounds"][model["model"]] = model["bounds"]
     return found

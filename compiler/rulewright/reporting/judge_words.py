@@ -51,7 +51,7 @@ class JudgeWords:
         self.tokens = (0, 0)  # in and out, as far as the endpoint counted
         self.uncounted = 0  # exchanges of which it did not say
         self._index()
-        self._replayed = None if self._lines else _replayed(run.summary.get("judge") or {}, files)
+        self._replayed = None if self._lines else replayed(run.summary, files)
 
     def _index(self) -> None:
         if not self._path.is_file():
@@ -91,7 +91,9 @@ class JudgeWords:
                     yield msgspec.json.decode(stream.readline(), type=RecordedExchange)
 
 
-def _replayed(judge: JsonMapping, files: Sequence[Path]) -> ReplayJudge | None:
+def replayed(summary: JsonMapping, files: Iterable[Path]) -> ReplayJudge | None:
+    """Return the recorded replies that a run replayed, by their digest in its summary; None if no file holds them."""
+    judge = summary.get("judge") or {}
     for file in files:
         opened = open_judge(f"{REPLAY}{file}")
         if isinstance(opened, ReplayJudge) and opened.record.digest == judge.get("digest"):

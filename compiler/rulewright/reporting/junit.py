@@ -8,6 +8,7 @@ from rulewright.render.xml_output import HEAD, xml_text
 from rulewright.reporting.findings import because
 from rulewright.reporting.judged import FinishedRun, JudgedTranscript
 from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.report.text import place_of
 from rulewright_runtime.report.unresolved import gate_line, gate_result, is_unresolved
 from rulewright_runtime.strict_json import JsonMapping
 
@@ -70,8 +71,9 @@ def _nothing_applied(judged: JudgedTranscript) -> _Case:
 
 
 def _refused(refused: JsonMapping) -> _Case:
-    place = f"{refused['path']}:{refused['line']}" if refused["line"] else refused["path"]
-    return _element("refused inputs", place, refused["path"], "errors", "refused", refused["reason"]), "errors"
+    return _element(
+        "refused inputs", place_of(refused), refused["path"], "errors", "refused", refused["reason"]
+    ), "errors"
 
 
 def _gate(name: str, gate: Mapping[str, object], *, is_open: bool) -> _Case:

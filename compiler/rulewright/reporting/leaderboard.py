@@ -270,8 +270,8 @@ def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, object]:
         for end in (0, 1)
     )
     return {
-        "low": None if low.low is None else max(0.0, low.low),
-        "high": None if high.high is None else min(1.0, high.high),
+        "low": low.low,
+        "high": high.high,
         "method": "cluster-robust",
     }
 
@@ -283,12 +283,8 @@ def _dimensions(entry: _Entry, clusters: Mapping[str, str]) -> JsonObject:
         means = {key: math.fsum(values) / len(values) for key, values in entry.places.get(name, {}).items()}
         mean = clustered_mean(((clusters[key], value) for key, value in means.items()), span=UNIT)
         figures = {"mean": sample.mean if sample.count else None, "counted": sample.count}
-        found[name] = {**figures, "low": _within(mean.low), "high": _within(mean.high)}
+        found[name] = {**figures, "low": mean.low, "high": mean.high}
     return found
-
-
-def _within(value: float | None) -> float | None:
-    return None if value is None else min(1.0, max(0.0, value))
 
 
 def _blindspots(entry: _Entry) -> dict[str, object]:
@@ -311,8 +307,8 @@ def _categories(entry: _Entry, of: Mapping[str, str], clusters: Mapping[str, str
         failures = [failed for name in scenarios for failed in entry.failures[name]]
         found[category] = {
             "score": mean.mean,
-            "low": _within(mean.low),
-            "high": _within(mean.high),
+            "low": mean.low,
+            "high": mean.high,
             "scenarios": len(scenarios),
             "failed": {"count": sum(failures), **_rate(sum(failures), len(failures))},
         }

@@ -42,7 +42,7 @@ class RunReport:
 
         Returns the written paths. Raises OSError.
         """
-        report, words = gather(self.run.folder), JudgeWords(self.run, self.replies)
+        report, words = gather(self.run), JudgeWords(self.run, self.replies)
         folder = out.with_name(f"{out.stem}-pages")
         split = self.with_conversations and not one_file and len(report["transcripts"]) > IN_ONE_FILE
         if split:
@@ -56,7 +56,7 @@ class RunReport:
 
     def text(self) -> str:
         """Return the whole report as one page."""
-        return "".join(self._first(gather(self.run.folder), JudgeWords(self.run, self.replies), ""))
+        return "".join(self._first(gather(self.run), JudgeWords(self.run, self.replies), ""))
 
     def chats(self, words: JudgeWords) -> Iterator[Chat]:
         """Yield the transcripts in order."""

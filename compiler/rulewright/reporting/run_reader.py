@@ -113,7 +113,7 @@ def headline_of(plan: Plan) -> str:
     return HEADLINE if plan.scorecard is None else plan.scorecard.headline
 
 
-def score_of(row: JsonObject, folder: Path, headline: str) -> float | None:
+def score_of(row: JsonMapping, folder: Path, headline: str) -> float | None:
     """Return the row's headline, a score in [0, 1], or None."""
     score = row.get(headline)
     if score is None:

@@ -31,7 +31,7 @@ class LoadedRun:
     @cached_property
     def report(self) -> dict[str, Any]:
         """The data of its page."""
-        return gather(self.index.run.folder)
+        return gather(self.index.run)
 
     @cached_property
     def about(self) -> Overview:

@@ -40,7 +40,8 @@ def clustered_mean(values: Iterable[tuple[Hashable, float]], span: tuple[float, 
 
     The error is that of a regression on a constant with a cluster-robust covariance, corrected for few clusters; if
     every value is its own cluster it is the ordinary standard error. Where nothing varies, an error of 0 says little
-    about other clusters: with the `span` of possible values the interval is that of `of_equal_values`.
+    about other clusters: with the `span` of possible values the interval is that of `of_equal_values`. It lies in the
+    span.
     """
     by_cluster: dict[Hashable, list[float]] = {}
     for cluster, value in values:
@@ -59,6 +60,8 @@ def clustered_mean(values: Iterable[tuple[Hashable, float]], span: tuple[float, 
         low, high = of_equal_values(mean, clusters, LEVEL, span)
     reach = max(mean - low, high - mean)
     detectable = reach * (1 + student_quantile(POWER, clusters - 1) / quantile)
+    if span is not None:
+        low, high = max(span[0], low), min(span[1], high)
     return Mean(mean, count, clusters, error, low, high, detectable)
 
 

@@ -8,6 +8,7 @@ from rulewright_runtime.commands.options import integer, parse_parameters, read_
 from rulewright_runtime.input_files import unread_note
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.report.summary import exit_status
+from rulewright_runtime.report.text import place_of
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream
@@ -32,8 +33,6 @@ def run_command(options: JsonObject) -> int:
         progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} transcripts"),
     )
     safe_stream(sys.stderr).show_progress("")
-    for error in summary["refused"]["inputs"]:
-        place = f"{error['path']}:{error['line']}" if error["line"] else error["path"]
-        complain(f"{place}: {error['reason']}")
+    complain(*(f"{place_of(each)}: {each['reason']}" for each in summary["refused"]["inputs"]))
     complain(*unread_note(summary.get("unread_files", {})))
     return exit_status(summary)

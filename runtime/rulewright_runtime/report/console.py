@@ -8,7 +8,7 @@ from typing import Final
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.summary import equations, gaps, judge_line, label_name, scores, unproven
-from rulewright_runtime.report.text import number, percent
+from rulewright_runtime.report.text import number, percent, place_of
 from rulewright_runtime.report.unresolved import is_unresolved, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import fit, left, paint, right, wrapped
@@ -179,8 +179,7 @@ def _open(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Itera
     if summary["refused"]["count"]:
         yield paint("bad", f"{plural(summary['refused']['count'], 'input')} refused")
         for item in summary["refused"]["inputs"][:most]:
-            location = f"{item['path']}:{item['line']}" if item["line"] else item["path"]
-            yield fit(f"  {location}: {item['reason']}", columns)
+            yield fit(f"  {place_of(item)}: {item['reason']}", columns)
         yield from _more(summary["refused"]["count"], most, "input")
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from rulewright_runtime.aggregate.outcome import GATE_STATES
 from rulewright_runtime.english import plural
 from rulewright_runtime.report.summary import UNPROVEN, equations, gaps, judge_line, label_name, scores, unproven
-from rulewright_runtime.report.text import escape, headline_name, number, percent, section, table
+from rulewright_runtime.report.text import escape, headline_name, number, percent, place_of, section, table
 from rulewright_runtime.report.unresolved import gate_result, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 
@@ -194,9 +194,6 @@ def _adjudication(summary: JsonMapping) -> Iterator[str]:
 def _refused(summary: JsonMapping) -> Iterator[str]:
     inputs = summary["refused"]["inputs"]
     if inputs:
-        rows = [
-            (f"{item['path']}:{item['line']}" if item["line"] else item["path"], item["reason"])
-            for item in inputs[:_MAX_ROWS]
-        ]
+        rows = [(place_of(item), item["reason"]) for item in inputs[:_MAX_ROWS]]
         lines = [*table(("place", "reason"), rows), *_more(summary["refused"]["count"])]
         yield from section("Refused inputs", lines)

@@ -49,6 +49,11 @@ def headline_name(summary: Mapping[str, Any]) -> str | None:
     return "overall" if name == HEADLINE else name
 
 
+def place_of(refused: Mapping[str, Any]) -> str:
+    """The place of a refused input: its file, with the line unless the whole file is refused."""
+    return f"{refused['path']}:{refused['line']}" if refused["line"] else str(refused["path"])
+
+
 def percent(part: float | None) -> str:
     """A share as a percentage without decimals, or a dash."""
     return "–" if part is None else f"{part:.0%}"

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from rulewright_runtime.aggregate.outcome import ENGINE
-from rulewright_runtime.english import plural
+from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.gathered import FirstEntries, RunningSum, merged
 from rulewright_runtime.report.text import headline_name, number
@@ -17,7 +17,6 @@ from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 UNTOUCHED: Final = "whatever the missing answers say"
 INCONCLUSIVE: Final = "inconclusive"
-_SHOWN: Final = 3
 _STRENGTH: Final = ("not_run", "passed", "undecided", "failed")  # the strongest state of a row is that of the run
 _RESULTS: Final = {("passed",): "passed", ("failed",): "failed", ("not_run",): "not run"}
 
@@ -179,7 +178,6 @@ def gate_line(name: str, gate: JsonMapping) -> str:
     if len(gate["states"]) == 1:
         return f"gate {name}: {gate['states'][0].replace('_', ' ')} {UNTOUCHED}"
     answers = [f"{each['transcript_id']} x {each['check_id']}" for each in gate["answers"]]
-    more = f" and {len(answers) - _SHOWN} more" if len(answers) > _SHOWN else ""
     decide = plural(len(answers), "answer decides it", "answers decide it")
-    which = f"; {decide}: {', '.join(answers[:_SHOWN])}{more}" if answers else ""
+    which = f"; {decide}: {some(answers)}" if answers else ""
     return f"gate {name}: {' or '.join(gate['states']).replace('_', ' ')}{which}"

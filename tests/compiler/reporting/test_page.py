@@ -22,6 +22,7 @@ from rulewright.cli import main
 from rulewright.reporting import report_files
 from rulewright.reporting.chat_page import Mark, Shown, ShownQuote, find, pieces
 from rulewright.reporting.gather import gather
+from rulewright.reporting.judged import open_run
 from rulewright.reporting.page import attention
 from rulewright.web.filters import FILTERS
 from rulewright.web.rendering import PageFrame
@@ -134,7 +135,7 @@ def test_the_gravest_verdict_that_waits_comes_first_and_says_what_makes_it_unpro
     replies = {"model__night": {"W-1": [["?"]] * 3, "W-2": [[reply("FAIL", "never said this")]] * 3}}
     (tmp_path / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
     run(plan, [tmp_path / "said"], tmp_path / "run", judge=f"replay:{tmp_path / 'replies.json'}")
-    shown = gather(tmp_path / "run")["waiting"]["shown"]
+    shown = gather(open_run(tmp_path / "run"))["waiting"]["shown"]
     assert [(each["check_id"], each["severity"], each["verdict"]) for each in shown] == [
         ("W-2", "S5", "FAIL"),
         ("W-1", "S2", "UNCLEAR"),

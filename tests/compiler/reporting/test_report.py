@@ -13,6 +13,7 @@ from tests.folders import reseal
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting.gather import MOST_FAILURES, gather
+from rulewright.reporting.judged import open_run
 from rulewright.reporting.overview import overview
 from rulewright.reporting.page import run_page
 from rulewright_runtime.aggregate.inference import wilson
@@ -70,7 +71,7 @@ def contrast(report: dict[str, Any], model: str) -> dict[str, Any]:
 
 
 def test_checks_are_counted_for_every_model(finished: Path) -> None:
-    report = gather(finished)
+    report = gather(open_run(finished))
     assert report["models"] == ["one", "two"]
     first, second = report["checks"]
     assert first["models"]["one"] == {"PASS": 1, "FAIL": 1, "UNCLEAR": 0, "NOT_APPLICABLE": 0, "fail_rate": 0.5}
@@ -79,7 +80,7 @@ def test_checks_are_counted_for_every_model(finished: Path) -> None:
 
 
 def test_a_contrast_set_shows_the_check_that_saw_the_difference(finished: Path) -> None:
-    report = gather(finished)
+    report = gather(open_run(finished))
     found = contrast(report, "one")
     assert [sibling["variable"] for sibling in found["siblings"]] == ["anchor", "ambiguity_removed", "longer"]
     assert [entry["differ"] for entry in found["checks"]] == [True]
@@ -91,7 +92,7 @@ def test_a_contrast_set_shows_the_check_that_saw_the_difference(finished: Path) 
 
 
 def test_a_sibling_that_nobody_played_is_listed_and_not_compared(finished: Path) -> None:
-    siblings = contrast(gather(finished), "one")["siblings"]
+    siblings = contrast(gather(open_run(finished)), "one")["siblings"]
     assert [(sibling["scenario_id"], sibling["played"]) for sibling in siblings] == [
         (TRIGGERED, True),
         (CALM, True),
@@ -107,21 +108,21 @@ def test_a_check_that_applies_to_one_sibling_alone_is_named_as_not_compared(fini
             verdict["eligible"] = True
     (finished / "verdicts.jsonl").write_text("".join(json.dumps(v) + "\n" for v in verdicts), encoding="utf-8")
     reseal(finished)
-    found = contrast(gather(finished), "one")
+    found = contrast(gather(open_run(finished)), "one")
     assert (found["not_compared"], len(found["checks"])) == (["W-2"], 1)
 
 
 def test_failures_come_with_their_quotes_and_none_is_lost(finished: Path) -> None:
-    (failure,) = gather(finished)["failures"]
+    (failure,) = gather(open_run(finished))["failures"]
     assert (failure["check_id"], failure["severity"], failure["count"]) == ("W-1", "S5", 1)
     assert failure["shown"][0]["evidence"][0]["quote"] == "you must"
-    verdict = next(line for line in (finished / "verdicts.jsonl").read_text().splitlines() if '"FAIL"' in line)
-    with (finished / "verdicts.jsonl").open("a", encoding="utf-8") as more:
-        more.write((verdict + "\n") * MOST_FAILURES)
+    lines = (finished / "verdicts.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    more = "".join(line * (1 + MOST_FAILURES * ('"FAIL"' in line)) for line in lines)
+    (finished / "verdicts.jsonl").write_text(more, encoding="utf-8")
     reseal(finished)
-    (failure,) = gather(finished)["failures"]
+    (failure,) = gather(open_run(finished))["failures"]
     assert (failure["count"], len(failure["shown"])) == (MOST_FAILURES + 1, MOST_FAILURES)
-    assert "<code>verdicts.jsonl</code> holds 1 more." in page(gather(finished))
+    assert "<code>verdicts.jsonl</code> holds 1 more." in page(gather(open_run(finished)))
 
 
 def test_the_command_writes_the_page_beside_the_run(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +130,7 @@ def test_the_command_writes_the_page_beside_the_run(finished: Path, capsys: pyte
     assert capsys.readouterr().out == f"wrote {finished / 'report.html'}\n"
     written = (finished / "report.html").read_text(encoding="utf-8")
     assert main(["report", str(finished), "--format", "json"]) == 1
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(gather(finished)))
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(gather(open_run(finished))))
     assert main(["report", str(finished), "--out", "-"]) == 1
     assert capsys.readouterr().out == written
 
@@ -218,7 +219,7 @@ def test_results_are_shown_by_category_and_blindspots_by_model(tmp_path: Path, m
         transcript(said, model, TRIGGERED, words)
         transcript(said, model, CALM, "as you like")
     run(plan, [said], tmp_path / "run")
-    report = gather(tmp_path / "run")
+    report = gather(open_run(tmp_path / "run"))
     assert {name: group["transcripts"] for name, group in report["summary"]["categories"].items()} == {
         "empathy": 2,
         "safety": 2,
@@ -230,7 +231,7 @@ def test_results_are_shown_by_category_and_blindspots_by_model(tmp_path: Path, m
     assert [cell["mean"] for cell in report["dimensions"]["boundary_integrity"].values()] == [0.5, 1.0]
     assert report["ranks"] == {"one": [1, 2], "two": [1, 2]}
     monkeypatch.setattr("rulewright.reporting.gather.MOST_RANKED", 1)
-    assert gather(tmp_path / "run")["ranks"] == {}
+    assert gather(open_run(tmp_path / "run"))["ranks"] == {}
     (check,) = report["checks"]
     assert check["failed"] == {"count": 1, "of": 4, **wilson(1, 4)}
     shown = page(report)
@@ -241,7 +242,7 @@ def test_results_are_shown_by_category_and_blindspots_by_model(tmp_path: Path, m
 
 
 def test_what_does_not_apply_and_what_nobody_could_decide_have_different_signs(finished: Path) -> None:
-    report = gather(finished)
+    report = gather(open_run(finished))
     cells = contrast(report, "one")["checks"][0]["siblings"]
     undecided = {"PASS": 0, "FAIL": 0, "UNCLEAR": 2, "NOT_APPLICABLE": 0, "fail_rate": None}
     cells[TRIGGERED], cells[CALM] = undecided, {**undecided, "UNCLEAR": 0, "NOT_APPLICABLE": 1}
