@@ -42,7 +42,7 @@ def write(
         if run.phrase_evidence is not None:
             lines = chain(lines, details(_cases(run), metrics, columns))
     elif form == "junit":
-        lines = junit(head, title, cases, metrics)
+        lines = junit(head, title, cases, metrics, run.plan.exits)
     else:
         overview = cases_overview(head, status, run.plan.exits)
         lines = {"markdown": markdown, "html": html_page}[form](head, title, cases, metrics, _notes(run), overview)

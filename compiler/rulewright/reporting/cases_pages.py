@@ -18,6 +18,7 @@ from rulewright_runtime.terminal import one_line
 Report = JsonMapping
 Cases = Iterable[JsonMapping]
 _WORDS: Final = ("Passed", "Failed", "To review", "Not all scored")  # by exit code
+_KINDS: Final = ("", "failure", "skipped", "error")  # of elements, by exit code
 _SORTED: Final = 2000  # cases in a table that a browser still searches and sorts at once
 _NOTED: Final = 1000  # rows of a table behind the cases
 
@@ -124,20 +125,26 @@ def _first(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
         yield row
 
 
-def junit(report: Report, title: str, cases: Cases, metrics: list[str]) -> Iterator[str]:
-    """The lines of a JUnit report: a failing case is a failure, one to review is skipped, an errored one an error."""
-    summary = report["summary"]
-    numbers = {"tests": summary["total_cases"], "errors": summary["errors"]}
-    counts = {**numbers, "failures": summary.get("fail", 0), "skipped": summary.get("review", 0)}
+def junit(
+    report: Report, title: str, cases: Cases, metrics: list[str], exits: Iterable[tuple[str, int]]
+) -> Iterator[str]:
+    """The lines of a JUnit report: a failing case is a failure, one to review is skipped, an errored one an error.
+    `exits` give the exit code of each label."""
+    summary, kinds = report["summary"], {label: _KINDS[code] for label, code in exits}
+    of_kind = {kind: sum(summary[label.lower()] for label in kinds if kinds[label] == kind) for kind in _KINDS}
+    counts = {
+        "tests": summary["total_cases"],
+        "errors": summary["errors"] + of_kind["error"],
+        "failures": of_kind["failure"],
+        "skipped": of_kind["skipped"],
+    }
     suites = _element("testsuites", name=title, **counts)
     suite = _element("testsuite", name=report["batch_id"], timestamp=report["generated_at"], **counts)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield from (_opening(suites), _opening(suite))
     for case in cases:
         element = _element("testcase", name=case["test_id"], classname=f"{case['batch_id']}.{case['archetype']}")
-        label = case.get("label", "Error")
-        if label != "Pass":
-            kind = {"Fail": "failure", "Review": "skipped"}.get(label, "error")
+        if kind := kinds.get(case.get("label", ""), "error"):
             message = case["message"] if "message" in case else _why(case, metrics)
             element.append(_element(kind, message=message))
         yield tostring(element, encoding="unicode")

@@ -34,7 +34,7 @@ def test_no_form_holds_all_cases(form: str, tmp_path: Any) -> None:
         lines = console(head, "title", [], cases(), ["Pass", "Review", "Fail"])
     else:
         pages: dict[str, Any] = {"html": html_page, "junit": junit, "markdown": markdown}
-        about = () if form == "junit" else ((), cases_overview(head, 0, done.plan.exits))
+        about = (done.plan.exits,) if form == "junit" else ((), cases_overview(head, 0, done.plan.exits))
         lines = pages[form](head, "title", cases(), ["CR", "AH", "AC"], *about)
     for line in lines:
         if "T0" in line:
@@ -54,5 +54,21 @@ def test_a_page_is_markup_and_what_it_tells_is_text(tmp_path: Any) -> None:
     assert page.endswith("</body>\n</html>")
     assert "<b>" not in page
     assert "\u202e" not in page
-    suites = ElementTree.fromstring("".join(junit(head, evil, done.spool.results(), ["CR", "AH", "AC"])))
+    suites = ElementTree.fromstring(
+        "".join(junit(head, evil, done.spool.results(), ["CR", "AH", "AC"], done.plan.exits))
+    )
     assert [case.get("name") for case in suites.iter("testcase")] == ["<b>\"'&\\u202e", "T2"]
+
+
+def test_the_exit_codes_of_labels_say_what_fails_in_junit() -> None:
+    labels = {"Good": 0, "Bad": 1, "Odd": 2, "Broken": 3}
+    results = [
+        {"test_id": name, "batch_id": "b", "archetype": "A", "label": name, "scores": {}, "details": {}}
+        for name in labels
+    ]
+    summary = {"total_cases": 5, "errors": 1, **{name.lower(): 1 for name in labels}}
+    report = {"summary": summary, "batch_id": "b", "generated_at": "2025-01-15T10:30:00Z"}
+    suites = ElementTree.fromstring("".join(junit(report, "title", results, [], labels.items())))
+    assert suites.attrib == {"name": "title", "tests": "5", "errors": "2", "failures": "1", "skipped": "1"}
+    told = {each.get("name"): [part.tag for part in each] for each in suites.iter("testcase")}
+    assert told == {"Good": [], "Bad": ["failure"], "Odd": ["skipped"], "Broken": ["error"]}
