@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from rulewright_runtime.aggregate.outcome import without_scores
-from rulewright_runtime.english import plural
+from rulewright_runtime.english import plural, some
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.judging.judge import Judge, open_judge
 from rulewright_runtime.matching.match import Matcher
@@ -115,6 +115,15 @@ def refuse_without_judge(plan: Plan) -> None:
         needing = f"the check `{asking[0]}`{others}"
         where = "name one with `--judge`, or in the project file as `judge.source`"
         raise PlanError(f"the plan needs a judge for {needing}, and none was given; {where}")
+
+
+def chosen_checks(plan: Plan, names: Iterable[str]) -> frozenset[str]:
+    """The ids of the chosen checks of a plan, all of them without `names`. Raises PlanError for an unknown one."""
+    known = [check.id for check in plan.checks]
+    for name in names:
+        if name not in known:
+            raise PlanError(f"the plan has no check `{name}`; it has {some([f'`{each}`' for each in known], 10)}")
+    return frozenset(names or known)
 
 
 def needs_judge(plan: Plan) -> list[str]:

@@ -13,7 +13,7 @@ from its means, if the check does not apply. Needs `inspect-ai`, the extra `[ins
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,7 @@ import anyio.to_thread
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from rulewright_runtime.execution import Engine, TranscriptResult, refuse_without_judge, results
+from rulewright_runtime.execution import Engine, TranscriptResult, chosen_checks, refuse_without_judge, results
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.transcripts.transcript_reader import from_record
@@ -34,9 +34,10 @@ WORTH: Final = {"PASS": 1.0, "FAIL": 0.0, "UNCLEAR": 0.0, "NOT_APPLICABLE": math
 def checks(plan: str, judge: str | None = None, only: Sequence[str] = ()) -> Scorer:
     """A scorer of the checks in a plan file, all or `only` some; `judge` is a judge such as `replay:FILE`.
 
-    Raises PlanError if the plan can't be used, or needs a judge and there is none.
+    Raises PlanError if the plan can't be used, lacks one of these checks, or needs a judge and there is none.
     """
     decoded = decode(Path(plan).read_bytes())
+    chosen = chosen_checks(decoded, only)
     if judge is None:
         refuse_without_judge(decoded)
     engine, opened = Engine(decoded), None if judge is None else open_judge(judge)
@@ -47,7 +48,7 @@ def checks(plan: str, judge: str | None = None, only: Sequence[str] = ()) -> Sco
         chat = from_record({"eval": {}, "samples": [_sample(state, target)]})
         async with lock:  # an engine runs one transcript at a time
             result = await anyio.to_thread.run_sync(lambda: next(results(engine, [chat], opened)))
-        return _score(result, only)
+        return _score(result, chosen)
 
     return score
 
@@ -66,11 +67,11 @@ def _sample(state: TaskState, target: Target) -> dict[str, object]:
     }
 
 
-def _score(result: TranscriptResult, only: Sequence[str]) -> Score:
+def _score(result: TranscriptResult, chosen: Container[str]) -> Score:
     """The value of each check, with codes and quotes as the explanation."""
     if result.errors:
         raise RuntimeError(f"the sample was refused: {result.errors[0]}")
-    verdicts = [each for each in result.verdicts if not only or each.check_id in only]
+    verdicts = [each for each in result.verdicts if each.check_id in chosen]
     lines = []
     for each in verdicts:
         quotes = "".join(f" `{span.quote}`" for span in each.evidence)

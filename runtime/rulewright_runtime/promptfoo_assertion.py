@@ -12,14 +12,15 @@ passes if no check is FAIL or UNCLEAR and at least one is PASS; each check is a 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from rulewright_runtime.execution import Engine, TranscriptResult, refuse_without_judge, results
+from rulewright_runtime.execution import Engine, TranscriptResult, chosen_checks, refuse_without_judge, results
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.transcript_reader import from_record
 
 PASSING: Final = ("PASS", "NOT_APPLICABLE")
@@ -29,20 +30,21 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, object]:
     """The grading result of promptfoo. Raises if the plan can't be used: promptfoo then counts an error."""
     config = context.get("config") or {}
     judge = config.get("judge")
-    engine = _engine(str(config["plan"]), judge is None)
+    plan, engine = _prepared(str(config["plan"]), judge is None)
+    chosen = chosen_checks(plan, config.get("checks") or ())
     chat = from_record(
         {"messages": [*_prompt_messages(context), *_output_messages(output)], "expected": _expected(context)}
     )
     result = next(results(engine, [chat], None if judge is None else open_judge(str(judge))))
-    return _graded(result, config.get("checks") or ())
+    return _graded(result, chosen)
 
 
 @cache
-def _engine(path: str, without_judge: bool) -> Engine:
+def _prepared(path: str, without_judge: bool) -> tuple[Plan, Engine]:
     plan = decode(Path(path).read_bytes())
     if without_judge:
         refuse_without_judge(plan)
-    return Engine(plan)
+    return plan, Engine(plan)
 
 
 def _prompt_messages(context: Mapping[str, object]) -> list[object]:
@@ -70,9 +72,10 @@ def _expected(context: Mapping[str, object]) -> object:
     return variables.get("expected") if isinstance(variables, Mapping) else None
 
 
-def _graded(result: TranscriptResult, only: Any) -> dict[str, Any]:
+def _graded(result: TranscriptResult, chosen: Container[str]) -> dict[str, Any]:
     if result.errors:
         raise RuntimeError(f"the chat was refused: {result.errors[0]}")
+    verdicts = [each for each in result.verdicts if each.check_id in chosen]
     parts = [
         {
             "pass": each.verdict in PASSING,
@@ -80,11 +83,9 @@ def _graded(result: TranscriptResult, only: Any) -> dict[str, Any]:
             "reason": f"{each.check_id}: {each.verdict} ({each.rationale_code})"
             + "".join(f" `{span.quote}`" for span in each.evidence),
         }
-        for each in result.verdicts
-        if not only or each.check_id in only
+        for each in verdicts
     ]
-    verdicts = [each.verdict for each in result.verdicts if not only or each.check_id in only]
-    passed = "PASS" in verdicts and all(part["pass"] for part in parts)
+    passed = any(each.verdict == "PASS" for each in verdicts) and all(part["pass"] for part in parts)
     failures = [str(part["reason"]) for part in parts if not part["pass"]]
     return {
         "pass": passed,
