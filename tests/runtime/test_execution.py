@@ -19,7 +19,7 @@ from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.question import AnchoredWindow
 from rulewright_runtime.plan.scan import Check, CueAnchor, Scenario
-from rulewright_runtime.plan.verifiers import LexiconVerifier, ScenarioRule
+from rulewright_runtime.plan.verifiers import JurisdictionRule, LexiconVerifier, RulePart, ScenarioRule
 from rulewright_runtime.verdicts import VerdictResult
 from rulewright_runtime.verify import lexicon as lexicon_verifier
 
@@ -65,9 +65,17 @@ def test_a_lexicon_looks_only_into_its_window() -> None:
     assert found.extra == {"matched_pattern": "always"}
 
 
-def test_an_unknown_lexicon_is_unclear_even_where_unclear_means_fail() -> None:
-    (found,) = verdicts(check(LexiconVerifier("none"), unclear="fail"))
-    assert (found.verdict, found.rationale_code) == ("UNCLEAR", "lexicon_not_registered:none")
+@pytest.mark.parametrize(
+    ("verifier", "code"),
+    [
+        (LexiconVerifier("none"), "lexicon_not_registered:none"),
+        (JurisdictionRule("forbidden", {"base": RulePart("law", "none")}), "lexicon_not_registered:none"),
+        (JurisdictionRule("forbidden", {"us": RulePart("law", "words")}), "unknown_jurisdiction:base"),
+    ],
+)
+def test_a_missing_part_of_the_plan_is_unclear_even_where_unclear_means_fail(verifier: Any, code: str) -> None:
+    (found,) = verdicts(check(verifier, unclear="fail"))
+    assert (found.verdict, found.rationale_code, found.adjudication_required) == ("UNCLEAR", code, True)
 
 
 @pytest.mark.parametrize(

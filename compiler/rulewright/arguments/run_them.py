@@ -118,15 +118,13 @@ def record_arguments(parser: argparse.ArgumentParser) -> None:
 def models_arguments(parser: argparse.ArgumentParser) -> None:
     """Check whether a model answers.
 
-    `check` asks the model two short questions and reports in one line whether it answers, how fast, and whether it
+    `check` asks the model a short question and reports in one line whether it answers, how fast, and whether it
     follows a schema. API keys are read from the environment.
     """
     commands = parser.add_subparsers(dest="action", required=True, metavar="check")
     check = commands.add_parser("check", help="check whether a model answers", allow_abbrev=False)
     check.add_argument("model", metavar="MODEL", help="for instance `openai:gpt-5` or `openai:qwen3@http://HOST/v1`")
-    check.add_argument(
-        "--timeout", type=float, default=60.0, metavar="SECONDS", help="time limit of each question (60)"
-    )
+    check.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="time limit of the question (60)")
     check.add_argument("--format", choices=("human", "json"), default="human")
 
 

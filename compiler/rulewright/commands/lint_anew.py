@@ -210,7 +210,7 @@ def _diff(args: argparse.Namespace) -> int:
 
 def _watch(args: argparse.Namespace) -> int:
     if args.fix or args.diff or args.baseline or args.output_file or "-" in args.paths:
-        raise UsageError("`--watch` can't be combined with `--fix`, `--diff` or `-`")
+        raise UsageError("`--watch` only shows findings; `-` and options that write don't go with it")
 
     def once() -> str:
         return _answer(_report(args), args).text

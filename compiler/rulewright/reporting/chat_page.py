@@ -269,7 +269,7 @@ def _reason(verdict: Mapping[str, object]) -> str:
 
 
 def _repetitions(verdict: JsonMapping) -> int:
-    """Return how many repetitions were asked; None if the record does not say."""
+    """Return how many repetitions were asked; more than any if the record does not say."""
     extra = verdict.get("extra") or {}
     planned, unasked = extra.get("planned"), extra.get("unasked", 0)
     return planned - unasked if isinstance(planned, int) and isinstance(unasked, int) else 1_000

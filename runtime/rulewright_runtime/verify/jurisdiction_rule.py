@@ -6,7 +6,7 @@ from typing import Any
 
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import JurisdictionRule, RulePart
-from rulewright_runtime.verdicts import EvidenceSpan, Finding, missing_content, not_eligible
+from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, missing_content, not_eligible
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 
@@ -18,11 +18,11 @@ def verify(check: Check, verifier: JurisdictionRule, context: EvaluationContext)
     name = context.scenario.jurisdiction or verifier.otherwise
     part = verifier.rules.get(name)
     if part is None:
-        return Finding("UNCLEAR", 0.0, f"unknown_jurisdiction:{name}", needs_adjudication=True, cause="error")
+        return failed(f"unknown_jurisdiction:{name}")
     for lexicon in (part.lexicon, *part.actions.values()):
         loaded = None if lexicon is None else context.lexicon(lexicon)
         if lexicon is not None and (loaded is None or not loaded.patterns):
-            return Finding("UNCLEAR", 0.0, f"lexicon_not_registered:{lexicon}", needs_adjudication=True, cause="error")
+            return failed(f"lexicon_not_registered:{lexicon}")
     rule: dict[str, object] = {"rule": {"jurisdiction": name, "origin": part.origin}}
     if verifier.kind == "forbidden":
         return _forbidden(verifier, part, context, rule)
