@@ -13,7 +13,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from rulewright.reporting.chat_page import Chat, ChatViews
-from rulewright.reporting.conversations import Conversations, columns_of
+from rulewright.reporting.conversations import Conversations
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords
 from rulewright.reporting.judged import FinishedRun
@@ -60,9 +60,9 @@ class RunReport:
 
     def chats(self, words: JudgeWords) -> Iterator[Chat]:
         """Yield the transcripts in order."""
-        view, found = ChatViews(self.run, words), Conversations(self.transcripts, columns_of(self.run.folder))
+        view, found = ChatViews(self.run, words), Conversations(self.run.folder, self.transcripts)
         for number, judged in enumerate(self.run.judged(), 1):
-            yield view.view(number, judged, found.of(judged))
+            yield view.view(number, judged, found.of(judged.id, judged.path, judged.said))
 
     def _first(self, report: dict[str, object], words: JudgeWords, folder: str) -> Iterator[str]:
         about, view = overview(report, self.status, words), ChatViews(self.run, words)

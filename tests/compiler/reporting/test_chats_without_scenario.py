@@ -10,6 +10,7 @@ from tests.shared_data import ROOT
 
 import rulewright
 from rulewright.cli import main
+from rulewright.serving.open_runs import open_runs
 
 DESK = ROOT / "benchmark" / "service_desk"
 CALL = {"id": "c1", "type": "function", "function": {"name": "close_account", "arguments": "{}"}}
@@ -76,3 +77,5 @@ def test_a_report_reads_a_table_with_the_columns_of_the_scan(tmp_path: Path) -> 
     main(["scan", str(table), *words, "--fail-on", "never"])
     main(["report", str(tmp_path / "run")])
     assert "Zwei Euro im Monat" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    (served,) = open_runs([str(tmp_path / "run")], (), ())
+    assert served.conversation(served.load().index.judged(1)) is not None
