@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from gzip import GzipFile
 
     from _typeshed import WriteableBuffer
 
@@ -148,15 +147,6 @@ class _Expanded(RawIOBase):
         return b"".join(blocks)
 
 
-def _read(stream: BinaryIO | GzipFile, most: int) -> bytes:
-    """At most `most` bytes, read in blocks; a single read would allocate memory for all."""
-    blocks: list[bytes] = []
-    while most > 0 and (block := stream.read(min(most, _BLOCK))):
-        blocks.append(block)
-        most -= len(block)
-    return b"".join(blocks)
-
-
 def read_small(path: str | os.PathLike[str], limit: int) -> bytes | None:
     """The content of a regular file of at most `limit` bytes; None for a larger one. Raises OSError."""
     handle, size = _regular(path)
@@ -180,24 +170,19 @@ def _regular(path: str | os.PathLike[str]) -> tuple[int, int]:
 
 
 def read_expanded(path: str | os.PathLike[str], limit: int = MAX_EXPANDED) -> bytes:
-    """The content of a regular file, expanded if it is a gzip file; at most `limit` bytes.
+    """The content of a regular file, expanded if it is a gzip or zstd file; at most `limit` bytes.
 
-    Raises OSError, also for a larger file, and EOFError or zlib.error for a damaged gzip file.
+    Raises OSError, also for a larger file and for damaged data.
     """
-    with open_regular(path) as stream:
-        is_compressed = stream.read(len(_GZIP)) == _GZIP
-        stream.seek(0)
-        if is_compressed:
-            import gzip
-
-            with gzip.GzipFile(fileobj=stream) as expanded:
-                data = _read(expanded, limit + 1)
-        else:
-            data = _read(stream, limit + 1)
-    if len(data) > limit:
-        more = f"it holds more than {limit} bytes" + (" when expanded" if is_compressed else "")
+    blocks, left = [], limit
+    with open_expanded(path) as stream:
+        while left >= 0 and (block := stream.read(min(left + 1, _BLOCK))):  # one read would allocate memory for all
+            blocks.append(block)
+            left -= len(block)
+    if left < 0:
+        more = f"it holds more than {limit} bytes" + (" when expanded" if is_compressed(path) else "")
         raise OSError(errno.EFBIG, more, os.fspath(path))
-    return data
+    return b"".join(blocks)
 
 
 def unread_note(unread: Mapping[str, int], read_as: str = "chats") -> list[str]:

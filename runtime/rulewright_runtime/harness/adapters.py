@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import zlib
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
@@ -145,7 +144,7 @@ class ProductAdapter:
 def _open_scripted(path: str) -> Adapter:
     try:
         script = strict_json.decode(read_expanded(path), type=_Script)
-    except (OSError, EOFError, zlib.error, *strict_json.UNDECODED) as error:
+    except (OSError, *strict_json.UNDECODED) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise AdapterError(f"the scripted replies `{path}` can't be read: {reason}") from None
     return ScriptedAdapter(script.replies, script.model)

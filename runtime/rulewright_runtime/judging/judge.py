@@ -6,7 +6,6 @@ The caller passes the judge when a run starts; a plan never names one.
 from __future__ import annotations
 
 import os
-import zlib
 from collections import Counter
 from functools import cached_property
 from typing import Any, Final, Protocol
@@ -293,6 +292,6 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
     except msgspec.ValidationError as error:
         expected = "expected `{transcript: {check: [repetitions]}}`, as `rulewright record RUN -o FILE` writes it"
         raise JudgeError(f"`{path}` has no recorded replies; {expected} ({error})") from None
-    except (OSError, EOFError, zlib.error, msgspec.MsgspecError, ValueError, RecursionError, JudgeError) as error:
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError, JudgeError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise JudgeError(f"the recorded replies `{path}` can't be read: {reason}") from None
