@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -38,16 +38,16 @@ TranscriptLike: TypeAlias = Transcript | Mapping[str, object] | str | os.PathLik
 Row: TypeAlias = JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+@dataclass(frozen=True, slots=True, repr=False)
+class Run(FinishedRun):
     """A finished run: its folder, its plan, and the content of `summary.json`.
 
     `exit_code` is that of the scan; `verdicts` and `scores` are data frames, `records` and `rows` the same as dicts.
     """
 
-    folder: Path
-    plan: Plan = field(repr=False)
-    summary: JsonObject = field(repr=False)
+    def __repr__(self) -> str:
+        """The folder alone."""
+        return f"Run(folder={self.folder!r})"
 
     @property
     def exit_code(self) -> int:
@@ -62,12 +62,12 @@ class Run:
         """Iterate over every verdict as a self-contained dict: `run` and `run_id`, `plan`, `transcript_id`,
         `scenario_id`, `model`, `path`, `line`, `check_id`, `verdict`, `eligible`, `severity`, `bucket`, `confidence`,
         `cause`, `code`, `quotes`, `adjudication_required`. Raises UsageError where a file of the run was damaged."""
-        return verdict_records(self._finished())
+        return verdict_records(self)
 
     def rows(self) -> Iterator[Row]:
         """Iterate over every transcript's row: the scorecard's outputs, with `run`, `run_id` and `plan`, and the
         engine's `outcome` and `because`."""
-        return score_records(self._finished())
+        return score_records(self)
 
     @property
     def verdicts(self) -> Any:
@@ -79,14 +79,11 @@ class Run:
         """`rows` as a data frame, likewise."""
         return frame(list(self.rows()))
 
-    def _finished(self) -> FinishedRun:
-        return FinishedRun(self.folder, self.plan, self.summary)
-
 
 def load_run(folder: str | os.PathLike[str]) -> Run:
     """Open the finished run in `folder`. Raises UsageError where there is none, PlanError for a changed plan."""
-    finished_run = open_run(Path(folder))
-    return Run(finished_run.folder, finished_run.plan, finished_run.summary)
+    run = open_run(Path(folder))
+    return Run(run.folder, run.plan, run.summary)
 
 
 def check_transcript(

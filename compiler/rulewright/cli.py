@@ -29,68 +29,53 @@ if TYPE_CHECKING:
             """Run the command that `PARSES_ITSELF`; return the exit code."""
 
 
-GROUPS = (
-    (
-        "start",
-        (
-            ("init", "start a project in an empty folder"),
-            ("demo", "lint and scan the shipped benchmark with recorded judge replies"),
-            ("inspect-data", "show what files of chats contain"),
-            ("convert", "write chats of any format in one format"),
-            ("completion", "print a script for shell completion"),
-        ),
-    ),
-    (
-        "write rules",
-        (
-            ("lint", "find mistakes before anything runs"),
-            ("lsp", "run the language server for editors"),
-            ("explain", "print the manual page of a diagnostic or a function"),
-            ("eval", "evaluate one expression on a JSON or YAML context"),
-            ("prove", "prove claims about tables, workflows and conditions"),
-            ("policy-diff", "show where two policies differ, or prove them equal"),
-        ),
-    ),
-    (
-        "run them",
-        (
-            ("compile", "compile a project into one plan file"),
-            ("plan", "show what a scan would do and cost, without calling anything"),
-            ("scan", "compile a project and run it over transcripts"),
-            ("run", "run a compiled plan over transcripts"),
-            ("questions", "write the questions of a scan, to be answered elsewhere"),
-            ("record", "write the replies of a run to a file that a scan can replay"),
-            ("models", "check whether a model answers"),
-            ("cache", "inspect, export or prune the ledger of model calls"),
-            ("harness", "play scenarios against a model and keep the transcripts"),
-        ),
-    ),
-    (
-        "read a run and decide",
-        (
-            ("why", "explain one verdict of a run"),
-            ("report", "write a finished run as a page"),
-            ("serve", "show runs in a browser, and take decisions and labels"),
-            ("adjudicate", "list the verdicts that wait for a person, and record decisions"),
-            ("diff", "compare two runs: what flipped, why, and whether it is worse"),
-            ("whatif", "show how another policy would change a run"),
-            ("rescore", "write a run again under another policy"),
-            ("leaderboard", "rank the models of finished runs"),
-            ("gold", "draw items of a run for people to label"),
-            ("calibrate", "compare a run with human labels, and correct its rates"),
-            ("export", "write a run as Parquet, OpenTelemetry events or reports"),
-        ),
-    ),
-    (
-        "cases and workflows",
-        (
-            ("score", "score batches of test cases and label each case"),
-            ("workflow", "check, draw, run and trace workflows"),
-            ("hil", "decide the items that wait for a person"),
-        ),
-    ),
-)
-COMMANDS = tuple(command for _, commands in GROUPS for command in commands)
+GROUPS = {
+    "start": {
+        "init": "start a project in an empty folder",
+        "demo": "lint and scan the shipped benchmark with recorded judge replies",
+        "inspect-data": "show what files of chats contain",
+        "convert": "write chats of any format in one format",
+        "completion": "print a script for shell completion",
+    },
+    "write rules": {
+        "lint": "find mistakes before anything runs",
+        "lsp": "run the language server for editors",
+        "explain": "print the manual page of a diagnostic or a function",
+        "eval": "evaluate one expression on a JSON or YAML context",
+        "prove": "prove claims about tables, workflows and conditions",
+        "policy-diff": "show where two policies differ, or prove them equal",
+    },
+    "run them": {
+        "compile": "compile a project into one plan file",
+        "plan": "show what a scan would do and cost, without calling anything",
+        "scan": "compile a project and run it over transcripts",
+        "run": "run a compiled plan over transcripts",
+        "questions": "write the questions of a scan, to be answered elsewhere",
+        "record": "write the replies of a run to a file that a scan can replay",
+        "models": "check whether a model answers",
+        "cache": "inspect, export or prune the ledger of model calls",
+        "harness": "play scenarios against a model and keep the transcripts",
+    },
+    "read a run and decide": {
+        "why": "explain one verdict of a run",
+        "report": "write a finished run as a page",
+        "serve": "show runs in a browser, and take decisions and labels",
+        "adjudicate": "list the verdicts that wait for a person, and record decisions",
+        "diff": "compare two runs: what flipped, why, and whether it is worse",
+        "whatif": "show how another policy would change a run",
+        "rescore": "write a run again under another policy",
+        "leaderboard": "rank the models of finished runs",
+        "gold": "draw items of a run for people to label",
+        "calibrate": "compare a run with human labels, and correct its rates",
+        "export": "write a run as Parquet, OpenTelemetry events or reports",
+    },
+    "cases and workflows": {
+        "score": "score batches of test cases and label each case",
+        "workflow": "check, draw, run and trace workflows",
+        "hil": "decide the items that wait for a person",
+    },
+}
+COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 ALIASES = {"safe:score": "score"}
 COLOURS = ("auto", "always", "never")
 PARSES_ITSELF = "lint"  # it may print cached output without parsing: `run_words(words, parse)`
@@ -99,8 +84,8 @@ REFUSED = 3  # as in `exit_codes`
 
 def _overview() -> str:
     groups = (
-        "\n".join((f"{title}:", *(f"  {name:<12} {summary}" for name, summary in commands)))
-        for title, commands in GROUPS
+        "\n".join((f"{title}:", *(f"  {name:<12} {summary}" for name, summary in commands.items())))
+        for title, commands in GROUPS.items()
     )
     rows = "\n\n".join(groups)
     return (
@@ -116,7 +101,7 @@ def parser_of(name: str) -> Parser:
     """Return the parser of a command."""
     from rulewright.arguments import command_parser  # a cached lint parses nothing
 
-    group = next(title for title, commands in GROUPS if name in dict(commands))
+    group = next(title for title, commands in GROUPS.items() if name in commands)
     arguments = importlib.import_module(f"rulewright.arguments.{group.replace(' ', '_')}")
     return command_parser.parser_of(name, getattr(arguments, f"{name.replace('-', '_')}_arguments"))
 
@@ -186,10 +171,10 @@ def _command(words: list[str]) -> int:
         say(f"rulewright {__version__}")
         return 0
     name = ALIASES.get(words[0], words[0])
-    if name not in dict(COMMANDS):
+    if name not in COMMANDS:
         from rulewright.command_failures import unknown_command
 
-        unknown_command(name, dict(COMMANDS))
+        unknown_command(name, COMMANDS)
         return REFUSED
     try:
         return _run_command(name, words[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -50,7 +51,7 @@ from rulewright.proving.substitution import substitute
 from rulewright.proving.verdicts import never_given
 from rulewright.proving.witness import in_words
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
-from rulewright.scoring.score_settings import environment_of_process, gather
+from rulewright.scoring.score_settings import gather
 from rulewright.witnesses.example_conversations import conversations_with
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
@@ -275,8 +276,7 @@ def _prove_cases(path: Path, assignments: Sequence[str], config: str | None) -> 
 def card_of(path: Path, assignments: Sequence[str], config: str | None) -> tuple[CaseScorecard, CaseSettings]:
     """A scorecard over cases with the settings that `rulewright score` would use."""
     card = load_scorecard(str(path))
-    environment = environment_of_process()
-    chosen = gather(card.plan, file=config, environment=environment, flags={}, assignments=list(assignments))
+    chosen = gather(card.plan, file=config, environment=os.environ, flags={}, assignments=list(assignments))
     return card, chosen.prepared(card.plan)
 
 

@@ -16,7 +16,7 @@ from rulewright.errors import DocumentError
 from rulewright.load import load_file
 from rulewright.proving.label_findings import check_labels
 from rulewright.scoring.batches import find_scorecard, load_scorecard
-from rulewright.scoring.score_settings import environment_of_process, gather
+from rulewright.scoring.score_settings import gather
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.terminal import complain
@@ -43,7 +43,7 @@ def _is_over_cases(path: str) -> bool:
 
 def _compile_case_scorecard(args: argparse.Namespace) -> int:
     card = load_scorecard(args.project)
-    settings = gather(card.plan, file=args.config, environment=environment_of_process(), flags={}, assignments=[])
+    settings = gather(card.plan, file=args.config, environment=os.environ, flags={}, assignments=[])
     for warning in settings.warnings:
         complain(f"warning: {warning}")
     found = check_labels(card, settings.prepared(card.plan))

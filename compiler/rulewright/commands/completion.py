@@ -37,9 +37,9 @@ def options_of(name: str) -> Iterator[Option]:
 
 def _bash(*, zsh: bool) -> str:
     """The script for bash, which zsh runs through `bashcompinit`."""
-    names = " ".join(name for name, _ in COMMANDS)
+    names = " ".join(COMMANDS)
     cases = []
-    for name, _ in COMMANDS:
+    for name in COMMANDS:
         options = list(options_of(name))
         after = [
             f"      {'|'.join(each.names)}) words='{' '.join(each.words)}';;"
@@ -64,7 +64,7 @@ def _bash(*, zsh: bool) -> str:
 
 def _fish() -> str:
     lines = []
-    for name, summary in COMMANDS:
+    for name, summary in COMMANDS.items():
         lines.append(f"complete -c rulewright -n __fish_use_subcommand -a {name} -d '{_quoted(summary)}'")
         for each in options_of(name):
             where = f"complete -c rulewright -n '__fish_seen_subcommand_from {name}'"

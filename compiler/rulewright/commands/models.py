@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 
 import anyio
 
+from rulewright.commands.output import answer
 from rulewright.exit_codes import MET, REFUSED
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judging.replies import only_object
 from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import WHOLE, CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.terminal import say
 
 SCHEMA: JsonObject = {
     "type": "object",
@@ -30,21 +29,18 @@ def run(args: argparse.Namespace) -> int:
     model = open_model(args.model)
     found: JsonObject = {"model": args.model, "answers": False}
     try:
-        answer, seconds, schema = anyio.run(_asked, model, args.timeout)
+        reply, seconds, schema = anyio.run(_asked, model, args.timeout)
         found |= {
             "answers": True,
-            "finish": answer.finish,
-            "served_model": answer.model,
+            "finish": reply.finish,
+            "served_model": reply.model,
             "seconds": round(seconds, 2),
             "keeps_to_schema": schema,
         }
-        found |= {"input_tokens": answer.usage.input_tokens, "output_tokens": answer.usage.output_tokens}
+        found |= {"input_tokens": reply.usage.input_tokens, "output_tokens": reply.usage.output_tokens}
     except (CallFailure, TimeoutError) as failure:
         found["reason"] = str(failure) or f"no answer within {args.timeout:g} s"
-    if args.format == "json":
-        print(json.dumps(found, ensure_ascii=False))
-    else:
-        say(_line(found))
+    answer(args.format, found, [_line(found)])
     return MET if found["answers"] else REFUSED
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -28,7 +29,7 @@ from rulewright.scoring.batches import (
     load_scorecard,
     report_name,
 )
-from rulewright.scoring.score_settings import ScoreSettings, describe, environment_of_process, gather
+from rulewright.scoring.score_settings import ScoreSettings, describe, gather
 from rulewright_runtime.cases.baseline import Baseline, compare
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
@@ -57,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
     """Score and write the reports; return the exit code."""
     card = load_scorecard(args.scorecard)
     flags = {flag: getattr(args, flag.lstrip("-").replace("-", "_")) for flag in FLAGS}
-    environment = environment_of_process()
-    settings = gather(card.plan, file=args.config, environment=environment, flags=flags, assignments=args.set)
+    settings = gather(card.plan, file=args.config, environment=os.environ, flags=flags, assignments=args.set)
     for warning in settings.warnings:
         complain(f"warning: {warning}")
     card = card.under(settings.written)

@@ -18,6 +18,7 @@ import msgspec
 
 from rulewright.arguments.shared_options import LEDGER, again
 from rulewright.check.workflow_check import check, compile_workflow
+from rulewright.commands.output import answer
 from rulewright.commands.workflow_graph import draw
 from rulewright.commands.workflow_settings import open_store, settings_of, state_of
 from rulewright.commands.workflow_status import as_data, one_line, places, status_table, task_progress
@@ -32,6 +33,7 @@ from rulewright_runtime.english import reason_of, ticked
 from rulewright_runtime.errors import OutageError, RuntimeFailure
 from rulewright_runtime.processes import here
 from rulewright_runtime.runs.live import JudgeSettings
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.consistency import contradictions
@@ -371,15 +373,15 @@ def _runs(args: argparse.Namespace) -> int:
     workflow = load_workflow(args.file)
     with open_store(workflow, settings_of(workflow)) as store:
         found = [_about_run(store, run.run_id) for run in store.runs()]
-    if args.format == "json":
-        print(json.dumps(found, ensure_ascii=False))
-        return 0
-    for each in found:
-        done = f"{each['completed']} of {each['tasks']} tasks COMPLETED"
-        waiting = f", waiting: {', '.join(each['waiting'])}" if each["waiting"] else ""
-        cost = f", {each['cost_usd']:.4f} USD" if each["cost_usd"] else ""
-        say(f"{each['run_id']:<8} {each['status']:<9} {each['workflow']}  {each['started_at']}  {done}{cost}{waiting}")
+    answer(args.format, found, map(_run_line, found))
     return 0
+
+
+def _run_line(run: JsonMapping) -> str:
+    done = f"{run['completed']} of {run['tasks']} tasks COMPLETED"
+    waiting = f", waiting: {', '.join(run['waiting'])}" if run["waiting"] else ""
+    cost = f", {run['cost_usd']:.4f} USD" if run["cost_usd"] else ""
+    return f"{run['run_id']:<8} {run['status']:<9} {run['workflow']}  {run['started_at']}  {done}{cost}{waiting}"
 
 
 def _about_run(store: Store, run_id: str) -> dict[str, Any]:

@@ -223,9 +223,7 @@ class Recombiner:
             else:
                 other = self._sides[not scorecard].run.plan.scorecard
                 values = _thresholds(self._sides[threshold].run)
-                own = {parameter.name for parameter in plan.parameters}
-                parameters = {name: value for name, value in values.items() if name in own}
-                self._cards[key] = Scorecard(knowing(plan, other), parameters)
+                self._cards[key] = Scorecard(knowing(plan, other), plan.declared(values))
         return self._cards[key]
 
 

@@ -315,10 +315,8 @@ def stored_flips(run: StoredRun, plans: Sequence[ScorecardPlan], given: JsonMapp
     """The transcripts of a run whose recorded verdicts have different results under the two scorecards."""
     cards = []
     for plan in plans:
-        own = {parameter.name for parameter in plan.parameters}
-        values = {**run.parameters, **given}
-        known = knowing(plan, run.plan.scorecard)
-        cards.append(Scorecard(known, {name: value for name, value in values.items() if name in own}))
+        values = plan.declared({**run.parameters, **given})
+        cards.append(Scorecard(knowing(plan, run.plan.scorecard), values))
     flips = []
     for name, row in run.rows.items():
         one, two = (decision_of(score_again(card, row, run.verdicts[name].values()), card.plan) for card in cards)

@@ -108,8 +108,7 @@ def _record(values: Mapping[str, Value]) -> Value:
 
 
 def _card(plan: ScorecardPlan, given: Mapping[str, object]) -> Scorecard:
-    own = {parameter.name for parameter in plan.parameters}
-    return Scorecard(plan, {name: value for name, value in given.items() if name in own})
+    return Scorecard(plan, plan.declared(given))
 
 
 def _knowing(plan: ScorecardPlan, vocabulary: Vocabulary) -> ScorecardPlan:

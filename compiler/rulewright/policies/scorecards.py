@@ -66,8 +66,7 @@ def policy_of_scorecard(
 ) -> Policy:
     """The policy of a lowered scorecard with the values of its parameters, for the comparison with the `other`. Without
     `defaults`, parameters that are not given may have any value. Raises PlanError for an invalid value."""
-    own = {parameter.name for parameter in plan.parameters}
-    values = parameter_values(plan.parameters, {name: value for name, value in given.items() if name in own})
+    values = parameter_values(plan.parameters, plan.declared(given))
     values = {name: value for name, value in values.items() if defaults or name in given}
     constants = {**values, "scoring": plan.scoring} if plan.scoring else dict(values)
     decisions = {each.place: each for each in _of_one_verdict(plan, other, constants)}

@@ -325,11 +325,6 @@ def _parse(setting: Setting, written: str, source: str) -> Any:
         raise UsageError(f"{source}: {reason}") from None
 
 
-def environment_of_process() -> Lookup[str, str]:
-    """Return the environment variables of this process."""
-    return os.environ
-
-
 def describe(settings: ScoreSettings) -> Iterator[str]:
     """Format the settings as the lines of `--show-config`."""
     rows = [*settings.chosen.items(), *settings.places.items()]

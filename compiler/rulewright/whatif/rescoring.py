@@ -48,9 +48,7 @@ def policy_of(run: StoredRun, other: Plan | None, given: Mapping[str, object]) -
     card = run.plan.scorecard if other is None else other.scorecard
     if card is None:
         raise UsageError(f"`{run.folder}` has no scorecard; name one with `--scorecard`")
-    declared = {parameter.name for parameter in card.parameters}
-    kept = {name: value for name, value in run.parameters.items() if name in declared}
-    return ScoringPolicy(knowing(card, run.plan.scorecard), {**kept, **given})
+    return ScoringPolicy(knowing(card, run.plan.scorecard), {**card.declared(run.parameters), **given})
 
 
 def rescored(run: StoredRun, card: Scorecard) -> dict[str, dict[str, object]]:

@@ -3,7 +3,7 @@
 `rulewright_runtime.aggregate.aggregation` executes it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 import msgspec
@@ -132,6 +132,11 @@ class ScorecardPlan(ScorecardPart, frozen=True):
         """The names of the headline and the label; None for one that is not an output."""
         names = {part.name for part in self.output}
         return (self.headline if self.headline in names else None, self.label if self.label in names else None)
+
+    def declared(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the values whose parameters the scorecard declares."""
+        names = {parameter.name for parameter in self.parameters}
+        return {name: value for name, value in values.items() if name in names}
 
 
 def mentioned(programs: Iterable[Program]) -> set[str]:

@@ -40,7 +40,7 @@ def test_bash_offers_what_the_parsers_know(
 def test_every_option_is_in_every_script(capsys: pytest.CaptureFixture[str]) -> None:
     fish, zsh = script("fish", capsys), script("zsh", capsys)
     assert zsh.startswith("autoload -U +X bashcompinit")
-    for name, _ in COMMANDS:
+    for name in COMMANDS:
         assert f"-a {name} -d" in fish
         for option in options_of(name):
             for word in option.names:

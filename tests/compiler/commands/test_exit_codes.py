@@ -11,7 +11,7 @@ from rulewright.exit_codes import EXIT_CODES, REFUSED, table
 from rulewright_runtime.__main__ import main as runtime
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "exit-codes.md"
-NAMES = [name for name, _ in COMMANDS]
+NAMES = list(COMMANDS)
 
 
 def test_the_table_holds_every_command_in_the_order_of_the_overview() -> None:
