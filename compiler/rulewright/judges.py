@@ -7,11 +7,12 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright.arguments.shared_options import LEDGER
 from rulewright.errors import UsageError
 from rulewright.planning.cost_bound import exact_price, first_questions
+from rulewright.project import Project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
 from rulewright_runtime.calls.call_request import request_key
 from rulewright_runtime.calls.ledger import Ledger
@@ -33,9 +34,6 @@ from rulewright_runtime.runs.live import (
 )
 from rulewright_runtime.terminal import complain
 from rulewright_runtime.transcripts.messages import UNKNOWN_MODEL, Transcript
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from collections.abc import Sequence
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
+from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rulewright_runtime.plan.part import Verdict
-    from rulewright_runtime.plan.scan import Check
-    from rulewright_runtime.transcripts.completeness import Gap
+from rulewright_runtime.transcripts.completeness import Gap
 
 Cause = Literal["error", "missing", "unverified", "unclear"]
 MAX_GAPS: Final = 5  # repeated in a record; the transcript's row lists all

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rulewright.check.project_check import compile_project
 from rulewright.dependencies import DependencyTracker
 from rulewright.documents.layout import nearest_project, variables_in
 from rulewright.errors import UsageError
 from rulewright.project import Project, load_project
+from rulewright.result_cache import CacheEntry
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.scan import Plan
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rulewright.result_cache import CacheEntry
 
 
 def find_project(path: str | None) -> Project:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -14,15 +14,13 @@ from rulewright.documents.project_file import expand
 from rulewright.errors import UsageError
 from rulewright.load import Node
 from rulewright.load.nodes import plain
+from rulewright.workflow import Workflow
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.deciders import Deciders
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.security import check
-
-if TYPE_CHECKING:
-    from rulewright.workflow import Workflow
 
 STATE: Final = ".rulewright/workflow.db"
 LOOKING_ON: Final = RunSettings()  # for commands that only read runs

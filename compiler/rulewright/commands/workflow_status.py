@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright_runtime.report.text import number
 from rulewright_runtime.terminal import fit, left, right
-
-if TYPE_CHECKING:
-    from rulewright_runtime.workflow.run_database import Store, StoredWorkflow
-    from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
+from rulewright_runtime.workflow.run_database import Store, StoredWorkflow
+from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
 _HEADS: Final = (("iteration", 10), ("confidence", 11))
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from rulewright.categories import category_of, is_default, level_of
 from rulewright.diagnostics import Diagnostic, Fix, Severity, Span
+from rulewright_runtime import __version__
 from rulewright_runtime.strict_json import JsonObject
 
 RULE = "urn:rulewright:rule:"  # identifies a rule; its page is in `help`, and `rulewright explain` prints it
@@ -17,10 +18,10 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
 
 
-def sarif(diagnostics: Sequence[Diagnostic], version: str, page_of: Callable[[str], str | None]) -> str:
+def sarif(diagnostics: Sequence[Diagnostic], page_of: Callable[[str], str | None]) -> str:
     """Return one run with its rules; `page_of` returns a code's manual page, whose first line describes the rule."""
     codes = sorted({each.code for each in diagnostics})
-    driver = {"name": "rulewright", "version": version, "rules": [_rule(code, page_of(code)) for code in codes]}
+    driver = {"name": "rulewright", "version": __version__, "rules": [_rule(code, page_of(code)) for code in codes]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",

@@ -8,7 +8,6 @@ from rulewright.reporting.comment import comment
 from rulewright.reporting.findings import findings
 from rulewright.reporting.judged import FinishedRun
 from rulewright.reporting.junit import junit
-from rulewright_runtime import __version__
 
 
 def run_as(form: str, run: FinishedRun, status: int) -> str:
@@ -20,4 +19,4 @@ def run_as(form: str, run: FinishedRun, status: int) -> str:
     if form == "github":
         return github(findings(run))
     names = {check.id: check.name for check in run.plan.checks}
-    return sarif(list(findings(run)), __version__, names.get)
+    return sarif(list(findings(run)), names.get)

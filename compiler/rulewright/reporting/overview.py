@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright.reporting.comment import RESULTS, sentence
 from rulewright.reporting.figures import TONES, Figure, Range
+from rulewright.reporting.judge_words import JudgeWords
 from rulewright.web.filters import headline_name
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
@@ -16,9 +17,6 @@ from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
 from rulewright_runtime.report.summary import equations, exit_status, judge_line, label_name, scores
 from rulewright_runtime.report.text import number, percent
 from rulewright_runtime.report.unresolved import is_unresolved
-
-if TYPE_CHECKING:
-    from rulewright.reporting.judge_words import JudgeWords
 
 Data = Mapping[str, Any]
 _LEAST: Final = Decimal("0.0001")  # USD that are told as a number

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from rulewright.reporting.chat_page import Chat
 from rulewright.reporting.overview import Overview
 from rulewright.web.rendering import PageFrame, rendered
-
-if TYPE_CHECKING:
-    from rulewright.reporting.chat_page import Chat
 
 MOST: Final = 200  # rows of a list in an overview
 Link = Callable[..., str]

@@ -11,7 +11,7 @@ from copy import copy
 from fractions import Fraction
 from operator import attrgetter
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -63,9 +63,7 @@ from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.values import NONE, Optional, Value
-
-if TYPE_CHECKING:
-    from rulewright_runtime.verdicts import VerdictRecord
+from rulewright_runtime.verdicts import VerdictRecord
 
 VERDICT_FIELDS: Final = (
     "check_id", "eligible", "verdict", "severity", "primary_bucket", "confidence", "evidence", "scorer_version",

@@ -14,14 +14,12 @@ from fractions import Fraction
 from itertools import combinations, product
 from operator import itemgetter
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright_runtime.aggregate.outcome import ENGINE, OUTCOMES
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.values import Value
-
-if TYPE_CHECKING:
-    from rulewright_runtime.verdicts import VerdictRecord
+from rulewright_runtime.verdicts import VerdictRecord
 
 MAX_EXACT: Final = 6  # unknown verdicts of one row
 ANSWERS: Final = ("PASS", "FAIL", "NOT_APPLICABLE")

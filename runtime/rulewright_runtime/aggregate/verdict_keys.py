@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rulewright_runtime.ir import Node, Program
-
-if TYPE_CHECKING:
-    from rulewright_runtime.verdicts import VerdictRecord
+from rulewright_runtime.verdicts import VerdictRecord
 
 EMPTY: Final[Mapping[str, Any]] = {"evidence": (), "secondary_tags": (), "extra": {}}
 UNHASHABLE: Final = frozenset(EMPTY)

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from rulewright_runtime.matching.match import first
-from rulewright_runtime.plan.question import AnchoredWindow
-from rulewright_runtime.plan.scan import NO_SCENARIO
+from rulewright_runtime.judging.evidence import QuotedTurns
+from rulewright_runtime.judging.prompts import Fenced
+from rulewright_runtime.matching.match import Matcher, MatchSpan, first
+from rulewright_runtime.plan.corpus import Corpus
+from rulewright_runtime.plan.question import AnchoredWindow, Window
+from rulewright_runtime.plan.scan import (
+    NO_SCENARIO,
+    Check,
+    Lexicon,
+    Plan,
+    Scenario,
+)
+from rulewright_runtime.plan.state_machine import StateMachine
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import Completeness
+from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.view import View
-from rulewright_runtime.transcripts.windows import select
-from rulewright_runtime.verdicts import EvidenceSpan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from rulewright_runtime.judging.evidence import QuotedTurns
-    from rulewright_runtime.judging.prompts import Fenced
-    from rulewright_runtime.matching.match import Matcher, MatchSpan
-    from rulewright_runtime.plan.corpus import Corpus
-    from rulewright_runtime.plan.question import Window
-    from rulewright_runtime.plan.scan import (
-        Check,
-        Lexicon,
-        Plan,
-        Scenario,
-    )
-    from rulewright_runtime.plan.state_machine import StateMachine
-    from rulewright_runtime.transcripts.messages import Transcript, Turn
-    from rulewright_runtime.transcripts.windows import WindowTurns
-    from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.transcripts.windows import WindowTurns, select
+from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
 
 class EvaluationContext:
