@@ -49,7 +49,7 @@ def headline_name(summary: Mapping[str, Any]) -> str | None:
     return "overall" if name == HEADLINE else name
 
 
-def place_of(refused: Mapping[str, Any]) -> str:
+def place_of(refused: Mapping[str, object]) -> str:
     """The place of a refused input: its file, with the line unless the whole file is refused."""
     return f"{refused['path']}:{refused['line']}" if refused["line"] else str(refused["path"])
 
