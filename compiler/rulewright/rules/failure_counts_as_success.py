@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.scorecard import ScorecardDocument
 
+OF_FAILURES: Final = re.compile(
+    "fail|error|violat|miss|bad|unsafe|wrong|harm|incident|risk|breach|defect|reject|flag|leak"
+)
+
 
 def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
-    """A dimension or the headline does not count FAIL as a miss or PASS as a hit, or a FAIL raises no flag.
+    """A dimension or the headline does not count FAIL as a miss or PASS as a hit, a rate counts them the other way
+    round than its siblings, or a FAIL raises no flag.
 
     Why it matters: the worse a model does, the better its score looks, and reports show no blindspot.
     Instead: put FAIL into `miss` and PASS into `hit` of every dimension, and FAIL into `raised` of the flags.
@@ -22,9 +29,16 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnost
             place = scorecard.key_place("dimensions", rate.name, rate.kind, wrong[0][1])
             yield error(place, f"the dimension `{rate.name}` does not count {miscounted}")
     headline = next((str(each.value) for name, each in scorecard.output if scorecard.shows(name)), "")
+    usual = any("PASS" in each.hit and "FAIL" in each.miss for each in (*scorecard.dimensions, *scorecard.rates))
     for rate in scorecard.rates:
-        if headline == f"rates.{rate.name}" and "FAIL" in rate.hit and "PASS" in rate.miss:
+        is_headline = headline == f"rates.{rate.name}"
+        if (
+            "FAIL" in rate.hit
+            and "PASS" in rate.miss
+            and (is_headline or (usual and not OF_FAILURES.search(rate.name)))
+        ):
             place = scorecard.key_place("rates", rate.name, rate.kind, "hit")
-            yield error(place, f"the headline `{rate.name}` counts FAIL as a hit and PASS as a miss")
+            what = "headline" if is_headline else "rate"
+            yield error(place, f"the {what} `{rate.name}` counts FAIL as a hit and PASS as a miss")
     if "FAIL" in (*scorecard.clear, *scorecard.unknown):
         yield error(scorecard.key_place("flags", "raised"), "a FAIL raises no flag")

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Has, Index, Literal, Select, Unary, children
-from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Call,
+    Conditional,
+    Expr,
+    Has,
+    Index,
+    Literal,
+    Select,
+    Unary,
+    children,
+)
+from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 
 
 def guard_excludes_its_value(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """A condition reads an item or key only where its guard says that it is absent.
+    """A condition reads an item, key or value only where its guard says that it is absent.
 
-    Why it matters: `size(xs) == 0 and xs[0]` reads an item of an empty list, and `has(x.y) or x.y` a missing key, so
-    the condition can't be decided just where the guard should decide it.
+    Why it matters: `size(xs) == 0 and xs[0]` reads an item of an empty list, `has(x.y) or x.y` a missing key, and
+    `x.hasValue() or x.value()` an absent value, so the condition can't be decided where the guard should decide it.
     Instead: join a test for absence with `or`, and a test for presence with `and`.
     """
     for written, part in parts_of(document):
+        if isinstance(part, Conditional):
+            yield from _branches(written, part)
         if not isinstance(part, Binary) or part.operator not in ("&&", "||"):
             continue
         words = ("and", "or") if part.operator == "&&" else ("or", "and")
@@ -29,11 +43,21 @@ def guard_excludes_its_value(document: DocumentWithExpressions) -> Iterator[Diag
                 break
 
 
+def _branches(written: WrittenExpression, part: Conditional) -> Iterator[Diagnostic]:
+    """The findings of a choice whose branch reads what its test says to be absent."""
+    for branch, absent in ((part.then, True), (part.otherwise, False)):
+        value = _guarded(part.condition, absent=absent)
+        read = None if value is None else _reading(branch, value)
+        if read is not None:
+            message = f"`{written.text(part.condition)}` leaves `{written.text(read)}` only where it is absent"
+            yield warning(written.span(part.condition), message, help="did you mean to swap the branches?")
+
+
 def _guarded(guard: Expr, *, absent: bool) -> Expr | None:
     """What a guard tests for absence, or for presence: a list or text by its size, or a key by `has`."""
     if isinstance(guard, Unary) and guard.operator == "!":
         return _guarded(guard.operand, absent=not absent)
-    if isinstance(guard, Has):
+    if isinstance(guard, Has) or (isinstance(guard, Call) and guard.function == "hasValue"):
         return None if absent else guard
     if not isinstance(guard, Binary) or guard.right != Literal(0, guard.span):
         return None
@@ -48,6 +72,8 @@ def _reading(part: Expr, value: Expr) -> Expr | None:
     if isinstance(part, Index) and part.operand == value and not part.optional:
         return part
     if isinstance(part, Select) and not part.optional and Has(part.operand, part.field, part.span) == value:
+        return part
+    if isinstance(part, Call) and part.function == "value" and replace(part, function="hasValue") == value:
         return part
     found = (_reading(child, value) for child in children(part))
     return next((each for each in found if each is not None), None)

@@ -14,6 +14,7 @@ from rulewright.rules.arguments_swapped import arguments_swapped
 from rulewright.rules.backspace_in_expression import backspace_in_expression
 from rulewright.rules.bad_schema import bad_schema
 from rulewright.rules.both_sides_equal import both_sides_equal
+from rulewright.rules.bound_excluded import bound_excluded
 from rulewright.rules.check_never_fails import check_never_fails
 from rulewright.rules.check_never_passes import check_never_passes
 from rulewright.rules.comparison_out_of_range import comparison_out_of_range
@@ -29,6 +30,7 @@ from rulewright.rules.integer_division import integer_division
 from rulewright.rules.negated_twice import negated_twice
 from rulewright.rules.outcome_contradicts_condition import outcome_contradicts_condition
 from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
+from rulewright.rules.part_exceeds_whole import part_exceeds_whole
 from rulewright.rules.units_differ import units_differ
 from rulewright.rules.unread_parameter import unread_parameter
 from rulewright.rules.weights_for_other_values import weights_for_other_values
@@ -48,6 +50,8 @@ CONDITIONS: Final = (
 EXPRESSIONS: Final = (
     units_differ,
     guard_excludes_its_value,
+    bound_excluded,
+    part_exceeds_whole,
     arguments_swapped,
     integer_division,
     equality_after_rounding,

@@ -7,9 +7,11 @@ from typing import Final
 from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
 from rulewright.rules import DocumentKind, Rule
+from rulewright.rules.absent_counts_as_full import absent_counts_as_full
 from rulewright.rules.all_weights_zero import all_weights_zero
 from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
 from rulewright.rules.failure_counts_as_success import failure_counts_as_success
+from rulewright.rules.failure_is_rewarded import failure_is_rewarded
 from rulewright.rules.gate_ignores_unrun_checks import gate_ignores_unrun_checks
 from rulewright.rules.misspelt_input_path import misspelt_input_path
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
@@ -30,6 +32,8 @@ SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
     *EXPRESSIONS,
     unused_definition,
     failure_counts_as_success,
+    failure_is_rewarded,
+    absent_counts_as_full,
     gate_ignores_unrun_checks,
     threshold_of_zero,
     weights_far_apart,

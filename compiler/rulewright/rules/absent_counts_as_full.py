@@ -1,0 +1,30 @@
+"""Rule: an absent score that meets every threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal
+from rulewright.lower.expressions_of import parts_of
+
+
+def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
+    """A score that may be absent counts as 1 in a comparison that high scores meet.
+
+    Why it matters: a score is absent if nothing was measured, and then the best label is given.
+    Instead: write `orValue(score(0))`, or test `hasValue()` first.
+    """
+    for written, part in parts_of(scorecard):
+        if isinstance(part, Binary) and part.operator in (">=", ">") and _is_full(part.left):
+            yield warning(written.span(part.left), f"`{written.text(part.left)}` is 1 if nothing was measured")
+
+
+def _is_full(part: Expr) -> bool:
+    if not isinstance(part, Call) or part.function != "orValue":
+        return False
+    (default,) = part.args
+    if isinstance(default, Call) and default.function == "score" and default.args:
+        default = default.args[0]
+    return isinstance(default, Literal) and isinstance(default.value, int | float) and default.value >= 1

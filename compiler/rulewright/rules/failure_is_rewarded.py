@@ -1,0 +1,116 @@
+"""Rule: a scorecard whose outputs are better after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Call,
+    Conditional,
+    Expr,
+    ListLiteral,
+    Literal,
+    Macro,
+    Name,
+    Select,
+    Unary,
+    chain,
+    children,
+    selections,
+)
+from rulewright.lower.expressions_of import WrittenExpression, expressions_of
+
+WRAPPERS: Final = frozenset({"score", "of", "double"})  # of a constant: `score(0)`, `optional.of(score(0))`
+GRADED: Final = frozenset({"rates", "dimensions", "undecided"})
+
+
+def failure_is_rewarded(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
+    """A score is 0, or a label is final, where no gate failed, or a failure raises a score.
+
+    Why it matters: the branches of a choice, or `min` and `max`, are usually in each other's place, so what failed is
+    graded as if it had passed.
+    Instead: give the failure the lower score: `gates.safety.failed ? score(0) : mean`.
+    """
+    defined = {id(written.scalar): written for written in expressions_of(scorecard)}
+    named = {name: defined[id(scalar)].checked.expr for name, scalar in scorecard.variables if id(scalar) in defined}
+    named |= {
+        f"counts.{name}": defined[id(scalar)].checked.expr for name, scalar in scorecard.counts if id(scalar) in defined
+    }
+    for _, scalar in (*scorecard.variables, *scorecard.output):
+        if id(scalar) in defined:
+            written = defined[id(scalar)]
+            yield from _rewarded(written, named)
+
+
+def _rewarded(written: WrittenExpression, named: Mapping[str, Expr]) -> Iterator[Diagnostic]:
+    for part in written.parts():
+        failed = _is_failure(part.condition, named) if isinstance(part, Conditional) else None
+        if not isinstance(part, Conditional) or failed is None:
+            continue
+        worse, better = (part.then, part.otherwise) if failed else (part.otherwise, part.then)
+        test = written.text(part.condition)
+        if _constant(better) == 0 and _constant(worse) != 0:
+            yield warning(written.span(part.condition), f"`{test}` gives the score 0 to what did not fail")
+        elif not failed and isinstance(better, Literal) and isinstance(worse, Conditional) and _is_graded(worse):
+            message = f"`{test}` gives `{written.text(better)}` to all that did not fail, and grades the failures"
+            yield warning(written.span(part.condition), message)
+        elif (raised := _raised(worse, better)) is not None:
+            message = f"`{written.text(raised)}` raises the score after a failure"
+            yield warning(written.span(raised), message, help="did you mean `min`?")
+
+
+def _is_failure(test: Expr, named: Mapping[str, Expr]) -> bool | None:
+    """True if a condition holds after a failure, False if without one, None if it tests something else."""
+    if isinstance(test, Unary) and test.operator == "!":
+        inner = _is_failure(test.operand, named)
+        return None if inner is None else not inner
+    root, fields = selections(test)
+    match test:
+        case Name(name=name) if name in named:
+            return _is_failure(named[name], named)
+        case Select() if root == Name("gates", root.span) and fields[1:] == ["failed"]:
+            return True
+        case Macro(kind="exists", bodies=(Select(field="failed"),)):
+            return True
+        case Binary(operator="||"):
+            return True if all(_is_failure(each, named) for each in chain(test, "||")) else None
+        case Binary(operator=">", left=Select() as count, right=Literal(value=0)):
+            return True if _counts_failures(count, named) else None
+    return None
+
+
+def _counts_failures(count: Expr, named: Mapping[str, Expr]) -> bool:
+    root, fields = selections(count)
+    of = named.get(f"counts.{fields[0]}") if isinstance(root, Name) and root.name == "counts" and fields else None
+    parts = () if of is None else chain(of, "&&")
+    return any(
+        isinstance(each, Binary) and each.operator == "==" and selections(each.left)[1][-1:] == ["verdict"]
+        and isinstance(each.right, Name) and each.right.name == "FAIL" for each in parts
+    )  # fmt: skip
+
+
+def _constant(value: Expr) -> object:
+    """The number that a value always is, or None."""
+    while isinstance(value, Call) and value.function in WRAPPERS and len(value.args) == 1:
+        value = value.args[0]
+    return value.value if isinstance(value, Literal) and isinstance(value.value, int | float) else None
+
+
+def _raised(after: Expr, otherwise: Expr) -> Expr | None:
+    """The `max` of a constant and the score that is given without a failure."""
+    for part in (after, *children(after)):
+        if isinstance(part, Call) and part.function == "max" and len(part.args) == 1:
+            listed = part.args[0].items if isinstance(part.args[0], ListLiteral) else ()
+            scores = [each.target if isinstance(each, Call) and each.function == "value" else each for each in listed]
+            if any(_constant(each) is not None for each in listed) and otherwise in scores:
+                return part
+    return None
+
+
+def _is_graded(part: Expr) -> bool:
+    """Whether a value depends on rates, dimensions or undecided gates."""
+    return (isinstance(part, Name) and part.name in GRADED) or any(map(_is_graded, children(part)))

@@ -1,0 +1,80 @@
+"""Rule: a calculation in which a part would be larger than its whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, Macro, Name, Select, chain, selections
+from rulewright.lower.expressions_of import DocumentWithExpressions, expressions_of, parts_of
+
+CONVERSIONS: Final = frozenset({"double", "int", "score"})
+
+
+def part_exceeds_whole(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+    """A whole is subtracted from its part, divided by it, or compared with it after being multiplied by more than 1.
+
+    Why it matters: a selection is never larger than what it selects from, so the difference is never above 0, the
+    share never below 1, and the comparison decides nothing.
+    Instead: swap the two, or write the share as a number between 0 and 1.
+    """
+    counts = _counts(document)
+    for written, part in parts_of(document):
+        if not isinstance(part, Binary):
+            continue
+        left, right = _factors(part.left), _factors(part.right)
+        if part.operator == "-" and _is_part(left[-1], right[-1], counts):
+            result = "the difference is never above 0"
+        elif part.operator == "/" and _is_part(right[-1], left[-1], counts):
+            result = "the share is never below 1"
+        elif part.operator in (">", ">=") and len(left) == 1 and _is_part(left[0], right[-1], counts):
+            if not any((_number(each, document) or 0) > 1 for each in right[:-1]):
+                continue
+            result = "this never holds for more than none"
+        else:
+            continue
+        small, large = (right, left) if part.operator == "/" else (left, right)
+        message = f"`{written.text(small[-1])}` is a part of `{written.text(large[-1])}`: {result}"
+        yield warning(written.span(part), message)
+
+
+def _counts(document: DocumentWithExpressions) -> Mapping[str, list[Expr]]:
+    """The conditions joined by `and` of each count of a scorecard."""
+    if not isinstance(document, ScorecardDocument) or not document.counts:
+        return {}
+    conditions = {id(written.scalar): chain(written.checked.expr, "&&") for written in expressions_of(document)}
+    return {name: conditions[id(of)] for name, of in document.counts if id(of) in conditions}
+
+
+def _factors(part: Expr) -> list[Expr]:
+    """The factors of a product without their conversions."""
+    while isinstance(part, Call) and part.function in CONVERSIONS and len(part.args) == 1:
+        part = part.args[0]
+    is_product = isinstance(part, Binary) and part.operator == "*"
+    return [*_factors(part.left), *_factors(part.right)] if is_product and isinstance(part, Binary) else [part]
+
+
+def _is_part(part: Expr, whole: Expr, counts: Mapping[str, list[Expr]]) -> bool:
+    """Whether one number counts what the other counts, under a further condition, or is the points of its maximum."""
+    match part, whole:
+        case Call(function="size", args=(Macro(kind="filter", target=listed),)), Call(function="size", args=(other,)):
+            return listed == other
+        case Select(operand=Select(field="extra") as extra, field="points"), Select(operand=other, field="of"):
+            return extra == other
+    few, many = (_named(each, counts) for each in (part, whole))
+    return few is not None and many is not None and len(few) > len(many) and all(each in few for each in many)
+
+
+def _named(part: Expr, counts: Mapping[str, list[Expr]]) -> list[Expr] | None:
+    root, fields = selections(part)
+    return counts.get(fields[0]) if isinstance(root, Name) and root.name == "counts" and fields else None
+
+
+def _number(part: Expr, document: DocumentWithExpressions) -> float | None:
+    """The value of a literal or of a parameter of a check."""
+    value = part.value if isinstance(part, Literal) else None
+    if isinstance(part, Select) and part.operand == Name("params", part.span):
+        value = getattr(document, "params", {}).get(part.field)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
