@@ -182,7 +182,9 @@ def files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXES
     except PermissionError:
         yield folder
         return
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:
+        if dependencies.is_folder(folder):
+            raise
         return  # a missing place is reported at the key that names it
     if ("pyvenv.cfg", False) in names:  # a virtual environment
         return

@@ -11,6 +11,7 @@ from tests.shared_data import folder
 from rulewright.documents.layout import path_fits
 from rulewright.documents.project_file import expand
 from rulewright.errors import DocumentError, UsageError
+from rulewright.linting.lint_run import lint
 from rulewright.project import Project, accepted, load_project, stopping
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -251,3 +252,9 @@ def test_rule_sets_that_extend_each_other_or_nothing_are_findings(tmp_path: Path
     project = load_project(tmp_path)
     assert sorted(codes(project)) == ["extends-cycle", "extends-nothing"]
     assert project.rule_sets == {"d": {"x": {"y": [1], "z": 2}}, "e": {"x": {"y": [3], "z": 2}}}
+
+
+def test_a_place_whose_name_no_file_can_have_is_missing_and_stops_no_lint(tmp_path: Path) -> None:
+    project = f"project: p\nscenarios: {'x' * 400}\n"
+    files = {"rulewright.yaml": project, "checks/a.yaml": "id: a\nfail: size(answer) > 3\n"}
+    assert "missing-path" in {each.code for each in lint([write(tmp_path, files)]).diagnostics}
