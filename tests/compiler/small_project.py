@@ -35,6 +35,16 @@ SCENARIO = """\
 {"scenario_id": "night", "title": "A night", "category": "safety", "failure_mode_tags": ["crisis"],
  "turns": [{"turn_number": 1, "user_message": "Hello"}]}
 """
+LEXICON_CHECK = """\
+id: X1
+name: says_x
+primary_bucket: C
+severity: S2
+scope: universal
+routing:
+  route: lexicon_only
+  deterministic_precheck: x_lexicon
+"""
 LEXICON = "patterns:\n  - you must\n  - regex: 'no+ way'\n"
 PROFILES = """\
 publish: {include_all: true, input_tokens_per_llm_call: 100, output_tokens_per_llm_call: 10}

@@ -42,13 +42,9 @@ def _type(check: CheckDocument) -> Iterator[Diagnostic]:
     kind, route = check.scorer.type, check.routing.route
     if kind is None or route not in known_routes() or ROUTE_OF.get(kind, kind) == route:
         return
-    yield error(
-        check.place("scorer", "type"),
-        f"the scorer is `{kind}`, but the route is `{route}`",
-        code="scorer-type-contradicts-routing",
-        notes=[(check.place("routing", "route"), "the route decides")],
-        help=f"write `{TYPE_OF.get(route, route)}`, or route the check to `{ROUTE_OF.get(kind, kind)}`",
-    )
+    message = f"the scorer is `{kind}`, but the route is `{route}`"
+    help = f"write `{TYPE_OF.get(route, route)}`, or route the check to `{ROUTE_OF.get(kind, kind)}`"
+    yield _against_route(check, ("scorer", "type"), message, code="scorer-type-contradicts-routing", help=help)
 
 
 def _repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
@@ -86,19 +82,18 @@ def _needs(check: CheckDocument) -> Iterator[Diagnostic]:
     may_need_judge = needs_judge or routing.route == "regex_with_llm_edge"
     if routing.llm_required is not None and not (needs_judge <= routing.llm_required <= may_need_judge):
         does = "asks a judge" if needs_judge else "asks no judge"
-        yield error(
-            check.place("routing", "llm_required"),
-            f"`llm_required` is {str(routing.llm_required).lower()}, but the route `{routing.route}` {does}",
-            code="llm-required-contradicts-routing",
-            notes=[(check.place("routing", "route"), "the route decides")],
-        )
+        message = f"`llm_required` is {str(routing.llm_required).lower()}, but the route `{routing.route}` {does}"
+        yield _against_route(check, ("routing", "llm_required"), message, code="llm-required-contradicts-routing")
     if routing.corpus_required and routing.route != "extract_then_corpus":
-        yield error(
-            check.place("routing", "corpus_required"),
-            f"`corpus_required` is true, but the route `{routing.route}` does not use a corpus",
-            code="corpus-required-contradicts-routing",
-            notes=[(check.place("routing", "route"), "the route decides")],
-        )
+        message = f"`corpus_required` is true, but the route `{routing.route}` does not use a corpus"
+        yield _against_route(check, ("routing", "corpus_required"), message, code="corpus-required-contradicts-routing")
+
+
+def _against_route(
+    check: CheckDocument, keys: tuple[str, ...], message: str, *, code: str, help: str | None = None
+) -> Diagnostic:
+    notes = [(check.place("routing", "route"), "the route decides")]
+    return error(check.place(*keys), message, code=code, notes=notes, help=help)
 
 
 def _exempt(project: Project) -> Iterator[Diagnostic]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests import folders
 from tests.compiler.dependencies_of import noted_and_opened
+from tests.compiler.small_project import LEXICON_CHECK as CHECK
 from tests.compiler.test_rules import BAD, name_of, unpacked
 
 import rulewright
@@ -24,16 +25,6 @@ from rulewright.linting.lint_output import LintOutput, known_output
 from rulewright.load import load_file
 from rulewright.result_cache import CacheEntry
 
-CHECK = """\
-id: X1
-name: says_x
-primary_bucket: C
-severity: S2
-scope: universal
-routing:
-  route: lexicon_only
-  deterministic_precheck: x_lexicon
-"""
 FILES = {
     "checks/X1.yaml": CHECK,
     "checks/_meta.yaml": "notes_ref: docs/notes.md\n",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests import shared_data
 from tests.compiler.linting.fixing import fix_files
+from tests.compiler.small_project import LEXICON_CHECK as CHECK
 from tests.folders import write
 
 from rulewright.check.project_check import compile_project
@@ -33,16 +34,6 @@ from rulewright.rules import (
 )
 from rulewright.shipped import shipped_root
 
-CHECK = """\
-id: X1
-name: says_x
-primary_bucket: C
-severity: S2
-scope: universal
-routing:
-  route: lexicon_only
-  deterministic_precheck: x_lexicon
-"""
 ROOT = Path(__file__).resolve().parents[3]
 
 
