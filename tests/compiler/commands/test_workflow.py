@@ -222,14 +222,18 @@ def test_a_terminal_shows_progress_in_its_last_line_and_leaves_none(project: Pat
     assert lines.endswith("\r\x1b[K")
 
 
+def judged_flow(project: Path) -> None:
+    """Let a judge measure the work of the first task."""
+    judge = "{type: llm_judge, weight: 1.0, evaluator_agent: reviewer, criteria: [good]}"
+    loop = f"{{enabled: true, threshold: 0.8, max_iterations: 2, metrics: [{judge}]}}"
+    flow = FLOW.replace("outputs: [note.md]", f"outputs: [note.md], overlays: {{confidence_loop: {loop}}}")
+    (project / "workflow.yaml").write_text(flow, encoding="utf-8")
+
+
 def test_a_judge_that_nobody_reaches_gives_no_score_and_the_run_goes_on_later(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    judged = "overlays: {confidence_loop: {enabled: true, threshold: 0.8, max_iterations: 2, metrics: [" + (
-        "{type: llm_judge, weight: 1.0, evaluator_agent: reviewer, criteria: [good]}]}}"
-    )
-    flow = FLOW.replace("outputs: [note.md]", f"outputs: [note.md], {judged}")
-    (project / "workflow.yaml").write_text(flow, encoding="utf-8")
+    judged_flow(project)
     with model_server(lambda _, number: chat('{"score": 0.9}') if number else Response(401, b"{}")) as server:
         command = ("workflow", "run", "--judge", f"openai:m@{server.base}")
         assert run(*command) == 3
@@ -246,11 +250,7 @@ def test_a_judge_that_nobody_reaches_gives_no_score_and_the_run_goes_on_later(
 def test_the_calls_of_a_judge_with_a_price_are_in_the_cost_of_the_run(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    judged = "overlays: {confidence_loop: {enabled: true, threshold: 0.8, max_iterations: 2, metrics: [" + (
-        "{type: llm_judge, weight: 1.0, evaluator_agent: reviewer, criteria: [good]}]}}"
-    )
-    flow = FLOW.replace("outputs: [note.md]", f"outputs: [note.md], {judged}")
-    (project / "workflow.yaml").write_text(flow, encoding="utf-8")
+    judged_flow(project)
     (project / "pricing.yaml").write_text("m: [1000.0, 1000.0]\n", encoding="utf-8")
     with model_server(lambda *_: chat('{"score": 0.9}')) as server:
         assert run("workflow", "run", "--judge", f"openai:m@{server.base}") == 2
