@@ -415,6 +415,7 @@ def test_junit_fails_for_errors_and_warnings_and_passes_clean_files() -> None:
         ("a/f.yaml", ["skipped"]),
         ("a/clean.yaml", []),
     ]
+    assert [each.get("type") for case in cases for each in case] == ["error", "warning", None]
     failure = cases[0][0]
     assert failure.get("message") == 'a "<&>" message: 100%, really'
     assert failure.text == 'a/f.yaml:2:11: a "<&>" message: 100%, really (do that)'

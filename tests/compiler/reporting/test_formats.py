@@ -21,6 +21,7 @@ from rulewright.reporting.run_reader import plan_of
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.text import code
 from rulewright_runtime.report.threshold import status_at
+from rulewright_runtime.report.unresolved import gate_line
 from rulewright_runtime.runs.store import run
 
 HOSTILE = "you must </details><script>alert(1)</script>\n::error::forged ]]> & | `x`"
@@ -109,6 +110,7 @@ def test_a_gate_that_is_not_settled_is_inconclusive_everywhere(
     assert case is not None
     assert [part.tag for part in case] == tag
     assert all(part.get("type") == result.upper() for part in case)
+    assert {part.get("message") for part in case} <= {gate_line("safety", summary["unresolved"]["gates"]["safety"])}
     assert f"| safety | {result} | 1 | 0 | 0 | 1 |" in run_as("markdown", open_run(finished), 3)
     assert f"| safety | {result} | 1 | 0 | 0 | 1 |" in markdown(summary)
 
