@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from math import gcd, lcm
 from typing import Any, Final
 
 from rulewright.documents.vocabulary import Vocabulary
@@ -32,8 +33,9 @@ from rulewright.proving.substitution import reads_name, substitute, unrolled, wi
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program, literal
 from rulewright_runtime.plan.parameters import parameter_values
+from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import GatePlan, RatePlan, ScorecardPlan
-from rulewright_runtime.score import parse_score
+from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.values import Optional
 
@@ -77,7 +79,7 @@ def policy_of_scorecard(
     known |= {(SIZE, "lists", listed.name): whole(0, MOST) for listed in plan.lists}
     known |= {(SIZE, "undecided", gate.name): whole(0, MOST) for gate in plan.gates}
     domains = Domains({**types, "v": as_recorded(verdict_type(vocabulary)), **_row_types(plan)}, known)
-    return Policy(decisions, _settings(plan, given), domains)
+    return Policy(decisions, _settings(plan, other, given), domains)
 
 
 def about(program: Program, constants: JsonMapping) -> Program:
@@ -166,7 +168,7 @@ def _counted(place: str, of: Program, constants: JsonMapping) -> PolicyDecision:
 def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDecision]:
     """The outputs and other computed values of a row, with variables inlined where possible, and whether
     a variable has no value, which affects the whole row."""
-    weights = {dimension.rate.name: parse_score(dimension.weight) for dimension in plan.dimensions}
+    weights = _weights(plan)
     keys = {name: list(type_.fields) for name, type_ in _row_types(plan).items() if isinstance(type_, RecordType)}
     values: dict[str, Program] = {}
 
@@ -187,6 +189,30 @@ def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDec
         yield computed(f"variables.{name}", ready[name])
     probes = [PolicyStep(are_equal(value, value), None, None, _OPEN) for value in ready.values()]
     yield PolicyDecision("variables", tuple(probes), _SETTLED)
+
+
+def _weights(plan: ScorecardPlan) -> dict[str, Score]:
+    """The weights of the dimensions; as whole numbers without a common factor where only means read them."""
+    weights = {dimension.rate.name: Fraction(dimension.weight) for dimension in plan.dimensions}
+    if any(weights.values()) and all(map(_averages, programs_of(plan))):
+        factor = Fraction(
+            gcd(*(each.numerator for each in weights.values())), lcm(*(each.denominator for each in weights.values()))
+        )
+        weights = {name: each / factor for name, each in weights.items()}
+    return {name: Score(each.numerator, each.denominator) for name, each in weights.items()}
+
+
+def _averages(program: Program) -> bool:
+    """Whether a program reads the weights only as those of a mean, on which a common factor has no effect."""
+    named = {at for at, node in enumerate(program.nodes) if _reads(node, "weights")}
+    means = [node for node in program.nodes if node.op == "call" and node.value == "wmean_present"]
+    exact = [node for node in means if path_at(program, node.args[0]) in (("dimensions",), ("rates",))]
+    others = {arg for node in program.nodes if node not in exact for arg in node.args}
+    return named <= {node.args[1] for node in exact} and not named & others
+
+
+def _reads(node: Node, name: str) -> bool:
+    return node.op == "name" and any(candidate[0] == name for candidate in node.value)
 
 
 def _with_variables(program: Program, values: Mapping[str, Program]) -> Program:
@@ -245,15 +271,14 @@ def _row_types(plan: ScorecardPlan) -> dict[str, Type]:
     }
 
 
-def _settings(plan: ScorecardPlan, given: JsonMapping) -> JsonObject:
+def _settings(plan: ScorecardPlan, other: ScorecardPlan, given: JsonMapping) -> JsonObject:
     found: JsonObject = {}
+    nodes = [node for each in (plan, other) for program in programs_of(each) for node in program.nodes]
     for parameter in plan.parameters:
-        if parameter.name not in given:
-            found |= flat(f"parameters.{parameter.name}", parameter)
+        if parameter.name not in given and any(_reads(node, parameter.name) for node in nodes):
+            found |= flat(f"parameters.{parameter.name}", parameter, ("description",))
     for gate in plan.gates:
         found |= flat(f"gates.{gate.name}", gate, ("name", "of", "stops", "undecided"))
-    for dimension in plan.dimensions:
-        found[f"dimensions.{dimension.rate.name}.weight"] = str(Fraction(dimension.weight))
     for rate in (*(dimension.rate for dimension in plan.dimensions), *plan.rates):
         found |= {f"rates.{rate.name}.kind": rate.kind, f"rates.{rate.name}.empty": rate.empty}
     found |= flat("flags", {"labels": dict(plan.flags.labels)})
