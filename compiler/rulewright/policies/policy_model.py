@@ -70,7 +70,7 @@ class PolicyDecision:
 class Policy:
     """A document to compare: its decisions by place, and its other settings by place.
 
-    `domains` are the variables of its decisions, for all places or for those whose first word is a key of `places`.
+    `domains` are the variables of its decisions, for all places but those in `places`.
     """
 
     decisions: Mapping[str, PolicyDecision]
@@ -80,7 +80,7 @@ class Policy:
 
     def domains_at(self, place: str) -> Domains:
         """The variables of the decision at a place."""
-        return self.places.get(place.partition(".")[0], self.domains)
+        return self.places.get(place, self.domains)
 
 
 NOTHING: Final = PolicyOutcome("nothing", "nothing")

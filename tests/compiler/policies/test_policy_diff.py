@@ -199,6 +199,17 @@ def test_labels_of_cases_are_compared_score_by_score(tmp_path: Path, capsys: pyt
     assert "labels: 'Review' -> 'Fail'" in capsys.readouterr().out
 
 
+def test_a_threshold_of_a_metric_is_a_region_of_its_score(tmp_path: Path) -> None:
+    other = tmp_path / "other.yaml"
+    written = SAFE.read_text(encoding="utf-8")
+    other.write_text(written.replace("AH_pass: {type: score, default: 1.0", "AH_pass: {type: score, default: 0.9"))
+    found = policy_diff(SAFE, other)["regions"]
+    assert [(each["place"], each["where"], each["witness"]) for each in found if each["place"] != "labels"] == [
+        ("metrics.AH.passes", ["AH >= 0.9 && AH < 1.0"], {"AH": "0.9"})
+    ]
+    assert all(each["witness"] for each in found)
+
+
 CONFIG = "name: p\nvariables:\n  - {name: n, type_name: int}\n"
 POLICY = """
 name: p
