@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, reduce
-from itertools import accumulate, pairwise
+from itertools import accumulate, count, pairwise
 from operator import and_
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -32,8 +32,9 @@ from rulewright.proving.languages import (
     outcomes,
     union,
 )  # fmt: skip
-from rulewright.proving.program_parts import extract, path_at, unabridged
+from rulewright.proving.program_parts import extract, path_at, reading, unabridged
 from rulewright.proving.static_types import typed
+from rulewright.proving.substitution import reads_name, with_program
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import NUMBERS, Node, Program, literal_value
@@ -482,9 +483,10 @@ class _Lists(_Rows):
 
     def combinations(self) -> Sequence[Box] | None:
         """The results for a list of any items, and without a list; None where that takes more than `MOST_STEPS`."""
-        members = [member for each in self.several if (member := _member(each, self.domains))]
-        program, conditions = self.several[0].program, [each for member in members for each in member.conditions]
-        items = self.results(conditions, _with_item(self.domains, typed(program, self.domains)[members[0].of].type))
+        several, domains = _inside_a_loop(self.several, self.domains)
+        members = [member for each in several if (member := _member(each, domains))]
+        program, conditions = several[0].program, [each for member in members for each in member.conditions]
+        items = self.results(conditions, _with_item(domains, typed(program, domains)[members[0].of].type))
         if items is None:
             return None
         ends = list(accumulate(len(member.conditions) for member in members))
@@ -502,6 +504,17 @@ class _Lists(_Rows):
                 return None
         rows = {tuple([member.cells(state) for member, state in zip(members, states, strict=True)]) for states in found}
         return [*sorted(rows), tuple([each.lacking for each in self.several])]
+
+
+def _inside_a_loop(several: Sequence[BoxVariable], domains: Domains) -> tuple[Sequence[BoxVariable], Domains]:
+    """The variables with another name for the item of the loop around theirs, if there is one."""
+    if not any(reads_name(each.program, _ITEM) for each in several):
+        return several, domains
+    outer = next(name for number in count(1) if (name := f"{_ITEM}_{number}") not in domains.types)
+    renamed = [each._replace(program=with_program(each.program, _ITEM, reading((outer,)))) for each in several]
+    types = {outer if name == _ITEM else name: type_ for name, type_ in domains.types.items()}
+    known = {(outer, *path[1:]) if path[0] == _ITEM else path: domain for path, domain in domains.known.items()}
+    return renamed, replace(domains, types=types, known=known)
 
 
 def _body(program: Program) -> Program:

@@ -77,7 +77,7 @@ def _replaced(program: Program, places: Collection[int], value: Program) -> Prog
             continue
         nodes.append(Node(node.op, tuple([new_index[a] for a in node.args]), node.value, node.at))
         new_index.append(len(nodes) - 1)
-    return Program(tuple(nodes), program.source, program.strict)
+    return extract(Program(tuple(nodes), program.source, program.strict), new_index[-1])
 
 
 def unrolled(program: Program, keys: Mapping[str, Sequence[str]]) -> Program:

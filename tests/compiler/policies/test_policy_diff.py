@@ -84,6 +84,25 @@ def test_macros_over_the_gates_are_seen_through(tmp_path: Path) -> None:
     assert region["witness"] is not None
 
 
+def test_a_macro_that_is_a_whole_output_is_seen_through(tmp_path: Path) -> None:
+    another = """\
+  h:
+    of: v.primary_bucket == B
+    stops: v.verdict == FAIL
+    undecided: v.verdict == UNCLEAR
+    empty: {not_eligible: passed, not_run: undecided}
+dimensions:"""
+    parts = []
+    for macro in ("exists", "all"):
+        parts.append(path := card(tmp_path, name=macro))
+        text = path.read_text(encoding="utf-8").replace("dimensions:", another, 1)
+        output = f'hard_fail: "gates.{macro}(g, gates[g].failed)"'
+        path.write_text(text.replace('hard_fail: "false"', output), encoding="utf-8")
+    found = policy_diff(*parts)
+    assert found["verdict"] == "different"
+    assert [region["place"] for region in found["regions"]] == ["output.hard_fail"]
+
+
 def verdicts() -> list[dict[str, Any]]:
     words = itertools.product(
         ("A", "C"), ("S1", "S5"), ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"), (True, False), (0.5, 0.75, 1.0)

@@ -116,6 +116,8 @@ def test_what_excludes_each_other_is_proved(condition: str) -> None:
         "texts.exists(t, t == 'a') && texts.exists(t, t == 'b') && !texts.exists(t, t == 'a' && t == 'b')",
         "!texts.exists(t, t == 'a') && !texts.exists(t, t != 'a')",  # an empty list
         "calls.exists(c, c.n > 100) && calls.exists(c, c.n < 50)",
+        "texts.exists(s, texts.exists(t, s < t)) && !texts.exists(s, texts.exists(t, s < s))",
+        "texts.all(s, texts.exists(t, t == s)) && !texts.all(s, texts.all(t, t == s))",
     ],
 )
 def test_what_some_input_shows_is_not_refuted(condition: str) -> None:
@@ -153,6 +155,8 @@ TESTS = (
     "size(texts.filter(t, t == 'a')) > 1", "size(texts.filter(t, t.substring(1) != '')) < 1", "texts[1].size() > 1",
     "texts[0] == a", "t < timestamp('2026-01-01T00:00:00Z')", "timestamp('2026-01-02T00:00:00Z') <= t",
     "t != timestamp('2026-01-01T00:00:00Z')", "texts.exists(t, t.substring(0, 1) > 'a')",
+    "texts.exists(s, texts.exists(t, s != t))", "texts.exists(s, texts.all(t, t.contains(s)))",
+    "texts.all(s, texts.exists(t, s < t && t.contains('a')))", "texts.exists(s, texts.exists(t, s < s))",
 )  # fmt: skip
 
 
