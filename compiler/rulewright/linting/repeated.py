@@ -31,6 +31,7 @@ EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
     "detector-is-not-routed": frozenset({"detector-without-definition"}),
     "id-differs-from-file-name": frozenset({"duplicate-id"}),
     "missing-path": frozenset({"unset-variable"}),
+    "outcome-contradicts-condition": frozenset({"failure-is-rewarded"}),
     "part-without-checks": frozenset({"gate-cannot-stop"}),
     "project-without-checks": frozenset({"missing-path", "unset-variable"}),
     "tag-no-scenario-carries": frozenset({"misspelt-name"}),

@@ -37,9 +37,7 @@ def _belongs(joined: list[Expr], other: list[Expr]) -> bool:
     guards."""
     count = len(other)
     guards = [each for each in joined[:-1] if isinstance(each, Has)]
-    if any(_reads(each, guard) for guard in guards for each in other) and not set(map(repr, guards)) & set(
-        map(repr, other)
-    ):
+    if any(_reads(each, guard) for guard in guards for each in other) and not {*guards} & {*other}:
         return True
     shapes = [_shape(each) for each in other]
     ends = ([_shape(each) for each in joined[-count:]], [_shape(each) for each in joined[:count]])

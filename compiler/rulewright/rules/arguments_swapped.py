@@ -31,6 +31,8 @@ def arguments_swapped(document: DocumentWithExpressions) -> Iterator[Diagnostic]
 
 
 def _is_swapped(function: str, first: Expr, second: Expr, first_text: str, second_text: str) -> bool:
+    if function == "contains_ci":
+        return first_text == "it"  # an item of the list whose share is found
     if function in WEIGHTED:
         return "weight" in first_text and "weight" not in second_text
     return function in JUDGED_BY and _roots(first) == {"params"} and bool(_roots(second) - {"params", ""})

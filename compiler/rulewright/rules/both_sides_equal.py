@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.syntax_tree import Binary, Conditional, Expr, Literal
+from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, Literal
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 JOINING: Final = frozenset({"&&", "||"})
 SELF_CANCELLING: Final = frozenset({"-", "/", "%"})
+COMPARING: Final = frozenset({"word_overlap", "rouge_l", "bleu", "same_text", "edit_distance", "likeness"})
 PROVED: Final = frozenset(
     {"CheckDocument", "Profile", "ScorecardDocument", "CaseScorecardDocument", "StateMachineDocument", "TaskDocument"}
 )
@@ -31,6 +32,8 @@ def both_sides_equal(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
             yield warning(written.span(part), f"both sides of `{part.operator}` are `{written.text(part.left)}`")
         elif isinstance(part, Binary) and part.operator == "+" and part.right in _summands(part.left):
             yield warning(written.span(part.right), f"`{written.text(part.right)}` is added twice")
+        elif isinstance(part, Call) and part.function in COMPARING and len({*part.args}) == 1 < len(part.args):
+            yield warning(written.span(part), f"both arguments of `{part.function}` are `{written.text(part.args[0])}`")
         elif isinstance(part, Conditional) and part.then == part.otherwise:
             yield warning(written.span(part), f"both branches are `{written.text(part.then)}`")
 

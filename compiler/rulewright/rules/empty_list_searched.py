@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.expression.syntax_tree import Binary, Call, ListLiteral
+from rulewright.expression.syntax_tree import Binary, Call, ListLiteral, Literal
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 SEARCHING: Final = frozenset({"contains_any", "contains_all", "contains_none", "has_any_word", "called_in_order"})
@@ -24,6 +24,8 @@ def empty_list_searched(document: DocumentWithExpressions) -> Iterator[Diagnosti
                 consequence = "can never hold: the list is empty"
             case Call(function=name, args=(*_, ListLiteral(items=()))) if name in SEARCHING:
                 consequence = "searches for nothing: the list is empty"
+            case Call(function="contains" | "startsWith" | "endsWith", args=(Literal(value=""),)):
+                consequence = "always holds: the text is empty"
             case _:
                 continue
         yield error(written.span(part), f"`{written.text(part)}` {consequence}")

@@ -8,6 +8,7 @@ from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case
 from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
 from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.absent_counts_as_full import absent_counts_as_full
+from rulewright.rules.accepted_label_fails import accepted_label_fails
 from rulewright.rules.all_weights_zero import all_weights_zero
 from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
 from rulewright.rules.failure_counts_as_success import failure_counts_as_success
@@ -52,6 +53,7 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     setting_of_two_parameters,
     parameter_of_another_metric,
     misspelt_input_path,
+    accepted_label_fails,
     unlike_its_siblings,
 )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, Span, warning
-from rulewright.documents.base import Document, descend, items, optional_text, place_of, scalar
+from rulewright.documents.base import Document, descend, items, optional_text, place_of, scalar, text_scalars
 from rulewright.load import Mapping, Node, plain
 
 if TYPE_CHECKING:
@@ -71,6 +71,13 @@ def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> I
         for each in subject.lexicons.values()
         if each.patterns
     )
+    rules = (_texts(subject.checks, key) for key in ("pass_rule", "fail_rule"))
+    programmes = (
+        Definition(each.id, name.value, name.span)
+        for corpus in subject.corpora.values()
+        for each in corpus.programmes
+        for name in text_scalars(each.node, "names")
+    )
     flags = descend(subject.roots.get("blindspots"))
     raised = (
         Definition(entry.name, plain(entry.value), entry.value.span)
@@ -79,6 +86,8 @@ def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> I
     for message, pairs in (
         ("`{}` decides the same as `{}`", equal),
         ("`{}` has the name of `{}`", _copies(names)),
+        *(("`{}` has the rule of `{}`", _copies(found)) for found in rules),
+        ("the programme `{}` has a name of `{}`", _copies(programmes)),
         ("`{}` has the title of `{}`", _copies(titles)),
         ("the lexicon `{}` has the patterns of `{}`", _copies(lexicons)),
         ("`{}` is raised by the check of `{}`", _copies(raised)),
