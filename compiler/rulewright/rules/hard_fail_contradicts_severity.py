@@ -23,14 +23,12 @@ def hard_fail_contradicts_severity(check: CheckDocument) -> Iterator[Diagnostic]
     notes = [(check.place("severity"), "the severity is set here")]
     known = check.vocabulary.gate_severities
     stopping = [severity for severity in reversed(check.vocabulary.severities) if severity in known]
-    if written.value is True and check.severity not in stopping:
+    if written.value is True and stopping and check.severity not in stopping:
         yield warning(
             written,
             f"`hard_fail` is true, but no gate stops on severity {check.severity}",
             notes=notes,
-            help=f"gates stop on {' and '.join(stopping)}"
-            if stopping
-            else "the project's `vocabulary` names no `gates`",
+            help=f"gates stop on {' and '.join(stopping)}",
         )
     elif written.value is False and check.severity in stopping:
         yield warning(written, f"`hard_fail` is false, but gates stop on severity {check.severity}", notes=notes)

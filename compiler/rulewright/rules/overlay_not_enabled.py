@@ -9,12 +9,13 @@ from rulewright.documents.workflow import TaskDocument
 
 
 def overlay_not_enabled(task: TaskDocument) -> Iterator[Diagnostic]:
-    """An overlay of a task is configured, but not enabled.
+    """A task configures an overlay, but does not enable it.
 
     Why it matters: all overlays but `hil` are off unless they set `enabled: true`, so the configuration has no effect.
-    Instead: write `enabled: true`, or `enabled: false` where that is meant.
+    Instead: write `enabled: true`, or `enabled: false` where that is meant. Defaults of a workflow or project for tasks
+    that use the overlay are not reported.
     """
     for overlay in task.overlays.values():
-        if overlay.name != "hil" and overlay.layers and overlay.find("enabled") is None:
+        if overlay.name != "hil" and task.get("overlays", overlay.name) and overlay.find("enabled") is None:
             message = f"`{overlay.name}` is configured, but not enabled"
             yield task.warning(overlay.place, overlay.field, message, help="write `enabled: true`")

@@ -8,6 +8,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.layout import has_workflow
 from rulewright.project import Project
+from rulewright.scoring.batches import case_scorecards_of_project
 
 # A project file with only these keys does not say what it is for.
 BARE: Final = frozenset({"description", "project", "semantics"})
@@ -18,8 +19,8 @@ def project_without_checks(project: Project) -> Iterator[Diagnostic]:
 
     Why it matters: nothing is ever evaluated, and `scan` refuses the project. Often the path in `checks` is wrong, or
     the files have another extension.
-    Instead: name the folder that holds the checks, or remove the keys that need checks. A project of scenarios or
-    workflows alone needs no checks.
+    Instead: name the folder that holds the checks, or remove the keys that need checks. A project of scenarios,
+    workflows or test cases alone needs no checks.
     """
     file = project.file
     if file is None or project.checks or any(profile.include_rubrics for profile in project.profiles.values()):
@@ -27,5 +28,7 @@ def project_without_checks(project: Project) -> Iterator[Diagnostic]:
     is_empty = {*file.node.keys} <= BARE and len(project.loaded) == 1 and not has_workflow(project.root)
     if "checks" in file.places:
         yield warning(file.place("checks"), "this folder holds no checks")
+    elif case_scorecards_of_project(project.root):
+        return
     elif is_empty or file.profile or file.scorecard or file.places.keys() - {"scenarios", "pricing"}:
         yield warning(file.place("project"), "the project has no checks", help="name their folder in `checks`")
