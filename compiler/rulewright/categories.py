@@ -47,7 +47,7 @@ ROWS: Final[dict[str, str]] = {
         label-row-is-dead label-table-not-proved level-skipped lexicon-hits-good-example lexicon-misses-own-example
         listed-check-is-silenced loop-nothing-ends misspelt-input-path misspelt-path misspelt-rule-key misspelt-tool
         mistyped-regex negated-twice output-written-twice parameter-of-another-metric pattern-lost-in-folding
-        absent-counts-as-full bound-excluded exit-contradicts-accepted failure-is-rewarded part-exceeds-whole
+        absent-counts-as-full bound-excluded failure-is-rewarded part-exceeds-whole
         arguments-swapped blindspot-of-another-name comma-missing guard-excludes-its-value units-differ
         pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn probe-reads-a-later-session
         probes-contradict-each-other prompt-names-another-check prompt-with-single-braces prompt-without-judge

@@ -11,7 +11,6 @@ from rulewright.rules.absent_counts_as_full import absent_counts_as_full
 from rulewright.rules.accepted_label_fails import accepted_label_fails
 from rulewright.rules.all_weights_zero import all_weights_zero
 from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
-from rulewright.rules.exit_contradicts_accepted import exit_contradicts_accepted
 from rulewright.rules.failure_counts_as_success import failure_counts_as_success
 from rulewright.rules.failure_is_rewarded import failure_is_rewarded
 from rulewright.rules.gate_ignores_unrun_checks import gate_ignores_unrun_checks
@@ -49,7 +48,6 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     *EXPRESSIONS,
     unused_definition,
     review_above_pass,
-    exit_contradicts_accepted,
     defaults_break_a_requirement,
     all_weights_zero,
     setting_of_two_parameters,
