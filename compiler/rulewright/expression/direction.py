@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, Macro, Name, Select, Unary, children
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Call,
+    Expr,
+    ListLiteral,
+    Literal,
+    Macro,
+    Name,
+    Select,
+    Unary,
+    children,
+)
 
 ORDERED: Final = frozenset({"<", "<=", ">", ">="})
 OPPOSITE: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -48,7 +59,7 @@ def denies(part: Expr) -> bool:
 
 
 def _is_nothing(part: Expr) -> bool:
-    return isinstance(part, Literal) and not part.value
+    return (isinstance(part, Literal) and not part.value) or (isinstance(part, ListLiteral) and not part.items)
 
 
 def tells(part: Expr) -> int:

@@ -171,6 +171,8 @@ def _joined(words: str, part: Expr, sign: int) -> str | None:
     said = set(JOINS.findall(words.lower()))
     if not isinstance(part, Binary) or part.operator not in ("&&", "||") or not said:
         return None
+    if sign < 0 and any(limits_in(words)):  # the words name limits that `fail` turns around
+        return None
     sides = chain(part, part.operator)
     lacking = {denies(each) for each in sides}
     if "unless" in said and (part.operator == "||") == (sign < 0) and True in lacking:
