@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import ndiff
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,10 +18,11 @@ from rulewright.policies.example_rows import verdicts_of
 from rulewright.project import load_project
 from rulewright.reporting.stored_run import read_run
 from rulewright.witnesses.lines import LONG, as_json, conversation_lines
-from rulewright_runtime.english import plural
+from rulewright_runtime.english import plural, some
 from rulewright_runtime.strict_json import JsonMapping
 
 MOST: Final = 20  # conditions of one region, and stored rows
+MOST_UNSHOWN: Final = 3  # regions of one place without an input that are written out
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,14 +50,7 @@ def _shown(found: JsonMapping) -> Iterator[str]:
 
     under = ", ".join(f"{name} = {as_json(value)}" for name, value in found.get("under", {}).items())
     yield f"{found['before']} -> {found['after']}: {_VERDICTS[found['verdict']]}" + (f", with {under}" if under else "")
-    for region in found["regions"]:
-        yield ""
-        changed = f" ({region['change']})" if "change" in region else ""
-        yield f"{region['place']}: {region['before']} -> {region['after']}{changed}"
-        yield from (f"  where {condition}" for condition in region["where"][:MOST] if condition != "true")
-        if len(region["where"]) > MOST:
-            yield f"  and {len(region['where']) - MOST} more conditions; `--format json` shows all"
-        yield from _witness(region)
+    yield from _regions(found["regions"])
     for each in found["settings"]:
         yield from _setting(**each)
     for each in found["unknown"]:
@@ -75,6 +70,33 @@ def _shown(found: JsonMapping) -> Iterator[str]:
         yield f"unknown: {gone} missing or changed; for them, only whether the checks apply is compared"
     for name in found.get("not_told", ()):
         yield f"unknown: {name}: a judge or matches by meaning counted, which only `score` can repeat"
+
+
+def _regions(regions: Sequence[JsonMapping]) -> Iterator[str]:
+    """The regions with an input first; many without one at one place are named, without their conditions."""
+    unshown: dict[str, list[JsonMapping]] = {}
+    for region in regions:
+        if region["witness"] is None:
+            unshown.setdefault(region["place"], []).append(region)
+        else:
+            yield from _region(region)
+    for place, several in unshown.items():
+        if len(several) <= MOST_UNSHOWN:
+            yield from chain.from_iterable(map(_region, several))
+        else:
+            yield from ("", f"{place}: {len(several)} differences are neither shown nor proved impossible")
+            changes = [f"{each['before']} -> {each['after']}" for each in several]
+            yield f"  {some(changes, MOST)}"
+            yield "  `--format json` shows all, with their conditions"
+
+
+def _region(region: JsonMapping) -> Iterator[str]:
+    changed = f" ({region['change']})" if "change" in region else ""
+    yield from ("", f"{region['place']}: {region['before']} -> {region['after']}{changed}")
+    yield from (f"  where {condition}" for condition in region["where"][:MOST] if condition != "true")
+    if len(region["where"]) > MOST:
+        yield f"  and {len(region['where']) - MOST} more conditions; `--format json` shows all"
+    yield from _witness(region)
 
 
 _VERDICTS: Final = {

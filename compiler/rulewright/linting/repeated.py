@@ -181,8 +181,6 @@ FOLLOWED_ANYWHERE: Final[dict[str, frozenset[str]]] = {
 # Codes whose findings in one line, or in one document, usually have one cause.
 ONCE_A_LINE: Final = frozenset(
     [
-        "bad-condition",
-        "bad-expression",
         "gate-cannot-stop",
         "gate-ignores-unclear",
         "lexicon-hits-good-example",

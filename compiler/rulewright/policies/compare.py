@@ -220,7 +220,8 @@ def _scorecards(
     regions = [region for comparison in comparisons.values() for region in comparison.regions]
     for entry, region in zip(found["regions"], regions, strict=True):
         _worded(entry)
-        _carry_out(entry, region, rows, made, plans, given)
+        is_only = sum(each["place"] == entry["place"] for each in found["regions"]) == 1
+        _carry_out(entry, region, rows, made, plans, given, is_only=is_only)
     flips = {} if run is None else {"run": str(run.folder), "flips": stored_flips(run, plans, given)}
     found |= {"rows": rows, **flips}
     if _verdict(found) == EQUAL:
@@ -293,8 +294,11 @@ def _carry_out(
     made: Mapping[Step, Any],
     plans: Sequence[ScorecardPlan],
     given: JsonMapping,
+    *,
+    is_only: bool,
 ) -> None:
-    """Add to a region the rows of both scorecards: for its verdict, or for verdicts that lead to its outputs."""
+    """Add to a region the rows of both scorecards: for its verdict, or for verdicts that lead to its outputs. Every row
+    on which an output differs lies in its region if that `is_only` one."""
     place, _, name = str(entry["place"]).partition(".")
     if place not in ("output", "minimum_coverage", "variables"):
         if region.witness is not None:
@@ -303,7 +307,9 @@ def _carry_out(
             if one == two:
                 entry["witness"], entry["why"] = None, _ALIKE
         return
-    exactly = made.get(_step(entry)) if place == "output" else None
+    exactly: Any = None
+    if place == "output":
+        exactly = made.get(_step(entry)) or (rows.get(name) if is_only else None)
     entry["row"] = exactly or rows.get(name if place == "output" else ENGINE)
     if exactly is not None and entry["witness"] is None:
         entry["witness"], entry["why"] = {"verdicts": verdicts_of(exactly)}, ""

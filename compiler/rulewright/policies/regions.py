@@ -11,6 +11,7 @@ from itertools import islice, product
 from math import prod
 from typing import Final, NamedTuple
 
+from rulewright.expression.types import RecordType
 from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, PolicyStep, are_equal
 from rulewright.policies.wording import condition_of, merged
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
@@ -208,7 +209,8 @@ class _RegionSearch:
             path: values or choices(self.domains.find(path), self.guesses.get(path, ()), path)
             for path, values in exact.items()
         }
-        if any(not values for values in among.values()):
+        is_record = any(len(path) == 1 and isinstance(self.domains.types.get(path[0]), RecordType) for path in free)
+        if is_record or any(not values for values in among.values()):  # a value of its own kind can't be made up
             return why
         base = {**space.chosen(box), **{path: values[0] for path, values in among.items()}}
         others = {path: values[1:] for path, values in among.items()}

@@ -301,7 +301,8 @@ class _Values(_Rows):
         given = [literal_value(node.value) for node in nodes if _is_simple(node)]
         yield from (*_OTHERS, *given, *(f"{each}\0" for each in given if isinstance(each, str)))
         numbers = sorted({Fraction(*exact_pair(each)) for each in given if _is_number(each)})
-        between = [(one + two) / 2 for one, two in pairwise(numbers)]
+        around = [numbers[0] - 1, *numbers, numbers[-1] + 1] if numbers else []
+        between = [(one + two) / 2 for one, two in pairwise(around)]
         yield from (Score(each.numerator, each.denominator) for each in between)
         times = [each for each in given if isinstance(each, Timestamp | Duration)]
         yield from (type(each)(each.nanos + step) for each in times for step in (-1, 1))

@@ -22,6 +22,7 @@ from rulewright.expression.environment import Environment
 from rulewright.lower.scorecard import verdict_type
 from rulewright.policies.compare import policy_diff
 from rulewright.policies.example_rows import verdicts_of
+from rulewright.project import load_project
 from rulewright.proving.atoms import TRUE, bits_of
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.interpreter import prepare
@@ -82,6 +83,82 @@ def test_macros_over_the_gates_are_seen_through(tmp_path: Path) -> None:
     (region,) = policy_diff(one, three)["regions"]
     assert (region["before"], region["after"]) == ("'valid'", "'invalid'")
     assert region["witness"] is not None
+
+
+TWO_DIMENSIONS = """
+  e:
+    rate: {of: v.primary_bucket == D, hit: [PASS], miss: [FAIL], exclude: [UNCLEAR, NOT_APPLICABLE], error: adjudicate,
+           empty: absent}
+    weight: "1"
+counts:"""
+
+
+def graded(folder: Path, name: str, weight: str, status: str) -> Path:
+    """A card with two dimensions, in a project with a check for each, whose status may read `weighed`."""
+    (folder / "checks").mkdir(exist_ok=True)
+    (folder / "rulewright.yaml").write_text("project: p\nchecks: checks\n", encoding="utf-8")
+    for bucket in "ACD":
+        text = f'id: {bucket}\nprimary_bucket: {bucket}\nseverity: S5\nfail: answer == "{bucket}"\n'
+        (folder / "checks" / f"{bucket}.yaml").write_text(text, encoding="utf-8")
+    path = card(folder, name=name, weight=f'"{weight}"', status=status)
+    text = path.read_text(encoding="utf-8").replace("\ncounts:", TWO_DIMENSIONS, 1)
+    variables = "variables:\n  - weighed: wmean_present(dimensions, weights)\noutput:"
+    path.write_text(text.replace("output:", variables, 1), encoding="utf-8")
+    return path
+
+
+def test_a_changed_weight_is_shown_by_verdicts_of_two_dimensions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grade = "!weighed.hasValue() ? 'none' : weighed.value() >= 0.9 ? 'A' : weighed.value() >= 0.7 ? 'B' : 'C'"
+    parts = [graded(tmp_path, name, weight, grade) for name, weight in (("one", "3"), ("two", "2"))]
+    assert main(["policy-diff", *map(str, parts)]) == 1
+    written = capsys.readouterr().out
+    assert "output.status: 'B' -> 'C'\n  where" in written
+    assert "  for instance verdicts = C PASS, D FAIL\n" in written
+    assert "are neither shown nor proved impossible\n  'A' -> 'B'," in written
+    assert "not shown" not in written.partition("output.overall_score")[2].partition("\n\n")[0]
+
+
+def random_ladder(chance: random.Random) -> str:
+    """A status of a few rungs over scores, gates and counts."""
+    tests = (
+        "!weighed.hasValue()", "weighed.orValue(score(0)) >= {}", "weighed.hasValue() && weighed.value() < {}",
+        "gates.g.failed", "gates.exists(g, gates[g].failed)", "gates.all(g, gates[g].passed.orValue(false))",
+        "counts.seen > 1", "dimensions.d.orValue(score(1)) <= {}", "dimensions.all(d, dimensions[d].hasValue())",
+        "wmean_present(dimensions, {{'d': 1, 'e': 1}}).orValue(score(0)) > {}",
+    )  # fmt: skip
+    rungs = [each.format(chance.choice((0.4, 0.5, 0.7, 0.75))) for each in chance.sample(tests, 3)]
+    return "".join(f"{rung} ? '{label}' : " for rung, label in zip(rungs, "xyz", strict=True)) + "'w'"
+
+
+def test_every_row_on_which_the_outputs_of_two_random_scorecards_differ_lies_in_a_region(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    different = 0
+    for number in range(rounds(5, 400)):
+        ladders = [random_ladder(chance), random_ladder(chance)]
+        ladders = chance.choice((ladders, ladders[:1] * 2, [ladders[0], ladders[0].replace("0.5", "0.7")]))
+        parts = [
+            graded(tmp_path, f"{name}{number}", chance.choice("123"), ladder)
+            for name, ladder in zip(("one", "two"), ladders, strict=True)
+        ]
+        project = load_project(tmp_path)
+        found = policy_diff(*parts, project=project)
+        told = {(each["before"], each["after"]) for each in found["regions"] if each["place"] == "output.status"}
+        cards = [Scorecard(lowered_alone_or_in(project, root_of(path))[1]) for path in parts]
+        for _ in range(60):
+            row = [record(chance) for _ in range(chance.randrange(5))]
+            before, after = (each.aggregate(row)["status"] for each in cards)
+            if before != after and None not in (before, after):
+                assert (f"'{before}'", f"'{after}'") in told, (ladders, row)
+                different += 1
+    assert different > 20
+
+
+def record(chance: random.Random) -> SimpleNamespace:
+    """A verdict of one of the checks."""
+    check_id, verdict = chance.choice("ACD"), chance.choice(("PASS", "PASS", "FAIL", "FAIL", "UNCLEAR"))
+    return SimpleNamespace(**verdicts()[0] | {"check_id": check_id, "verdict": verdict, "eligible": True})
 
 
 def test_a_macro_that_is_a_whole_output_is_seen_through(tmp_path: Path) -> None:
