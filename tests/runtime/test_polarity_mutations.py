@@ -179,7 +179,7 @@ def test_every_row_has_a_place_in_the_product() -> None:
 
 
 DECIDING = {
-    "aggregation", "branches", "case_scorecard", "decisions", "gate", "machine", "prompts", "replies", "scoring",
+    "aggregation", "case_scorecard", "decisions", "gate", "machine", "play", "prompts", "replies", "scoring",
     "selection", "trace",
     "scan_plan",  # of lint: the scenarios that a check's `when` reaches, decided as `decisions` does
     "workflow_reach", "workflow_values",  # of proofs: they decide as `gate` and `machine` do

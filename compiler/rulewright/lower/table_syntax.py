@@ -78,7 +78,7 @@ def read_rule(node: Node, findings: list[Diagnostic]) -> RuleSyntax | None:
         return None
     variables = [v for n in _items(mapping, "variables", findings) if (v := _variable(n, findings)) is not None]
     items = _items(mapping, kinds[0], findings)
-    if not items:
+    if not items and isinstance(mapping.get(kinds[0]), Sequence):
         findings.append(
             error(mapping.key_span(kinds[0]), f"`{kinds[0]}` needs at least one row", code="malformed-table")
         )

@@ -290,7 +290,7 @@ def _worded(entry: JsonObject) -> None:
 def _carry_out(
     entry: JsonObject,
     region: Region,
-    rows: Mapping[str, object],
+    rows: JsonObject,
     made: Mapping[Step, Any],
     plans: Sequence[ScorecardPlan],
     given: JsonMapping,
@@ -307,9 +307,7 @@ def _carry_out(
             if one == two:
                 entry["witness"], entry["why"] = None, _ALIKE
         return
-    exactly: Any = None
-    if place == "output":
-        exactly = made.get(_step(entry)) or (rows.get(name) if is_only else None)
+    exactly = (made.get(_step(entry)) or (rows.get(name) if is_only else None)) if place == "output" else None
     entry["row"] = exactly or rows.get(name if place == "output" else ENGINE)
     if exactly is not None and entry["witness"] is None:
         entry["witness"], entry["why"] = {"verdicts": verdicts_of(exactly)}, ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Final
 
 from rulewright.arguments.write_rules import FORMATS
@@ -40,4 +41,6 @@ def render(
         return _OF_FINDINGS[format](diagnostics)
     if format in _WITH_FILES:
         return _WITH_FILES[format](diagnostics, sources)
+    if format in FORMATS:  # a format that CONTRIBUTING adds is a module of its name
+        return str(import_module(f"rulewright.render.{format}").written(diagnostics, sources))
     raise UsageError(f"unknown format `{format}`; expected one of {', '.join(FORMATS)}")

@@ -15,8 +15,7 @@ OF_FAILURES: Final = re.compile(
 
 
 def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
-    """A dimension or the headline does not count FAIL as a miss or PASS as a hit, a rate counts them the other way
-    round than its siblings, or a FAIL raises no flag.
+    """A dimension, the headline or a rate beside others counts FAIL and PASS the wrong way, or a FAIL raises no flag.
 
     Why it matters: the worse a model does, the better its score looks, and reports show no blindspot.
     Instead: put FAIL into `miss` and PASS into `hit` of every dimension, and FAIL into `raised` of the flags.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from rulewright_runtime.judging.evidence import QuotedTurns
 from rulewright_runtime.judging.prompts import Fenced
 from rulewright_runtime.matching.match import Matcher, MatchSpan, first
 from rulewright_runtime.plan.corpus import Corpus
@@ -23,6 +23,9 @@ from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.view import View
 from rulewright_runtime.transcripts.windows import WindowTurns, select
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
+
+if TYPE_CHECKING:
+    from rulewright_runtime.judging.evidence import QuotedTurns
 
 
 class EvaluationContext:
