@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
@@ -16,9 +17,13 @@ def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
     Why it matters: a score is absent if nothing was measured, and then the best label is given.
     Instead: write `orValue(score(0))`, or test `hasValue()` first.
     """
+    of_failures = {rate.name for rate in scorecard.rates if "FAIL" in rate.hit}  # 1 is the worst of these
     for written, part in parts_of(scorecard):
-        if isinstance(part, Binary) and part.operator in (">=", ">") and _is_full(part.left):
-            yield warning(written.span(part.left), f"`{written.text(part.left)}` is 1 if nothing was measured")
+        if not isinstance(part, Binary) or part.operator not in (">=", ">") or not _is_full(part.left):
+            continue
+        text = written.text(part.left)
+        if of_failures.isdisjoint(re.findall(r"\brates\.(\w+)", text)):
+            yield warning(written.span(part.left), f"`{text}` is 1 if nothing was measured")
 
 
 def _is_full(part: Expr) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.scorecard import ScorecardDocument
 
 OF_FAILURES: Final = re.compile(
@@ -28,16 +28,13 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnost
             place = scorecard.key_place("dimensions", rate.name, rate.kind, wrong[0][1])
             yield error(place, f"the dimension `{rate.name}` does not count {miscounted}")
     headline = next((str(each.value) for name, each in scorecard.output if scorecard.shows(name)), "")
-    usual = any("PASS" in each.hit and "FAIL" in each.miss for each in (*scorecard.dimensions, *scorecard.rates))
+    usual = [each for each in scorecard.rates if "PASS" in each.hit and "FAIL" in each.miss]
     for rate in scorecard.rates:
-        is_headline = headline == f"rates.{rate.name}"
-        if (
-            "FAIL" in rate.hit
-            and "PASS" in rate.miss
-            and (is_headline or (usual and not OF_FAILURES.search(rate.name)))
-        ):
-            place = scorecard.key_place("rates", rate.name, rate.kind, "hit")
-            what = "headline" if is_headline else "rate"
-            yield error(place, f"the {what} `{rate.name}` counts FAIL as a hit and PASS as a miss")
+        place = scorecard.key_place("rates", rate.name, rate.kind, "hit")
+        is_turned = "FAIL" in rate.hit and "PASS" in rate.miss
+        if is_turned and headline == f"rates.{rate.name}":
+            yield error(place, f"the headline `{rate.name}` counts FAIL as a hit and PASS as a miss")
+        elif is_turned and len(usual) == len(scorecard.rates) - 1 > 1 and not OF_FAILURES.search(rate.name):
+            yield warning(place, f"only the rate `{rate.name}` counts FAIL as a hit and PASS as a miss")
     if "FAIL" in (*scorecard.clear, *scorecard.unknown):
         yield error(scorecard.key_place("flags", "raised"), "a FAIL raises no flag")

@@ -27,6 +27,11 @@ EXTREME: Final = {
 }
 FORBIDS: Final = re.compile(r"^(?:Nobody|No|Nothing|Never|None)\b|\b(?:never|neither)\b")
 ONLY: Final = re.compile(r"\b(?:only (?:after|if|when|once)|not until)\b")
+# In a sentence with one of these, a limit may be what fails: `replies under 20 characters are too short`.
+JUDGES: Final = re.compile(
+    r"\b(?:bad|fail\w*|flag\w*|if|means?|missing|never|no|not|only|reject\w*|suspicious|too|unless|when|without|wrong)\b",
+    re.IGNORECASE,
+)
 JOINS: Final = re.compile(r"\b(and|or|both|either|unless)\b")
 
 
@@ -80,13 +85,16 @@ def _of_limits(words: str, said: Scalar | None, numbers: list[ComparedNumber]) -
         notes: list[tuple[Span | Located, str]] = [] if said is None else [(said, "said here")]
         if not same and len(other) == 1 and limit.number not in (0, 1):
             yield warning(other[0].place, f"the words say `{limit.text}`, but this is {other[0].value:g}", notes=notes)
-        elif len(same) == 1 and same[0].operator and limit.operator and not _keeps(limit, same[0]):
+        elif len(same) == 1 and same[0].operator and limit.operator and not _keeps(limit, same[0], words):
             place = same[0].comparison or same[0].place
             yield warning(place, f"the words say `{limit.text}`, but this comparison does not", notes=notes)
 
 
-def _keeps(limit: Limit, number: ComparedNumber) -> bool:
-    """Whether a comparison keeps a limit: in a `fail` it must be the opposite."""
+def _keeps(limit: Limit, number: ComparedNumber, words: str) -> bool:
+    """Whether a comparison keeps a limit: in a `fail` it must be the opposite, unless its sentence says what fails."""
+    sentence = next((each for each in re.split(r"[.;:]\s", words) if limit.text in each), "")
+    if JUDGES.search(sentence.replace(limit.text, "")):
+        return True
     wanted = limit.operator if number.sign > 0 else {"<=": ">", ">=": "<", "<": ">="}[limit.operator]
     return number.operator == wanted or (limit.operator == "<" and number.operator[0] == wanted[0])
 
@@ -102,12 +110,20 @@ def _numbers(check: CheckDocument, roots: list[tuple[WrittenExpression, int]]) -
             ):
                 value, unit = _value(check, limit), unit_of(_last(limit)) or unit_of(_last(side))
                 compared |= {_last(limit)}
-                if value is not None:
+                if value is not None and not _counts_pieces(side):
                     place = value.span if isinstance(value, Scalar) else written.span(limit)
                     yield ComparedNumber(float(str(value.value)), place, unit, turned, operator, written.span(part))
     for name, value in _parameters(check):
         if name not in compared:
             yield ComparedNumber(float(str(value.value)), value.span, unit_of(name))
+
+
+def _counts_pieces(side: Expr) -> bool:
+    """Whether a side is the number of pieces of a text, one more than what the words count."""
+    pieces = (
+        (side.target or next(iter(side.args), None)) if isinstance(side, Call) and side.function == "size" else None
+    )
+    return isinstance(pieces, Call) and pieces.function == "split"
 
 
 def _settings(check: CheckDocument) -> Iterator[ComparedNumber]:
