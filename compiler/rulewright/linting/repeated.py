@@ -193,7 +193,7 @@ ONCE_A_LINE: Final = frozenset(
 ONCE_A_DOCUMENT: Final = frozenset({"check-misses-own-example", "label-row-is-dead", "unknown-label", "wrong-output"})
 # The same, where the messages are equal but for the task.
 ONCE_A_MESSAGE: Final = frozenset(
-    {"bad-case", "bad-expression", "file-of-another-format", "input-not-awaited", "unknown-state"}
+    {"bad-case", "bad-condition", "bad-expression", "file-of-another-format", "input-not-awaited", "unknown-state"}
 )
 _TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
 
