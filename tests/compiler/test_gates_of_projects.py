@@ -55,3 +55,9 @@ def test_tags_that_are_no_list_are_one_finding(tmp_path: Path) -> None:
     tags = SEEN + "secondary_tags: 7\n"
     write(tmp_path, {"rulewright.yaml": PROJECT, "scorecards/card.yaml": card, "checks/seen.yaml": tags})
     assert "wrong-type" in {each.code for each in rulewright.lint([tmp_path]).diagnostics}
+
+
+def test_hard_fail_is_not_compared_with_gates_that_only_the_scorecard_names(tmp_path: Path) -> None:
+    files = {"rulewright.yaml": PROJECT, "scorecards/card.yaml": CARD, "checks/seen.yaml": SEEN + "hard_fail: true\n"}
+    write(tmp_path, files)
+    assert not rulewright.lint([tmp_path]).diagnostics

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.workflow import TaskDocument
 from rulewright.documents.workflow_fixes import add_overlay, evidence_for
+from rulewright.load import Mapping
 
 
 def confidence_without_gate(task: TaskDocument) -> Iterator[Diagnostic]:
@@ -17,7 +18,8 @@ def confidence_without_gate(task: TaskDocument) -> Iterator[Diagnostic]:
     Instead: enable `policy_gate`, choose its tier and name the reports that your tools write.
     """
     loop, gate = task.on("confidence_loop"), task.overlays.get("policy_gate")
-    is_forgotten = gate is not None and gate.layers and gate.find("enabled") is None  # `overlay-not-enabled`
+    is_own = isinstance(task.get("overlays", "policy_gate"), Mapping)
+    is_forgotten = is_own and gate is not None and gate.find("enabled") is None  # `overlay-not-enabled`
     if loop is not None and task.gate_is_implicit and not is_forgotten:
         message = "confidence never promotes by itself; without an enabled `policy_gate` a gate of tier T1 is added"
         settings = f"risk_tier: T1, evidence: {evidence_for(task, task.missing_evidence)}"

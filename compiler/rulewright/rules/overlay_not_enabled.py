@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.workflow import TaskDocument
+from rulewright.load import Mapping
 
 
 def overlay_not_enabled(task: TaskDocument) -> Iterator[Diagnostic]:
@@ -16,6 +17,7 @@ def overlay_not_enabled(task: TaskDocument) -> Iterator[Diagnostic]:
     that use the overlay are not reported.
     """
     for overlay in task.overlays.values():
-        if overlay.name != "hil" and task.get("overlays", overlay.name) and overlay.find("enabled") is None:
+        is_own = isinstance(task.get("overlays", overlay.name), Mapping)
+        if overlay.name != "hil" and is_own and overlay.find("enabled") is None:
             message = f"`{overlay.name}` is configured, but not enabled"
             yield task.warning(overlay.place, overlay.field, message, help="write `enabled: true`")

@@ -20,7 +20,7 @@ class Task:
         layers = [layer.get("overlays", {}) for layer in (flow, data)]
         names = ("hil", GATE, *LOOPS)
         self.overlays = {each: {k: v for layer in layers for k, v in layer.get(each, {}).items()} for each in names}
-        self.written = {each for each in names if any(each in layer for layer in layers)}
+        self.written = {each for each in names if each in layers[-1]}
 
     def on(self, name: str) -> Data | None:
         """The overlay if it is enabled; `hil` is enabled by default."""
@@ -187,7 +187,13 @@ ORACLES: dict[str, Callable[[Data], bool]] = {
     ),
     "duplicate_metric": of_a_task(lambda task: len({each["type"] for each in task.metrics}) < len(task.metrics)),
     "confidence_without_metrics": of_a_task(all_weights_zero),
-    "confidence_without_gate": of_a_task(lambda task: task.on("confidence_loop") is not None and task.on(GATE) is None),
+    "confidence_without_gate": of_a_task(
+        lambda task: (
+            task.on("confidence_loop") is not None
+            and task.on(GATE) is None
+            and not (GATE in task.written and "enabled" not in task.overlays[GATE])
+        )  # `overlay_not_enabled`
+    ),
     "overlay_not_enabled": of_a_task(
         lambda task: any("enabled" not in task.overlays[name] for name in task.written - {"hil"})
     ),
