@@ -35,8 +35,9 @@ class Browser:
         return command(method, f"{self._address}{path}", body)
 
     def show(self, address: str) -> None:
-        """Go to an address."""
-        self.ask("POST", "/url", url=address)
+        """Load an address anew: a page that is shown already would keep its focus and what was opened on it."""
+        for each in ("about:blank", address):
+            self.ask("POST", "/url", url=each)
 
     def resize(self, width: int, height: int = 900) -> None:
         """Show pages as wide and high as this."""
