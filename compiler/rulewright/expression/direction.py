@@ -32,7 +32,15 @@ _BAD: Final = """
 """
 GOOD: Final = frozenset(_GOOD.split())
 BAD: Final = frozenset(_BAD.split())
+_CONVERSIONS: Final = frozenset({"score", "of", "double"})
 LEAST: Final = re.compile(r"(?:^|_)(?:min|minimum|least|from|pass|required|enough)(?:$|_)")
+
+
+def unwrapped(part: Expr) -> Expr:
+    """The value inside of conversions: `0` of `optional.of(score(0))`."""
+    while isinstance(part, Call) and part.function in _CONVERSIONS and len(part.args) == 1:
+        part = part.args[0]
+    return part
 
 
 def comparisons(part: Expr, sign: int) -> Iterator[tuple[int, Binary]]:

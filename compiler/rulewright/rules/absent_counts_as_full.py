@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.expression.direction import unwrapped
 from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal
 from rulewright.lower.expressions_of import parts_of
 
@@ -29,7 +30,5 @@ def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
 def _is_full(part: Expr) -> bool:
     if not isinstance(part, Call) or part.function != "orValue":
         return False
-    (default,) = part.args
-    if isinstance(default, Call) and default.function == "score" and default.args:
-        default = default.args[0]
+    default = unwrapped(part.args[0])
     return isinstance(default, Literal) and isinstance(default.value, int | float) and default.value >= 1

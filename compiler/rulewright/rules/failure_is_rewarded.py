@@ -7,6 +7,7 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.expression.direction import unwrapped
 from rulewright.expression.syntax_tree import (
     Binary,
     Call,
@@ -24,7 +25,6 @@ from rulewright.expression.syntax_tree import (
 )
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 
-WRAPPERS: Final = frozenset({"score", "of", "double"})  # of a constant: `score(0)`, `optional.of(score(0))`
 GRADED: Final = frozenset({"rates", "dimensions", "undecided"})
 
 
@@ -95,8 +95,7 @@ def _counts_failures(count: Expr, named: Mapping[str, Expr]) -> bool:
 
 def _constant(value: Expr) -> object:
     """The number that a value always is, or None."""
-    while isinstance(value, Call) and value.function in WRAPPERS and len(value.args) == 1:
-        value = value.args[0]
+    value = unwrapped(value)
     return value.value if isinstance(value, Literal) and isinstance(value.value, int | float) else None
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.direction import OPPOSITE, ORDERED, meaning, tells
-from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, Literal, Name
+from rulewright.expression.direction import OPPOSITE, ORDERED, meaning, tells, unwrapped
+from rulewright.expression.syntax_tree import Binary, Conditional, Expr, Literal, Name
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
-
-TYPES: Final = frozenset({"score", "of", "double"})  # of a value: `optional.of(score(0))`
 
 
 def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
@@ -48,8 +45,7 @@ def _turned_around(written: WrittenExpression, part: Conditional) -> Iterator[Di
 
 def _worth(part: Expr) -> int:
     """1 for a good outcome, -1 for a bad one, 0 if unknown: a word, or the highest or lowest score."""
-    while isinstance(part, Call) and part.function in TYPES and len(part.args) == 1:
-        part = part.args[0]
+    part = unwrapped(part)
     if isinstance(part, Literal) and isinstance(part.value, str):
         return meaning(part.value)
     if isinstance(part, Literal) and not isinstance(part.value, bool) and part.value in (0, 1):

@@ -10,7 +10,7 @@ from typing import Final, TypeGuard
 from rulewright.diagnostics import Diagnostic, Located, Span, warning
 from rulewright.documents.base import entries, optional_text, scalar
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.words import Limit, limits_in, numbers_in, unit_of, units_agree
+from rulewright.documents.prose_limits import Limit, limits_in, numbers_in, unit_of, units_agree
 from rulewright.expression.direction import OPPOSITE, ORDERED, comparisons, denies
 from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, Name, Select, chain
 from rulewright.load import Scalar
