@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -19,8 +20,8 @@ from rulewright_runtime.workflow.task_context import TaskContext
 from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Evidence, Gate, TaskPlan
 
 Status = Literal["PASS", "FAIL", "SKIPPED"]
-# Seconds by which stale evidence has to be older than the task: the clocks of file systems differ, and files prepared
-# just before a run are not worth a warning.
+# Seconds by which stale evidence has to be older than the task, or newer than the present: the clocks of file systems
+# differ, and files prepared just before a run are not worth a warning.
 STALE_SECONDS: Final = {"fail": 2.0, "warn": 60.0}
 _LABELS: Final[Mapping[Evidence, str]] = {
     "acceptance_evidence": "acceptance",
@@ -64,7 +65,7 @@ def judge_evidence(
 ) -> GateReport:
     """Judge the task's gate over the files below `root`. Each of the caller's `violations`, such as a changed locked
     output, fails the gate. `since` is when the task started, in seconds since the epoch: older evidence is a warning,
-    or fails a gate with `stale_evidence: fail`."""
+    or fails a gate with `stale_evidence: fail`, and so is evidence from the future."""
     gate = task.gate
     assert gate is not None
     checks, coverage = collect(task, gate, root)
@@ -117,12 +118,17 @@ def collect(task: TaskPlan, gate: Gate, root: Path) -> tuple[dict[Evidence, Evid
 
 
 def _stale(gate: Gate, root: Path, since: float) -> Iterator[str]:
-    """Describe the evidence written before the task started. Requirement lists are exempt: they usually are older."""
+    """Describe the evidence written before the task started, or dated in the future, which may have been. Requirement
+    lists are exempt: they usually are older."""
+    now, leeway = time.time(), STALE_SECONDS[gate.stale_evidence]
     for kind in ("acceptance", "lint", "security", "readiness"):
         for path in gate.sources.get(kind, ()):
             with suppress(OSError, CollectionError):
-                if inside(root, path).stat().st_mtime + STALE_SECONDS[gate.stale_evidence] < since:
+                written = inside(root, path).stat().st_mtime
+                if written + leeway < since:
                     yield f"stale evidence: `{path}` is older than the task's start"
+                elif written - leeway > now:
+                    yield f"stale evidence: `{path}` has a date in the future, so it may be older than the task's start"
 
 
 def _skipped_check(name: Evidence, gate: Gate) -> EvidenceCheck:

@@ -113,16 +113,23 @@ def gated(more: str) -> str:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (1e9, "is older than the task's start"),
+        (1e10, "has a date in the future, so it may be older than the task's start"),
+    ],
+)
+@pytest.mark.parametrize(
     ("more", "verdict"), [("", "PASS"), (", stale_evidence: warn", "PASS"), (", stale_evidence: fail", "FAIL")]
 )
-def test_evidence_from_before_the_task_is_a_warning_and_on_request_a_failure(
-    tmp_path: Path, more: str, verdict: str
+def test_evidence_that_may_be_from_before_the_task_is_a_warning_and_on_request_a_failure(
+    tmp_path: Path, more: str, verdict: str, seconds: float, words: str
 ) -> None:
     run = bench(tmp_path, gated(more))
-    os.utime(tmp_path / "junit.xml", (1e9, 1e9))
+    os.utime(tmp_path / "junit.xml", (seconds, seconds))
     run.run()
     report = run.store.reports("run-1")[0]
-    words = "stale evidence: `junit.xml` is older than the task's start"
+    words = f"stale evidence: `junit.xml` {words}"
     assert report.verdict == verdict
     assert (report.reasons, report.warnings) == (((), (words,)) if verdict == "PASS" else ((words,), ()))
     warned = [event.details["warning"] for event in run.events("task.warning")]
