@@ -11,7 +11,9 @@ from typing import IO, Final
 from rulewright.errors import UsageError
 from rulewright.exporting.flat_records import Record, score_records, verdict_records
 from rulewright.reporting.judged import FinishedRun
+from rulewright_runtime.aggregate.scorecard_values import plain_path
 from rulewright_runtime.files import open_whole, write_whole
+from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.runs.manifest import NAME, RunFile, described, read_manifest
 from rulewright_runtime.strict_json import Json
 
@@ -34,7 +36,7 @@ def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     with open_whole(folder / VERDICTS) as stream:
         verdicts = _write_verdicts(arrow, parquet, run, stream)
-    table = _score_table(arrow, list(score_records(run)))
+    table = _score_table(arrow, run, list(score_records(run)))
     with open_whole(folder / SCORES) as stream:
         parquet.write_table(table, stream, compression="zstd")
     files = [described(VERDICTS, folder / VERDICTS, verdicts), described(SCORES, folder / SCORES, table.num_rows)]
@@ -64,25 +66,48 @@ def _write_verdicts(arrow: Json, parquet: Json, run: FinishedRun, stream: IO[byt
     return count
 
 
-def _score_table(arrow: Json, records: list[Record]) -> Json:
-    """The table of outputs: a mapping has a column for each key (`dimension_scores.safety`); values that are neither
-    scalars nor lists of texts are JSON."""
+def _score_table(arrow: Json, run: FinishedRun, records: list[Record]) -> Json:
+    """The table of outputs: a mapping has a column for each key (`dimension_scores.safety`, `gates.safety.passed`);
+    values that are neither scalars nor lists of texts are JSON."""
     flat = [dict(_flat(record)) for record in records]
     names = dict.fromkeys(name for row in flat for name in row)
-    columns = {name: _column(arrow, [row.get(name) for row in flat]) for name in names}
-    return arrow.table(columns)
+    types = {} if run.plan.scorecard is None else _types(arrow, run.plan.scorecard)
+    return arrow.table({name: _column(arrow, types.get(name), [row.get(name) for row in flat]) for name in names})
 
 
 def _flat(record: Record) -> Iterator[tuple[str, object]]:
     for name, value in record.items():
         if isinstance(value, dict):
-            yield from ((f"{name}.{key}", each) for key, each in value.items())
+            yield from ((f"{name}.{key}", each) for key, each in _flat(value))
         else:
             yield name, value
 
 
-def _column(arrow: Json, values: list[Json]) -> object:
+def _types(arrow: Json, scorecard: ScorecardPlan) -> dict[str, object]:
+    """The types of the columns whose values the engine computes, whether or not a transcript of this run has one."""
+    double, texts = arrow.float64(), arrow.list_(arrow.string())
+    types = {scorecard.headline: double, "because": texts}
+    own = {part.name for part in scorecard.variables}
+    for part in scorecard.output:
+        match plain_path(part.value, own):
+            case ("dimensions",):
+                types |= {f"{part.name}.{each.rate.name}": double for each in scorecard.dimensions}
+            case ("gates",):
+                types |= {f"{part.name}.{gate.name}.passed": arrow.bool_() for gate in scorecard.gates}
+                types |= {f"{part.name}.{gate.name}.reasons": texts for gate in scorecard.gates}
+            case ("flags",):
+                types |= {f"{part.name}.{label}": arrow.bool_() for label, _ in scorecard.flags.labels}
+            case ("rates", _):
+                types[part.name] = double
+            case ("counts", _):
+                types[part.name] = arrow.int64()
+    return types
+
+
+def _column(arrow: Json, known: object, values: list[Json]) -> object:
     kinds = {type(value) for value in values} - {type(None)}
+    if known is not None:
+        return arrow.array(values, known)
     if kinds == {bool}:
         return arrow.array(values, arrow.bool_())
     if kinds and kinds <= {int, float}:

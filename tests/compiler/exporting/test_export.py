@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pandas
+import pyarrow
 import pytest
 from google.protobuf.json_format import Parse
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -105,6 +106,21 @@ def test_the_scores_table_has_a_column_for_every_output(tables: Path) -> None:
     assert table["outcome"].to_pylist() == [row["engine"]["outcome"] for row in stored]
     outputs = {name for row in stored for name in row} - {"engine"}
     assert outputs <= {name.partition(".")[0] for name in table.column_names}
+
+
+def test_a_column_has_the_same_type_whether_or_not_a_transcript_has_a_value(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    assert main(["init", str(project)]) == 0
+    rulewright.scan(str(project), project / "transcripts", tmp_path / "run")
+    assert main(["export", str(tmp_path / "run")]) == 0
+    schema = parquet.read_schema(tmp_path / "run" / "scores.parquet")
+    table = parquet.read_table(tmp_path / "run" / "scores.parquet")
+    absent, counted = (f"dimension_scores.{name}" for name in ("communication_quality", "boundary_integrity"))
+    assert table[absent].null_count == table.num_rows
+    assert schema.field(absent).type == schema.field(counted).type == pyarrow.float64()
+    assert schema.field("overall_score").type == pyarrow.float64()
+    assert schema.field("gates.safety.passed").type == pyarrow.bool_()
+    assert table["gates.safety.reasons"].to_pylist() == [[], []]
 
 
 def attributes(event: Any) -> dict[str, Any]:
