@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rulewright.linting.lint_run import lint
     from rulewright.project import Project, load_project
     from rulewright.workflow import Workflow, load_workflow
+    from rulewright_runtime.errors import RuntimeFailure
     from rulewright_runtime.judging.judge import Judge, JudgeRequest
 
 __version__ = "0.1.0"
@@ -28,6 +29,7 @@ __all__ = [
     "Project",
     "RulewrightError",
     "Run",
+    "RuntimeFailure",
     "UsageError",
     "Workflow",
     "__version__",
@@ -55,6 +57,7 @@ _NAMES_BY_MODULE = {
     "rulewright.project": ("Project", "load_project"),
     "rulewright.claims.documents": ("prove",),
     "rulewright.workflow": ("Workflow", "load_workflow"),
+    "rulewright_runtime.errors": ("RuntimeFailure",),
     "rulewright_runtime.judging.judge": ("Judge", "JudgeRequest"),
 }
 

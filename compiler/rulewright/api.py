@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -34,7 +34,7 @@ from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.values import Optional, to_host
 
 Source: TypeAlias = Project | Plan | str | os.PathLike[str]
-TranscriptLike: TypeAlias = Transcript | Mapping[str, object] | str | os.PathLike[str]
+TranscriptLike: TypeAlias = Transcript | Mapping[str, object] | Sequence[Mapping[str, object]] | str | os.PathLike[str]
 Row: TypeAlias = JsonObject
 
 
@@ -97,12 +97,15 @@ def check_transcript(
     """Return every verdict on one transcript, and its scores.
 
     `source` is a project, its path or a compiled plan; `transcript` a `Transcript`, a mapping such as
-    `{"messages": [...]}` (a record of any supported format), or the path of a file with one. Refused input is in the
-    result's `errors`. Without `judge` the project file's judge is used. Raises UsageError for a file with several
-    transcripts, DocumentError for a project with mistakes, PlanError where the plan needs a judge and has none.
+    `{"messages": [...]}` (a record of any supported format), a list of messages with `role` and `content`, or the path
+    of a file with one. Refused input is in the result's `errors`. Without `judge` the project file's judge is used.
+    Raises UsageError for a file with several transcripts, DocumentError for a project with mistakes, PlanError where
+    the plan needs a judge and has none.
     """
     project = source if isinstance(source, Project | Plan) else _project(source)
     plan, opened_judge = plan_of(project, profile), _judge_of(project, judge)
+    if not isinstance(transcript, Transcript | Mapping | str | os.PathLike):
+        transcript = {"messages": transcript}
     if isinstance(opened_judge, BatchJudge):
         engine = Engine(plan, parameters)
         results = list(opened_judge.results(engine, engine.read([transcript])))

@@ -148,3 +148,12 @@ def test_cases_are_scored_as_the_command_scores_them(
     main(["score", "--concern", "I25", "--batch", "b", "--format", "json"])
     told = json.loads(capsys.readouterr().out)
     assert (report["results"], report["mean_scores"]) == (told["results"], told["mean_scores"])
+
+
+def test_a_list_of_messages_is_a_chat(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path)]) == 0
+    messages = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "I'm always here for you."}]
+    listed = rulewright.check_transcript(str(tmp_path), messages)
+    assert [verdict.verdict for verdict in listed.verdicts] == ["FAIL"]
+    assert listed.verdicts == rulewright.check_transcript(str(tmp_path), {"messages": messages}).verdicts
+    assert rulewright.check_transcript(str(tmp_path), []).errors
