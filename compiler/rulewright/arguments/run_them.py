@@ -183,7 +183,9 @@ def harness_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--out", required=True, metavar="RUN", help="the folder for plan, transcripts and summary"
     )
     parser.add_argument(
-        "--project", metavar="PATH", help="the project whose prices, redaction and `accept` entries apply"
+        "--project",
+        metavar="PATH",
+        help="the project whose vocabulary, prices, redaction and `accept` entries apply (default: the nearest one)",
     )
     parser.add_argument("--price-of", metavar="MODEL", help="the model in the price list (default: the model's name)")
     parser.add_argument(

@@ -8,10 +8,12 @@ from typing import Any, Final
 
 from rulewright.check.scenarios import scenario_findings
 from rulewright.diagnostics import Diagnostic, Severity, error
+from rulewright.documents.base import with_vocabulary
 from rulewright.documents.document_reader import DocumentReader
 from rulewright.documents.layout import documents_in
 from rulewright.documents.scenario import ScenarioDocument, read_scenario
 from rulewright.documents.scoring_file import ModelPrice
+from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.errors import DocumentError, UsageError
 from rulewright.lower.harness import lower_run_plan
 from rulewright.project import Project, stopping
@@ -35,9 +37,9 @@ def compile_run_plan(
     """Return the sealed run plan of the scenarios in some files and folders; open ones, without turns, are omitted.
 
     Raises `DocumentError` with every mistake that prevents playing them, and `UsageError` without a scenario to play.
-    A `project` adds its accepted findings and redactions. A plan for a `simulated` user holds the personas.
+    A `project` adds its vocabulary, accepted findings and redactions. A plan for a `simulated` user holds the personas.
     """
-    scenarios, findings = load_scenarios(paths)
+    scenarios, findings = load_scenarios(paths, invisiblebench() if project is None else project.vocabulary)
     findings += scenario_findings(scenarios)
     plan, _ = lower_run_plan(
         [scenario for scenario in scenarios if scenario.turns],
@@ -53,16 +55,18 @@ def compile_run_plan(
     return plan
 
 
-def load_scenarios(paths: Iterable[Path | str]) -> tuple[list[ScenarioDocument], list[Diagnostic]]:
+def load_scenarios(
+    paths: Iterable[Path | str], vocabulary: Vocabulary
+) -> tuple[list[ScenarioDocument], list[Diagnostic]]:
     """Return the scenarios in some files and folders, and the findings of their structure; of a duplicate id the first
     file counts. Raises UsageError for a path that does not exist."""
     scenarios: dict[str, ScenarioDocument] = {}
-    reader = DocumentReader()
+    reader = DocumentReader(vocabulary=vocabulary)
     for path in map(Path, paths):
         if not path.exists():
             raise UsageError(f"no such file or folder: `{path}`")
         for root in (reader.read(file, "scenario") for file in documents_in(path, deep=True)):
-            scenario = None if root is None else read_scenario(root)
+            scenario = None if root is None else with_vocabulary(read_scenario(root), vocabulary)
             first = None if scenario is None else scenarios.setdefault(scenario.id, scenario)
             if scenario is not None and first is not None and first is not scenario:
                 notes = [(first.place("scenario_id"), "it is first used here")]

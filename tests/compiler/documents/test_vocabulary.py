@@ -16,6 +16,7 @@ from rulewright.documents.keys import allowed
 from rulewright.documents.vocabulary import invisiblebench, schema_in
 from rulewright.errors import DocumentError
 from rulewright.linting.lint_run import lint
+from rulewright.planning.harness import compile_run_plan
 from rulewright.project import Project, load_project
 from rulewright_grammar import schema
 from rulewright_runtime.errors import PlanError
@@ -118,6 +119,14 @@ def test_a_project_in_its_own_words_is_clean_and_compiles(tmp_path: Path) -> Non
     (check,) = plan.checks
     assert (check.primary_bucket, check.severity, check.is_gate) == ("advice", "blocking", True)
     assert plan.severities == ("minor", "major", "blocking")
+
+
+def test_the_harness_plays_scenarios_in_the_words_of_their_project(tmp_path: Path) -> None:
+    loaded = project(tmp_path)
+    (script,) = compile_run_plan([tmp_path / "scenarios"], loaded).scripts
+    assert [turn.user_message for turn in script.turns] == ["Hello"]
+    with pytest.raises(DocumentError, match="`cards` is not allowed"):
+        compile_run_plan([tmp_path / "scenarios"])
 
 
 SLIPS = {
