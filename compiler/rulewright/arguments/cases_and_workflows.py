@@ -25,7 +25,7 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
         help="the report's format (default: console)",
     )
     parser.add_argument(
-        "--scorecard", metavar="NAME", default="safe-v0", help="a scorecard's name or file (default: safe-v0)"
+        "--scorecard", metavar="NAME", help="a scorecard's name or file (default: the project's, else safe-v0)"
     )
     parser.add_argument("--config", metavar="FILE", help="the settings file (default: safe.config.json)")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")

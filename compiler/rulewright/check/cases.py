@@ -17,7 +17,7 @@ from rulewright.documents.layout import CASE_LINES, SUFFIXES, files_below
 from rulewright.errors import DocumentError
 from rulewright.load import Mapping, Node, Scalar, Sequence, walk
 from rulewright.rules.listed_twice import repeated_in
-from rulewright.scoring.batches import case_scorecards_of_project, load_scorecard
+from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, load_scorecard
 from rulewright.scoring.score_settings import settings_findings
 from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
@@ -27,7 +27,6 @@ from rulewright_runtime.english import plural
 
 LEAST: Final = re.compile(r"min_\w*count")
 OUTPUT_MARKS: Final = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
-SCORECARD: Final = "safe-v0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
         own = [load_scorecard(str(path)).plan for path in case_scorecards_of_project(Path(root.source.path).parent)]
     except DocumentError:
         return []
-    plans = own or [load_scorecard(SCORECARD).plan]
+    plans = own or [load_scorecard(SHIPPED).plan]
     if kind_of(root) == CASE_SETTINGS and isinstance(root, Mapping):
         return [*min((settings_findings(root, plan) for plan in plans), key=len), *strange_groups(root)]
     return [*min((batch_findings(root, plan) for plan in plans), key=_refused), *_of_outputs(root)]

@@ -28,6 +28,7 @@ from rulewright.scoring.batches import (
     formats_to_write,
     load_scorecard,
     report_name,
+    usual_scorecard,
 )
 from rulewright.scoring.score_settings import ScoreSettings, describe, gather
 from rulewright_runtime.cases.baseline import Baseline, compare
@@ -56,7 +57,7 @@ _TICK = 0.2  # seconds between two lines of progress
 
 def run(args: argparse.Namespace) -> int:
     """Score and write the reports; return the exit code."""
-    card = load_scorecard(args.scorecard)
+    card = load_scorecard(args.scorecard or usual_scorecard())
     flags = {flag: getattr(args, flag.lstrip("-").replace("-", "_")) for flag in FLAGS}
     settings = gather(card.plan, file=args.config, environment=os.environ, flags=flags, assignments=args.set)
     for warning in settings.warnings:

@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any, Final, TypeVar
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import first_place
+from rulewright.documents.base import first_place, text
+from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.profile import Profile, every_check
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.vocabulary import invisiblebench
@@ -29,7 +30,7 @@ def choice_findings(project: Project) -> list[Diagnostic]:
     if project.file is None or not project.checks:
         return []
     findings = []
-    profile, card = project.file.profile, project.file.scorecard
+    profile, card = project.file.profile, _named_scorecard(project)
     if profile is not None and project.profiles and profile not in project.profiles:
         message, help = f"unknown profile `{profile}`", _others(profile, project.profiles)
         findings.append(error(project.file.place("profile"), message, code="unknown-profile", help=help))
@@ -74,7 +75,7 @@ def choose_profile(project: Project, name: str | None) -> Profile:
 def choose_scorecard(project: Project, name: str | None) -> ScorecardDocument:
     """Return the scorecard called `name`, else the default. A project without scorecards has the shipped ones, of which
     the default needs the buckets of the default vocabulary. Raises UsageError."""
-    requested = name or (project.file.scorecard if project.file else None)
+    requested = name or _named_scorecard(project)
     if project.scorecards:
         return _choose("scorecard", project.scorecards, requested, DEFAULT_SCORECARD)
     buckets = invisiblebench().buckets
@@ -82,6 +83,13 @@ def choose_scorecard(project: Project, name: str | None) -> ScorecardDocument:
     return _choose(
         "scorecard", shipped_scorecards(), requested, SCORECARD_WITHOUT_BUCKETS if no_buckets else DEFAULT_SCORECARD
     )
+
+
+def _named_scorecard(project: Project) -> str | None:
+    """The scorecard that the project file names, unless it is one over cases, which `score` takes."""
+    name = project.file.scorecard if project.file else None
+    over_cases = {text(each.root, "scorecard") for each in project.loaded if kind_of(each.root) == CASE_SCORECARD}
+    return name if name not in over_cases else None
 
 
 def used_scorecard(project: Project) -> ScorecardDocument | None:

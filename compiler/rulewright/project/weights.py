@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 
 from rulewright.documents.base import entries, numeric
 from rulewright.documents.scorecard import ScorecardDocument
@@ -12,15 +13,19 @@ from rulewright.load import Scalar
 from rulewright.project import Project
 
 
-def weights_of(document: ScorecardDocument | TaskDocument | Project) -> list[tuple[str, Scalar]]:
-    """Return the weights that are finite numbers, each with the name of its dimension or metric; of a project those of
-    its scoring file."""
-    return [(name, scalar) for name, scalar in _weight_scalars(document) if _is_weight(scalar)]
+def weights_of(document: ScorecardDocument | TaskDocument | Project) -> list[tuple[str, float, Scalar]]:
+    """Return the weights that are finite numbers, each with the name of its dimension or metric and its scalar; of a
+    project those of its scoring file."""
+    found = [(name, _number(scalar), scalar) for name, scalar in _weight_scalars(document)]
+    return [(name, number, scalar) for name, number, scalar in found if number is not None]
 
 
-def _is_weight(scalar: Scalar | None) -> bool:
-    number = None if scalar is None else scalar.value
-    return isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number)
+def _number(scalar: Scalar) -> float | None:
+    """The number that a scalar is, or that an expression in it consists of."""
+    with suppress(ValueError):
+        number = math.nan if isinstance(scalar.value, bool) else float(str(scalar.value))
+        return number if math.isfinite(number) else None
+    return None
 
 
 def _weight_scalars(document: ScorecardDocument | TaskDocument | Project) -> Iterator[tuple[str, Scalar]]:

@@ -9,17 +9,15 @@ from rulewright.documents.scorecard import ScorecardDocument
 
 
 def gate_ignores_unrun_checks(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
-    """A gate combines `left_out: ignore` with `not_run: passed`.
+    """A gate combines `left_out` with `not_run: passed`.
 
-    Why it matters: a profile that leaves out every check of the gate makes it pass unchecked.
-    Instead: remove `left_out: ignore`, so that checks which apply but were left out keep the gate undecided, or write
-    `not_run: undecided`.
+    Why it matters: with `left_out: ignore`, a profile that leaves out every check of the gate makes it pass unchecked.
+    With `left_out: open`, only checks that the profile leaves out keep the gate undecided; it passes if those that it
+    runs have no verdict.
+    Instead: write `not_run: undecided`.
     """
     for gate in scorecard.gates:
-        if gate.left_out == "ignore" and gate.not_run == "passed":
+        if gate.not_run == "passed" and scorecard.get("gates", gate.name, "left_out") is not None:
             place = scorecard.place("gates", gate.name, "empty", "not_run")
-            yield warning(
-                place,
-                f"the gate `{gate.name}` passes when the profile leaves out all of its checks",
-                help="remove `left_out: ignore`, or write `not_run: undecided`",
-            )
+            when = "the profile leaves out all of its checks" if gate.left_out == "ignore" else "none of its checks ran"
+            yield warning(place, f"the gate `{gate.name}` passes when {when}", help="write `not_run: undecided`")

@@ -61,6 +61,7 @@ from rulewright.rules.unlike_its_siblings import unlike_its_siblings
 from rulewright.rules.unread_definitions import unread_definitions
 from rulewright.rules.unused_lexicon import unused_lexicon
 from rulewright.rules.unused_rule_set import unused_rule_set
+from rulewright.rules.weight_of_zero import weight_of_zero
 from rulewright.rules.weights_far_apart import weights_far_apart
 from rulewright.rules.words_differ_in_case import words_differ_in_case
 from rulewright.rules.words_without_vocabulary import words_without_vocabulary
@@ -107,6 +108,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     gate_without_blindspot,
     detector_without_definition,
     misspelt_rule_key,
+    weight_of_zero,
     weights_far_apart,
     misspelt_name,
     misspelt_in_scorecard,

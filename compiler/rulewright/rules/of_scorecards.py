@@ -24,6 +24,8 @@ from rulewright.rules.threshold_of_zero import threshold_of_zero
 from rulewright.rules.unchanged_copy import unchanged_copy
 from rulewright.rules.unlike_its_siblings import unlike_its_siblings
 from rulewright.rules.unused_definition import unused_definition
+from rulewright.rules.weight_of_zero import weight_of_zero
+from rulewright.rules.weights_do_not_add_up import weights_do_not_add_up
 from rulewright.rules.weights_far_apart import weights_far_apart
 from rulewright.rules.yaml_trap import yaml_trap
 
@@ -37,6 +39,8 @@ SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
     absent_counts_as_full,
     gate_ignores_unrun_checks,
     threshold_of_zero,
+    weight_of_zero,
+    weights_do_not_add_up,
     weights_far_apart,
     unchanged_copy,
     unlike_its_siblings,

@@ -48,8 +48,8 @@ from rulewright.rules.unknown_agent import unknown_agent
 from rulewright.rules.unknown_dependency import unknown_dependency
 from rulewright.rules.unusable_reply import unusable_reply
 from rulewright.rules.weight_of_zero import weight_of_zero
+from rulewright.rules.weights_do_not_add_up import weights_do_not_add_up
 from rulewright.rules.weights_far_apart import weights_far_apart
-from rulewright.rules.weights_unlike_other_tasks import weights_unlike_other_tasks
 from rulewright.rules.workflow_version import workflow_version
 from rulewright.rules.yaml_trap import yaml_trap
 from rulewright.workflow import Workflow
@@ -72,7 +72,7 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     misspelt_path,
     contract_mismatch,
     file_of_another_format,
-    weights_unlike_other_tasks,
+    weights_do_not_add_up,
 )
 
 TASK: Final[tuple[Rule[TaskDocument], ...]] = (

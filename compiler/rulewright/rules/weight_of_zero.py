@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
+from rulewright.load import Scalar, walk
+from rulewright.project import Project
 from rulewright.project.weights import weights_of
 
+READ: Final = re.compile(r"\bdimensions\.(\w+)")
 
-def weight_of_zero(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A metric of a confidence loop has the weight 0, but others do not.
 
-    Why it matters: it is measured, but never changes the confidence.
+def weight_of_zero(document: ScorecardDocument | TaskDocument | Project) -> Iterator[Diagnostic]:
+    """A metric of a confidence loop or a dimension of a scorecard has the weight 0, but others do not, and no
+    expression reads it by its name.
+
+    Why it matters: it is measured, but never changes the confidence or the score.
     Instead: give it a weight above 0, or remove it.
     """
-    weights = weights_of(task)
-    if any(float(str(scalar.value)) > 0 for _, scalar in weights):  # where all are 0, other findings say so
-        for name, scalar in weights:
-            if float(str(scalar.value)) == 0:
+    weights, read = weights_of(document), _read_by_name(document)
+    if any(number > 0 for _, number, _ in weights):  # where all are 0, other findings say so
+        for name, number, scalar in weights:
+            if number == 0 and name not in read:
                 yield warning(scalar, f"`{name}` has the weight 0, so it never counts")
+
+
+def _read_by_name(document: ScorecardDocument | TaskDocument | Project) -> set[str]:
+    cards = [document] if isinstance(document, ScorecardDocument) else getattr(document, "scorecards", {}).values()
+    texts = [str(each.value) for card in cards for each in walk(card.node) if isinstance(each, Scalar)]
+    return {name for text in texts for name in READ.findall(text)}

@@ -22,7 +22,7 @@ def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> I
     Why it matters: a misplaced decimal point, or a percentage among shares, makes one part decide alone.
     Instead: write all weights on the same scale.
     """
-    weights = [(float(str(scalar.value)), scalar) for _, scalar in weights_of(document)]
+    weights = [(number, scalar) for _, number, scalar in weights_of(document)]
     positive = sorted((each for each in weights if each[0] > 0), key=lambda each: each[0])
     if len(positive) < 2:
         return

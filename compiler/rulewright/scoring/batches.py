@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from rulewright.documents.base import text
 from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import documents_in, places, project_file_above
@@ -32,6 +34,7 @@ from rulewright_runtime.input_files import unread_note
 from rulewright_runtime.terminal import complain
 
 SCORECARDS: Final = Path("benchmark", "configs", "scorecards")
+SHIPPED: Final = "safe-v0"
 CASE_FOLDERS: Final = ("cases", "test_cases", "benchmark/safe/cases")
 OUTPUT_FOLDER: Final = "outputs"
 _DIGITS: Final = re.compile(r"(\d+)")
@@ -81,14 +84,34 @@ def find_scorecard(name: str) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
+def usual_scorecard() -> str:
+    """Return the scorecard over cases that the project file of this folder names: its file, or the name of the shipped
+    one."""
+    path = project_file_above(Path())
+    named = "" if path is None else text(load_file(path).root, "scorecard")
+    files = [each for each in case_scorecards_of_project(Path()) if text(load_file(each).root, "scorecard") == named]
+    return str(files[0]) if files and named else SHIPPED
+
+
 def case_scorecards_of_project(folder: Path) -> list[Path]:
-    """Return the files of scorecards over cases in the project that a folder belongs to or is."""
+    """Return the files of scorecards over cases in the project that a folder belongs to or is; without a project file,
+    those in the folder, else those beside it."""
     path = project_file_above(folder)
-    root = folder if path is None else path.parent
-    root_node = None if path is None else load_file(path).root
+    if path is None:
+        return next(filter(None, map(_case_scorecards_near, (folder, folder / ".."))), [])
+    root_node = load_file(path).root
     file = read_project_file(root_node, os.environ) if isinstance(root_node, Node) else None
-    scorecards = places(root, file, path).get("scorecards")
-    files = [] if scorecards is None else documents_in(scorecards.path)
+    scorecards = places(path.parent, file, path).get("scorecards")
+    return [] if scorecards is None else _case_scorecards(documents_in(scorecards.path))
+
+
+def _case_scorecards_near(folder: Path) -> list[Path]:
+    scorecards = places(folder, None, None).get("scorecards")
+    own = () if scorecards is None else documents_in(scorecards.path)
+    return _case_scorecards([*own, *(each for each in documents_in(folder) if each.suffix != ".json")])
+
+
+def _case_scorecards(files: Iterable[Path]) -> list[Path]:
     return [each for each in files if kind_of(load_file(each).root) == CASE_SCORECARD]
 
 

@@ -146,3 +146,26 @@ def test_score_finds_the_scorecard_of_the_project_by_name(tmp_path: Path, monkey
     words = ["--cases", "cases", "--concern", "I25", "--batch", "one"]
     assert main(["score", "--scorecard", "mine", *words]) == 0
     assert main(["score", *words]) == 3
+
+
+@pytest.mark.parametrize("beside", ["card.yaml", "../card.yaml", "../scorecards/card.yaml"])
+def test_cases_without_a_project_file_are_read_as_by_the_scorecard_beside_them(tmp_path: Path, beside: str) -> None:
+    folder, card = tmp_path / "cases", tmp_path / "cases" / beside
+    folder.mkdir()
+    card.parent.mkdir(exist_ok=True)
+    shutil.copy(Path("tests/compiler/rules/unused_definition/good_cases.yaml"), card)
+    (folder / "batch.json").write_text('[{"test_id": "a", "wanted": ["fever"], "output": {"answer": "fever"}}]')
+    assert codes(folder / "batch.json") == []
+
+
+def test_a_project_may_name_a_scorecard_over_cases_beside_its_checks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(Path("benchmark", "service_desk"), tmp_path, dirs_exist_ok=True)
+    shutil.copy(Path("tests/compiler/rules/unused_definition/good_cases.yaml"), tmp_path / "scorecards")
+    file = tmp_path / "rulewright.yaml"
+    file.write_text(file.read_text().replace("scorecard: release", "scorecard: answers"))
+    monkeypatch.chdir(tmp_path)
+    assert codes(Path()) == []
+    assert main(["score", "--show-config"]) == 0
+    assert "found_pass" in capsys.readouterr().out

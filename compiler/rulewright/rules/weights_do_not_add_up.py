@@ -1,0 +1,37 @@
+"""Rule: weights that do not add up to 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.project.weights import weights_of
+from rulewright.workflow import Workflow
+
+ROUNDING: Final = 0.02  # three weights of 0.33 are meant to be 1
+
+
+def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Iterator[Diagnostic]:
+    """The weights of a scorecard's dimensions are different shares that do not add up to 1, or those of one confidence
+    loop, while those of all other tasks do.
+
+    Why it matters: the weights are scaled to a sum of 1, so a mistyped weight shifts all the others unseen.
+    Instead: correct the weight, so that the sum is 1.
+    """
+    if isinstance(document, ScorecardDocument):
+        weights = tuple(weights_of(document))
+        lists = {weights: ""} if len(weights) == len(document.dimensions) else {}
+    else:
+        lists = {tuple(weights_of(task)): f" of `{task.id}`" for task in document.document.tasks}
+    totals = {each: math.fsum(number for _, number, _ in each) for each in lists if len(each) > 1}
+    odd = [each for each, total in totals.items() if abs(total - 1) > ROUNDING]
+    numbers = [number for _, number, _ in odd[0]] if len(odd) == 1 else []
+    if max(numbers, default=1) >= 1 or len({*numbers}) == 1:
+        return
+    others = [f", those{lists[each]} to 1" for each in totals if each not in odd]
+    message = f"the weights{lists[odd[0]]} add up to {totals[odd[0]]:g}{(others or [', not to 1'])[0]}"
+    *rest, (_, _, last) = odd[0]
+    yield warning(last, message, notes=[(each, "added to it") for _, _, each in rest])
