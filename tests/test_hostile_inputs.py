@@ -36,7 +36,7 @@ from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs import store
 
-EXAMPLES = rounds(8, 2_000)
+EXAMPLES = rounds(4, 2_000)
 BENCHMARK = shipped_root() / "benchmark"
 TRANSCRIPTS = sorted((BENCHMARK / "transcripts").glob("*.jsonl"))
 REPLIES = BENCHMARK / "judge_replies" / "replies.json"

@@ -258,7 +258,7 @@ def successes(chosen: list[Attack], place: Path, using: CaseSettings = SETTINGS)
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_change_of_a_record_makes_it_better(shape: str, tmp_path: Path) -> None:
-    assert successes(part(attacks(shape), 120), tmp_path) == []
+    assert successes(part(attacks(shape), 60), tmp_path) == []
 
 
 def test_the_attacks_have_teeth(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_every_published_reply_is_judged_over_http_as_in_process(reading: str, t
 
 
 def test_no_forged_reply_passes_over_http(tmp_path: Path) -> None:
-    chosen = part(attacks(), 200)
+    chosen = part(attacks(), 70)
     texts = [f"I am number {number}." for number in range(len(chosen))]
     found = judged(texts, lambda prompt: chat(chosen[number_in(prompt)][1]), tmp_path)
     assert [attack for attack, verdict in zip(chosen, found, strict=True) if verdict in KIND] == []

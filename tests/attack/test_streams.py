@@ -59,7 +59,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize(("command", "redirection"), part(list(product(COMMANDS, REDIRECTIONS)), 10))
+@pytest.mark.parametrize(("command", "redirection"), part(list(product(COMMANDS, REDIRECTIONS)), 6))
 def test_a_command_whose_streams_are_closed_or_full_ends_quietly(
     place: Path, command: tuple[list[str], int, bool], redirection: str
 ) -> None:

@@ -242,7 +242,7 @@ def test_there_are_enough_attacks() -> None:
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize(
     ("corpus", "name", "mutation", "seed"),
-    part(ATTACKS, 40),
+    part(ATTACKS, 20),
     ids=lambda value: value[2] if isinstance(value, tuple) else str(value),
 )
 def test_silence_improves_nothing(corpus: Corpus, name: str, mutation: str, seed: int, judge: str) -> None:

@@ -21,7 +21,7 @@ from tests.rounds import rounds
 from rulewright import cel as ours
 from rulewright.errors import ExpressionError
 
-EXAMPLES = rounds(250, 20_000)
+EXAMPLES = rounds(120, 20_000)
 TYPES = {
     "i": "int",
     "j": "int",

@@ -6,12 +6,13 @@ import random
 from typing import Final
 
 from tests.compiler.mutations.conditions import BOUND, Condition, cases, chain, condition, joined
+from tests.rounds import rounds
 
 from rulewright.linting.lint_run import lint_text
 from rulewright.linting.lint_settings import RuleSelection
 
 CASES: Final = tuple(cases())
-DRAWN: Final = 150
+DRAWN: Final = rounds(75, 150)
 RULES: Final = ("comparison_out_of_range", "condition_adds_nothing", "condition_always_holds", "condition_never_holds")
 CODES: Final = frozenset(rule.replace("_", "-") for rule in RULES)
 WORKFLOW: Final = """\

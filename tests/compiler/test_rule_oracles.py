@@ -33,12 +33,12 @@ from rulewright.load import load_text, plain
 
 DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the one in C takes an eighth of the time
 FOLDER = Path(__file__).parent / "rules"
-BROKEN = rounds(3, 20)  # mutants that a rule has to find
+BROKEN = rounds(2, 20)  # mutants that a rule has to find
 # Mutants that it has to leave alone, and as many that a schema refuses and lint has to refuse as well.
 SOUND = rounds(1, 10)
 TRIES = 4_000
-FEWEST = 3  # some conditions come about in few ways
-PATIENCE = rounds(300, TRIES)  # tries after which the fewest are enough
+FEWEST = rounds(2, 3)  # some conditions come about in few ways
+PATIENCE = rounds(150, TRIES)  # tries after which the fewest are enough
 DOCUMENTS: Final[dict[str, Callable[[Any], bool]]] = {**oracles_of_workflows.ORACLES, **oracles_of_documents.ORACLES}
 PROJECTS: Final = oracles_of_projects.ORACLES
 

@@ -23,7 +23,7 @@ from rulewright.calibration.measures import (
 
 REFERENCE: dict[str, Any] = json.loads(Path(__file__).with_name("measures.json").read_text(encoding="utf-8"))
 TRUTHS = 2_000
-DRAWN = rounds(200, TRUTHS)  # how many of them with intervals that are drawn
+DRAWN = rounds(100, TRUTHS)  # how many of them with intervals that are drawn
 Z = 1.959963984540054
 
 

@@ -210,10 +210,10 @@ def test_no_report_is_written_over() -> None:
 def test_runs_at_the_same_moment_write_reports_of_their_own() -> None:
     batch("b", case("T1"))
     words = [sys.executable, "-m", "rulewright", "score", "--concern", "I25", "--batch", "b", "--format", "all"]
-    runs = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(4)]
+    runs = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
     errors = [run.communicate()[1] for run in runs]
-    assert [run.returncode for run in runs] == [0] * 4, errors
-    assert len(list(Path("reports").iterdir())) == 4 * 4
+    assert [run.returncode for run in runs] == [0] * 2, errors
+    assert len(list(Path("reports").iterdir())) == 2 * 4
 
 
 @pytest.mark.parametrize("output", ["deep/folder", "deep/folder/"])

@@ -168,7 +168,7 @@ def outcome(program: Any, given_: dict[str, Any]) -> object:
         return failure.code
 
 
-@settings(max_examples=rounds(80, 1_500))
+@settings(max_examples=rounds(40, 1_500))
 @given(text=st.one_of(TRUTH, NUMBER, TEXT), bindings=INPUTS)
 def test_folding_never_changes_what_an_expression_means(text: str, bindings: dict[str, Any]) -> None:
     try:
@@ -200,7 +200,7 @@ NESTED = {
 }
 
 
-@pytest.mark.parametrize("depth", [60, 120, 200, 240])
+@pytest.mark.parametrize("depth", [60, 240])
 @pytest.mark.parametrize("shape", NESTED)
 def test_nesting_ends_in_a_value_or_a_documented_error(shape: str, depth: int) -> None:
     try:
@@ -211,7 +211,7 @@ def test_nesting_ends_in_a_value_or_a_documented_error(shape: str, depth: int) -
     outcome(program, {"i": 1, "b": True, "ints": [1], "any": {}})
 
 
-@settings(max_examples=rounds(80, 1_500))
+@settings(max_examples=rounds(40, 1_500))
 @given(text=st.text(alphabet="ab1.0()[]{}+-*/%<>=!&|?:,'\" in", max_size=30), strict=st.booleans())
 def test_any_text_builds_or_is_refused(text: str, strict: bool) -> None:
     environment = Environment(open=True, dialect=Dialect.STRICT if strict else Dialect.PROFILE)

@@ -15,7 +15,7 @@ from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import DYN, SCORE, STRING, ListType
 from rulewright.expression.unparse import unparse
 
-EXAMPLES = rounds(200, 20_000)
+EXAMPLES = rounds(100, 20_000)
 TOKENS = r"""
 a b.c names score true null 1 1u 0x1F 1.5 .5 1e3 'x' "y" r'\d' b'z' '''w''' ( ) [ ] { } , : ; ? ?. . ! - + * / % && ||
 == != < <= > >= in and or not && has(a.b) size( .all(x, .exists(x, .filter(x, .map(x, .matches( a ? b : c # // in not(

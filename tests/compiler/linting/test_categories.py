@@ -105,7 +105,8 @@ def test_pedantic_and_preview_rules_are_off_by_default() -> None:
 
 def test_findings_of_the_published_corpus_are_grouped_without_losing_any() -> None:
     root = shared_data.folder("invisiblebench")
-    each, told = lint([root]), lint([root]).grouped()
+    each = lint([root])
+    told = each.grouped()
     assert len(told.diagnostics) <= MOST
     told_by = {
         code: {code, *(each for each, others in REPORTED_WITH.items() if code in others)} for code in codes(told)

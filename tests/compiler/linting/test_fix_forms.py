@@ -26,7 +26,7 @@ from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.lint_run import lint_text
 from rulewright_runtime.terminal import visible
 
-ROUNDS: Final = rounds(2, 60)
+ROUNDS: Final = rounds(1, 60)
 SHIPPED: Final = sorted(
     [
         *(ROOT / "checks").glob("*.yaml"),

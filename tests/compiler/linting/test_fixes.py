@@ -22,7 +22,7 @@ from rulewright.linting.lint_report import Report
 from rulewright.linting.lint_run import lint, lint_text
 from rulewright.load import load_text, plain
 
-MUTANTS = rounds(2, 10)  # of each good file
+MUTANTS = rounds(1, 10)  # of each good file
 
 
 def changes(before: Any, after: Any) -> int:

@@ -13,6 +13,7 @@ from tests import folders
 from tests.compiler.dependencies_of import noted_and_opened
 from tests.compiler.small_project import LEXICON_CHECK as CHECK
 from tests.compiler.test_rules import BAD, name_of, unpacked
+from tests.rounds import every
 
 import rulewright
 import rulewright_grammar
@@ -74,7 +75,7 @@ def test_unchanged_files_give_the_same_bytes_without_linting(
     assert lint(capsys, *words, "--no-cache") == first
 
 
-@pytest.mark.parametrize("path", BAD if os.environ.get("RULEWRIGHT_TORTURE") else BAD[::6], ids=name_of)
+@pytest.mark.parametrize("path", every(12, BAD), ids=name_of)
 def test_a_cached_output_equals_that_of_linting(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

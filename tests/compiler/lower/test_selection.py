@@ -98,7 +98,7 @@ def test_a_project_without_profiles_runs_every_check() -> None:
     assert [one.id for one in select(every_check(), CHECKS, [])] == ["A1", "B1", "C1", "F1"]
 
 
-@pytest.mark.parametrize(("name", "size"), [("smoke", 15), ("dev", 26), ("full", 53), ("publish", 53)])
-def test_the_published_profiles_select_as_many_checks_as_published(name: str, size: int) -> None:
+def test_the_published_profiles_select_as_many_checks_as_published() -> None:
     project = load_project(folder("invisiblebench"))
-    assert len(select(project.profiles[name], project.checks, [])) == size
+    sizes = {name: len(select(profile, project.checks, [])) for name, profile in project.profiles.items()}
+    assert sizes == {"smoke": 15, "dev": 26, "full": 53, "publish": 53}

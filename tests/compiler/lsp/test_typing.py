@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from lsprotocol.types import CompletionItem, Position, Range
 from tests.compiler.lsp import a_project
+from tests.rounds import rounds
 
 from rulewright.load import unsaved
 from rulewright.lsp.code_actions import actions
@@ -76,7 +77,7 @@ def test_typing_from_the_first_letter_to_the_last(project: Path, name: str) -> N
     path, text, workspace = project / name, a_project.FILES[name], Workspace()
     workspace.analyse(workspace.put(path.as_uri(), text, 0), project, search=True)
     answered = 0
-    for end in range(0, len(text) + 1, 5):
+    for end in range(0, len(text) + 1, rounds(10, 5)):
         answered += bool(everything_at(workspace, workspace.put(path.as_uri(), text[:end], end), end))
     assert answered
     workspace.analyse(workspace.put(path.as_uri(), text, 0), project, search=False)
@@ -87,7 +88,7 @@ def test_typing_from_the_first_letter_to_the_last(project: Path, name: str) -> N
 def test_edits_without_sense(project: Path, name: str) -> None:
     path, text, workspace = project / name, a_project.FILES[name], Workspace()
     workspace.analyse(workspace.put(path.as_uri(), text, 0), project, search=True)
-    for number, (edited, at) in enumerate(edits(text, seed=7, count=60)):
+    for number, (edited, at) in enumerate(edits(text, seed=7, count=rounds(30, 60))):
         everything_at(workspace, workspace.put(path.as_uri(), edited, number), at)
     workspace.analyse(workspace.put(path.as_uri(), text, 0), project, search=False)
     assert workspace.findings[str(path)] == ()

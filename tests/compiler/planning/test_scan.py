@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.compiler.small_project import check, write
 from tests.shared_data import folder
+from tests.shipped_plans import shipped_plan
 
 from rulewright.check.project_check import compile_project
 from rulewright.planning.scan import cost_report, scan_plan
-from rulewright.project import load_project
+from rulewright.project import Project, load_project
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -32,12 +34,16 @@ def planned(
     return scan_plan(project, compile_project(project), transcripts, **options)
 
 
+@cache
+def invisiblebench() -> Project:
+    return load_project(ROOT / "benchmark" / "invisiblebench")
+
+
 @pytest.mark.parametrize(("run", "count"), RUNS)
 def test_scan_plans_equal_the_published_ones(run: str, count: int) -> None:
     data = folder("invisiblebench")
     kind, _, profile = run.partition("_")
-    project = load_project(ROOT / "benchmark" / "invisiblebench")
-    plan = compile_project(project, profile=profile)
+    project, plan = invisiblebench(), shipped_plan(profile, project="invisiblebench")
     read = list(Reader(plan.scenarios).read([data / "transcripts" / kind]))
     transcripts = [one for one in read if isinstance(one, Transcript)]
     assert len(transcripts) == len(read) == count

@@ -28,7 +28,7 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.score import score_of
 
-PAIRS = rounds(3, 500)
+PAIRS = rounds(2, 500)
 SAFE = Path("benchmark/configs/scorecards/safe-v0.yaml").resolve()
 WORKFLOW = Path("benchmark/workflows").resolve()
 CARD = """\

@@ -33,7 +33,7 @@ from rulewright.proving.domains import Domains
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
 
-PAIRS = rounds(20, 500)
+PAIRS = rounds(10, 500)
 EQUAL = rounds(25, 1_000)
 INPUTS = list(inputs())[::299]
 NOWHERE = Span("", 0, 0, 0, 0)

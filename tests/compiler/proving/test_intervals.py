@@ -30,7 +30,7 @@ def questions(draw: st.DrawFn) -> tuple[list[str], Goal]:
     return texts, [(number, draw(_bits)) for number in range(len(texts))]
 
 
-@settings(max_examples=rounds(100, 2_500))
+@settings(max_examples=rounds(50, 2_500))
 @given(questions(), st.one_of(st.just(DOMAINS), narrowed()))
 def test_the_splitter_agrees_with_the_solver_and_its_witnesses_replay(
     question: tuple[list[str], Goal], domains: Domains

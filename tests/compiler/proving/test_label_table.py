@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.rounds import rounds
 from tests.safe_cases import DEFAULTS, METRICS, safe, settings
 from tests.shared_data import ROOT
 
@@ -36,7 +37,7 @@ def test_the_shipped_table_leaves_no_case_out_and_every_row_decides() -> None:
 
 def test_the_shipped_table_is_total_under_any_thresholds() -> None:
     chance = random.Random(3)
-    for _ in range(60):
+    for _ in range(rounds(20, 60)):
         given = {f"{m}_{kind}": round(chance.random(), 2) for m in METRICS for kind in ("pass", "review")}
         given["strict_ah"] = chance.random() < 0.5
         found = study(safe().plan, settings(**given).scorer(None, None))

@@ -30,7 +30,7 @@ from rulewright_runtime.judging.judge import JudgeRecord
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 
-CARDS: Final = rounds(12, 500)
+CARDS: Final = rounds(6, 500)
 USES: Final = (
     "rates.answers < least ? 'low' : 'high'",
     "dimensions.one.orValue(score(0)) >= least ? 'good' : 'bad'",

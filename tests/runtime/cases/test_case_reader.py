@@ -177,10 +177,10 @@ def test_a_folder_of_outputs_that_holds_none_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("recent", [0, 100, 2**20])
 def test_many_test_ids_are_remembered_in_little_memory(recent: int, tmp_path: Path) -> None:
     seen = FirstValues[int, int]("INTEGER", in_memory=recent)
-    assert all(seen.add(hash(f"T{n}"), n) is None for n in range(20_000))
-    assert all(seen.add(hash(f"T{n}"), n + 1) == n for n in range(20_000))
+    assert all(seen.add(hash(f"T{n}"), n) is None for n in range(5_000))
+    assert all(seen.add(hash(f"T{n}"), n + 1) == n for n in range(5_000))
     path = tmp_path / "b.jsonl"
-    path.write_text("\n".join(json.dumps(case(f"T{n % 9000}")) for n in range(18000)))
+    path.write_text("\n".join(json.dumps(case(f"T{n % 2000}")) for n in range(4000)))
     assert all(isinstance(item, Case) for item in read(path))
 
 

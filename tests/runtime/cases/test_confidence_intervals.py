@@ -16,7 +16,7 @@ from rulewright_runtime.cases.confidence_intervals import Sample
 from rulewright_runtime.cases.scoring import CaseOutcome, CaseScorer, Scored
 from rulewright_runtime.cases.tally import CaseGroup, Tally
 
-TRUTHS = rounds(150, 2_000)
+TRUTHS = rounds(80, 2_000)
 
 
 def sample(*values: tuple[float, int]) -> Sample:

@@ -221,7 +221,7 @@ def test_without_hyperscan_re2_finds_the_same(monkeypatch: pytest.MonkeyPatch) -
     st.text(AWKWARD, max_size=20),
     st.data(),
 )
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.large_base_example])
+@settings(deadline=None, max_examples=rounds(100, 300), suppress_health_check=[HealthCheck.large_base_example])
 def test_a_pattern_of_many_hits_where_it_hits_alone(
     drawn: list[tuple[str, Any]], differences: Any, text: str, data: st.DataObject
 ) -> None:

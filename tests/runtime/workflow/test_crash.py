@@ -19,7 +19,7 @@ from tests.runtime.workflow.running import EVIDENCE, plan_of
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.workflow.run_database import Store
 
-KILLS = rounds(4, 100)
+KILLS = rounds(2, 100)
 ROOT = Path(__file__).resolve().parents[3]
 WORKFLOW = """
 tasks:
