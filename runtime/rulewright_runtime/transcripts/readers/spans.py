@@ -1,14 +1,16 @@
 """OpenTelemetry: model calls in spans, by the conventions of GenAI or of OpenInference.
 
 A span holds the model's input, which repeats the earlier messages, and its output. Of the spans of a conversation (or
-else of a trace) those are kept whose messages no later span repeats; one of them without output has no answer. A span
-that was cut (dropped attributes, half a list, a missing number) or says two things is refused.
+else of a trace) those are kept whose messages no later span, and none inside an agent's span, repeats; one of them
+without output has no answer. A span that was cut (dropped attributes, half a list, a missing number) or says two things
+is refused, and a tool that ran without a call in the messages.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -32,6 +34,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     shown,
     word,
 )
+from rulewright_runtime.transcripts.readers.tool_spans import ToolExecution, execution_in, with_results
 
 _SDK: Final = "ai.prompt.messages"
 _IN: Final = ("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages", _SDK)
@@ -45,6 +48,11 @@ _CONVERSATIONS: Final = ("gen_ai.conversation.id", "session.id")
 _EVENTS: Final = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 _USAGE: Final = ("gen_ai.usage.", "llm.token_count.")
 _DROPPED: Final = ("droppedAttributesCount", "droppedEventsCount", "dropped_attributes_count", "dropped_events_count")
+_TIMES: Final = (
+    "endTimeUnixNano", "end_time", "endTime", "startTimeUnixNano", "timeUnixNano", "start_time", "startTime",
+)  # fmt: skip
+_OPERATION: Final = "gen_ai.operation.name"
+_MODEL_CALLS: Final = ("chat", "text_completion", "generate_content")
 _NO_ANSWER: Final = Message("assistant", metadata={"error": "the span has no answer"})
 _INDEX: Final = re.compile(r"[0-9]{1,6}")
 _JSON: Final = re.compile(r'\s*(\[\s*(["\[{\]]|$)|\{\s*(["}]|$))')  # how a list or object begins, but not `[INST]`
@@ -66,22 +74,106 @@ def _is_span(record: Record) -> bool:
     return identified and (is_record(attributes) or is_list(attributes))
 
 
+_DEPTH: Final = 64  # of the spans around a call
+_Key = tuple[str, str]  # of a span: the ids of its trace and its own
+
+
+class _SpanOfModel(msgspec.Struct, frozen=True):
+    """A span with messages: its identity, that of its trace, when it ended, and the conversation in it."""
+
+    key: _Key
+    ended: int
+    conversation: Conversation
+
+
 def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
-    groups: dict[str, list[tuple[int, Conversation]]] = {}
+    calls: list[_SpanOfModel] = []
+    parents: dict[_Key, _Key] = {}
+    executions: dict[_Key, ToolExecution] = {}
+    silent: dict[str, str] = {}  # spans by their traces
     for number, span in enumerate((span for record in records for span in _spans(record)), 1):
+        where = f"span {number}"
+        key, parents[key] = _identity(span, where)
         try:
-            conversation = _conversation(span, f"span {number}")
+            attributes = _attributes(span.get("attributes"))
+            execution = execution_in(span, attributes, where)
+            conversation = _conversation(span, attributes, where)
         except ShapeError as wrong:
             yield wrong
             continue
         if conversation is not None:
-            groups.setdefault(conversation.id, []).append((_start(span), conversation))
-    if not groups:
+            calls.append(_SpanOfModel(key, _ended(span), conversation))
+        elif execution is not None:
+            executions[key] = execution
+        if execution is not None or _calls_a_model(attributes):
+            silent.setdefault(key[0], where)
+    if not calls:
         yield ShapeError("no span holds messages of a model (`gen_ai.input.messages`, `llm.input_messages`)")
-    for name, spans in groups.items():
-        for each in unrepeated([each for _, each in sorted(spans, key=lambda pair: pair[0])], name):
-            unanswered = () if each.messages[-1].role == "assistant" else (_NO_ANSWER,)
-            yield msgspec.structs.replace(each, messages=(*each.messages, *unanswered))
+        return
+    yield from _grouped(_without_agents(calls, parents), _by_trace(executions, parents))
+    for trace in sorted(silent.keys() - {call.key[0] for call in calls}):
+        yield ShapeError(f"{silent[trace]}: no span of the trace `{trace}` holds messages of a model")
+
+
+def _grouped(
+    calls: Iterable[_SpanOfModel], uncalled: dict[str, list[ToolExecution]]
+) -> Iterator[Conversation | ShapeError]:
+    """Yield the conversations, and an error for each execution of their traces that no message calls."""
+    groups: dict[str, list[_SpanOfModel]] = {}
+    for call in calls:
+        groups.setdefault(call.conversation.id, []).append(call)
+    for name, group in groups.items():
+        tried = {call.key[0]: uncalled.get(call.key[0], []) for call in group}
+        spans = [call.conversation for call in sorted(group, key=lambda call: call.ended)]
+        whole, left = with_results([*unrepeated(spans, name)], itertools.chain(*tried.values()))
+        uncalled |= {trace: [each for each in ran if each in left] for trace, ran in tried.items()}
+        for conversation in whole:
+            unanswered = () if conversation.messages[-1].role == "assistant" else (_NO_ANSWER,)
+            yield msgspec.structs.replace(conversation, messages=(*conversation.messages, *unanswered))
+    traces = {call.key[0]: None for group in groups.values() for call in group}
+    for each in itertools.chain(*(uncalled.get(trace, ()) for trace in traces)):
+        yield ShapeError(f"{each.where}: the tool `{each.name}` ran, and no message of its trace calls it")
+
+
+def _by_trace(executions: Mapping[_Key, ToolExecution], parents: Mapping[_Key, _Key]) -> dict[str, list[ToolExecution]]:
+    """The executions of each trace; of one that two instrumentations record, the outer span."""
+    found: dict[str, list[ToolExecution]] = {}
+    for key, execution in executions.items():
+        outer = executions.get(parents[key])
+        if outer is None or outer.name != execution.name or execution.call_id not in ("", outer.call_id):
+            found.setdefault(key[0], []).append(execution)
+    return found
+
+
+def _without_agents(calls: Sequence[_SpanOfModel], parents: Mapping[_Key, _Key]) -> Iterator[_SpanOfModel]:
+    """Yield the calls, but no span of an agent whose messages a call inside it repeats in order."""
+    inside: dict[_Key, list[Conversation]] = {}
+    for call in calls:
+        key, passed = call.key, {call.key}
+        while (key := parents.get(key, key)) not in passed and len(passed) < _DEPTH:
+            passed.add(key)
+            inside.setdefault(key, []).append(call.conversation)
+    for call in calls:
+        if not any(_repeats(each, call.conversation) for each in inside.get(call.key, ())):
+            yield call
+
+
+def _repeats(whole: Conversation, part: Conversation) -> bool:
+    """Whether the messages of one conversation are in the other, in the same order."""
+    rest = iter(map(_said, whole.messages))
+    return all(message in rest for message in map(_said, part.messages))
+
+
+def _identity(span: Record, where: str) -> tuple[_Key, _Key]:
+    """The trace and the id of a span (without an id, where it stands), and those of its parent."""
+    context = span.get("context")
+    names = {**(context if is_record(context) else {}), **span}
+    trace, own = word(first_of(names, ("traceId", "trace_id"))), word(first_of(names, ("spanId", "span_id"))) or where
+    return (trace, own), (trace, word(first_of(names, ("parentSpanId", "parent_span_id", "parent_id"))))
+
+
+def _calls_a_model(attributes: Record) -> bool:
+    return attributes.get("openinference.span.kind") == "LLM" or attributes.get(_OPERATION) in _MODEL_CALLS
 
 
 def _spans(record: Record) -> Iterator[Record]:
@@ -124,8 +216,9 @@ def _records(values: object, where: str) -> list[JsonObject]:
     return [record_at(value, f"{where}[{index}]") for index, value in enumerate(list_at(values or [], where))]
 
 
-def _start(span: Record) -> int:
-    value = word(first_of(span, ("startTimeUnixNano", "timeUnixNano", "start_time", "startTime")))
+def _ended(span: Record) -> int:
+    """When a span ended: that of an agent ends after those inside it."""
+    value = word(first_of(span, _TIMES))
     digits = re.sub(r"[^0-9]", "", value)[:25]
     return int(digits) if digits else 0
 
@@ -143,20 +236,22 @@ def unrepeated(conversations: list[Conversation], name: str) -> Iterator[Convers
         yield msgspec.structs.replace(each, id=name if len(unique) == 1 else f"{name}#{number}")
 
 
+def _said(message: Message) -> tuple[object, ...]:
+    return message.role, message.parts, message.tool_calls, message.refusal, message.metadata.get("error")
+
+
 def _prefix_digests(messages: tuple[Message, ...]) -> list[bytes]:
     """A digest of the first message, of the first two, and so on."""
     digest, digests = b"", []
     for message in messages:
-        said = (message.role, message.parts, message.tool_calls, message.refusal, message.metadata.get("error"))
-        content = msgspec.json.encode(said)
+        content = msgspec.json.encode(_said(message))
         digest = blake2b(digest + content, digest_size=16).digest()
         digests.append(digest)
     return digests
 
 
-def _conversation(span: Record, where: str) -> Conversation | None:
+def _conversation(span: Record, attributes: Record, where: str) -> Conversation | None:
     """The conversation in a span; None if it has no messages of a model."""
-    attributes = _attributes(span.get("attributes"))
     event = word(first_of({**attributes, **span}, ("eventName", "event.name")))
     if event in _EVENTS or event == "gen_ai.choice":
         raise ShapeError(
@@ -172,8 +267,6 @@ def _conversation(span: Record, where: str) -> Conversation | None:
         return None
     if dropped := next((key for key in _DROPPED if span.get(key)), None):
         raise ShapeError(f"{where} was cut: `{dropped}` is {word(span[dropped])}")
-    context = span.get("context")
-    trace = first_of({**(context if is_record(context) else {}), **span}, ("traceId", "trace_id"))
     usage = {
         key.removeprefix(prefix): value
         for prefix in _USAGE
@@ -182,7 +275,7 @@ def _conversation(span: Record, where: str) -> Conversation | None:
     }
     read = (*_IN, *_OUT, _SYSTEM)
     return Conversation(
-        word(first_of(attributes, _CONVERSATIONS)) or word(trace),
+        word(first_of(attributes, _CONVERSATIONS)) or _identity(span, "")[0][0],
         tuple(found),
         word(attributes.get("scenario_id")) or None,
         metadata={key: value for key, value in attributes.items() if not key.startswith((*read, *_USAGE))},
@@ -221,6 +314,11 @@ def _dotted(prefix: str, value: Record) -> Iterator[tuple[str, Json]]:
             "response",
             "usage",
             "conversation",
+            "operation",
+            "tool",
+            "call",
+            "openinference",
+            "span",
         ):
             yield from _dotted(f"{prefix}{key}.", one)
         else:
