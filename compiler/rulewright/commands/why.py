@@ -16,7 +16,7 @@ from rulewright.reporting.findings import conditions
 from rulewright.reporting.judged import FinishedRun, open_judged
 from rulewright.reporting.run_reader import rows
 from rulewright.spelling import did_you_mean
-from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.aggregate.outcome import ENGINE, gates_not_run
 from rulewright_runtime.ir import Program
 from rulewright_runtime.judging.replies import why_unusable
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
@@ -107,7 +107,8 @@ def _outcome(scores: JsonMapping) -> Iterator[str]:
     """The outcome of a transcript, and the share of checks on which it depends too."""
     engine = scores.get(ENGINE) or {}
     if engine and engine["coverage"] is not None:
-        yield f"outcome: {engine['outcome']}; {percent(engine['coverage'])} of the checks that apply were decided"
+        idle = "".join(f"; gate {name} did not run" for name in gates_not_run(engine["gates"]))
+        yield f"outcome: {engine['outcome']}; {percent(engine['coverage'])} of the checks that apply were decided{idle}"
 
 
 def _near(word: str, known: list[str]) -> str:

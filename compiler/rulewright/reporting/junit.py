@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from rulewright.render.xml_output import HEAD, xml_text
 from rulewright.reporting.findings import because
 from rulewright.reporting.judged import FinishedRun, JudgedTranscript
+from rulewright_runtime.aggregate.outcome import gates_not_run
+from rulewright_runtime.english import some
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.report.text import place_of
 from rulewright_runtime.report.unresolved import gate_line, gate_result, is_unresolved
@@ -59,11 +61,14 @@ def _case(judged: JudgedTranscript, verdict: JsonMapping, check: Check | None) -
 
 
 def _undecided(judged: JudgedTranscript) -> _Case:
-    """A transcript that is undecided although none of its checks is: content is missing, or too few checks were
-    decided."""
-    share = f"undecided: the coverage is {judged.engine['coverage']}"
-    message = "undecided: the transcript is incomplete" if judged.row.get("missing") else share
-    return _element(judged.id, "outcome", judged.path, "errors", "INCONCLUSIVE", message), "errors"
+    """A transcript that is undecided although none of its checks is: content is missing, a gate did not run, or too few
+    checks were decided."""
+    why = f"the coverage is {judged.engine['coverage']}"
+    if judged.row.get("missing"):
+        why = "the transcript is incomplete"
+    elif idle := gates_not_run(judged.engine["gates"]):
+        why = f"{some(idle)} did not run"
+    return _element(judged.id, "outcome", judged.path, "errors", "INCONCLUSIVE", f"undecided: {why}"), "errors"
 
 
 def _nothing_applied(judged: JudgedTranscript) -> _Case:

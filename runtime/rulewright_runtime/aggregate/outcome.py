@@ -53,7 +53,7 @@ def engine_results(
     outcome: Outcome = "passed"
     if failed:
         outcome = "failed"
-    elif left_open or undecided or (coverage is not None and coverage < minimum_coverage):
+    elif left_open or undecided or gates_not_run(gates or {}) or (coverage is not None and coverage < minimum_coverage):
         outcome = "undecided"
     elif coverage is None:
         outcome = "nothing_applied"
@@ -66,6 +66,11 @@ def engine_results(
         "gates": gates or {},
         "coverage": None if coverage is None else leave(coverage),
     }
+
+
+def gates_not_run(gates: Mapping[str, Mapping[str, Value]]) -> list[str]:
+    """The gates without an eligible verdict that the scorecard does not let pass then (`empty: undecided`)."""
+    return [name for name, gate in gates.items() if gate["state"] == "not_run"]
 
 
 def _reasons(eligible: Sequence[VerdictRecord]) -> tuple[list[str], list[str]]:

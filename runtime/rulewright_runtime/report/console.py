@@ -15,7 +15,7 @@ from rulewright_runtime.terminal import fit, left, paint, right, wrapped
 
 _BAR: Final = 20
 _RULE: Final = "─"
-_NO_GATE_OPEN: Final = "no gate is open, but too few checks were decided, or a condition could not be"
+_NO_GATE_OPEN: Final = "no gate is open, but one did not run, too few checks were decided, or a condition could not be"
 
 
 def scorecard(summary: JsonMapping, *, columns: int = 80, colour: bool = False, most: int = 8) -> str:

@@ -82,11 +82,20 @@ def test_an_undecided_transcript_is_an_error_although_no_check_of_it_is_open(fin
     rows = [json.loads(line) for line in scores.read_text(encoding="utf-8").splitlines()]
     scores.write_text("".join(json.dumps({**row, "missing": []}) + "\n" for row in rows), encoding="utf-8")
     reseal(finished)
+    assert outcome_of(finished).startswith("undecided: the coverage is ")
+    idle = {"safety": {"state": "not_run", "reasons": []}}
+    rows = [{**row, "missing": [], "engine": {**row["engine"], "gates": idle}} for row in rows]
+    scores.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    reseal(finished)
+    assert outcome_of(finished) == "undecided: safety did not run"
+
+
+def outcome_of(finished: Path) -> str:
     whole = ET.fromstring(run_as("junit", open_run(finished), 3)).find(
         "testsuite[@name='cut__night']/testcase[@name='outcome']/"
     )
     assert whole is not None
-    assert str(whole.get("message")).startswith("undecided: the coverage is ")
+    return str(whole.get("message"))
 
 
 @pytest.mark.parametrize(

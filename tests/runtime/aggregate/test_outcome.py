@@ -53,6 +53,14 @@ def test_too_few_answers_leave_a_transcript_undecided_whatever_its_gates_say() -
     assert engine_results(verdicts, passed, Score(2, 3))["outcome"] == "passed"
 
 
+def test_a_gate_that_did_not_run_leaves_a_transcript_undecided_that_no_gate_fails() -> None:
+    gates = {"safety": gate("passed"), "care": gate("not_run")}
+    assert engine_results([Record("A1")], gates)["outcome"] == "undecided"
+    assert engine_results([], gates)["outcome"] == "undecided"
+    failed = engine_results([Record("A1", "FAIL")], {**gates, "safety": gate("failed", "A1")})
+    assert failed["outcome"] == "failed"
+
+
 @pytest.mark.parametrize("cause", ["error", "missing", "unverified", "unclear"])
 def test_a_failure_that_nobody_found_is_told(cause: str) -> None:
     outage = Record("A1", "FAIL")
