@@ -7,7 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from rulewright.calibration.gold import Gold, GoldLabel, Item, gold_of, id_of, refuse_other_conversations
+from rulewright.calibration.gold import (
+    Gold,
+    GoldLabel,
+    Item,
+    gold_of,
+    id_of,
+    refuse_other_conversations,
+    refuse_shared_conversations,
+)
 from rulewright.calibration.measures import Confusion, krippendorffs_alpha, prediction_powered, rogan_gladen
 from rulewright.calibration.propagate import (
     MeasuredErrors,
@@ -48,13 +56,15 @@ def calibrate(
     threshold of confidence is chosen on that split and reported on `split`, which must be another one; then no gate is
     decided. Raises UsageError where the other run has another judge, other prompts or other rules, for labels of items
     that the run does not have or of conversations that have changed, and for a threshold that would be reported on the
-    split on which it was chosen.
+    split, or on a conversation, on which it was chosen.
     """
     _refuse_one_split(labels, split, choose_on)
     gold = gold_of(labels, split)
     labelled_run = measured_on or run
     _refuse_unknown_items(labelled_run, (each.item for each in labels if each.target))
     refuse_other_conversations(labelled_run, labels)
+    if choose_on is not None:
+        refuse_shared_conversations(labelled_run, labels, (choose_on, split))
     for each in labels:
         if each.target and not each.synthetic:
             check_person(labelled_run, each.annotator, f"the label of `{id_of(each.item)}`")

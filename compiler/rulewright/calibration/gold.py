@@ -11,7 +11,7 @@ import hashlib
 import io
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -158,6 +158,18 @@ def refuse_other_conversations(run: StoredRun, labels: Iterable[GoldLabel]) -> N
             raise UsageError(f"{message}; label it again, or remove that row")
 
 
+def refuse_shared_conversations(run: StoredRun, labels: Iterable[GoldLabel], splits: Collection[str | None]) -> None:
+    """Raise UsageError where a check has labels of one conversation in two of the splits, under two ids."""
+    first: dict[tuple[str, str], GoldLabel] = {}
+    for each in labels:
+        said = run.fingerprint(each.item[0])
+        if each.target and said and each.split in splits:
+            other = first.setdefault((each.item[1], said), each)
+            if other.split != each.split:
+                both = f"`{id_of(other.item)}` in `{other.split}` and `{id_of(each.item)}` in `{each.split}`"
+                raise UsageError(f"{both} are the same conversation; it belongs to one split")
+
+
 def gold_of(labels: Iterable[GoldLabel], split: str | None = None) -> Gold:
     """Return the gold of one split or of all: the labels that more than half of an item's annotators gave."""
     units: dict[Item, dict[str, str]] = {}
@@ -177,11 +189,15 @@ def gold_of(labels: Iterable[GoldLabel], split: str | None = None) -> Gold:
 
 
 def draw(
-    run: StoredRun, count: int, seed: int, splits: Sequence[str], checks: Sequence[str], labelled: Iterable[Item] = ()
+    run: StoredRun, count: int, seed: int, splits: Sequence[str], checks: Sequence[str], known: Iterable[GoldLabel] = ()
 ) -> list[GoldLabel]:
     """Draw items to label: equally many of every check and verdict, in an order given by the seed, with alternating
-    splits. Items that are `labelled` already are skipped. The rows do not show verdicts."""
-    skipped = set(labelled)
+    splits; a conversation that several transcripts hold is in one split. Items that are `known` already are skipped.
+    The rows do not show verdicts."""
+    skipped, split_of = set(), {}
+    for each in known:
+        skipped.add(each.item)
+        split_of[each.item[1], run.fingerprint(each.item[0])] = each.split
     strata: dict[tuple[str, str], list[Item]] = {}
     for transcript, verdicts in run.verdicts.items():
         for check, verdict in verdicts.items():
@@ -196,7 +212,9 @@ def draw(
     while len(drawn) < count and any(queues):
         for queue in queues:
             if queue and len(drawn) < count:
-                drawn.append(GoldLabel(queue.pop(), "", "", splits[turn % len(splits)]))
+                item = queue.pop()
+                key = item[1], run.fingerprint(item[0]) or item[0]
+                drawn.append(GoldLabel(item, "", "", split_of.setdefault(key, splits[turn % len(splits)])))
         turn += 1
     return sorted(drawn, key=lambda each: _shuffle_key(seed, id_of(each.item)))
 

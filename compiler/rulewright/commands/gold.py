@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     for check in args.check:
         if check not in {each.id for each in stored.plan.checks}:
             raise UsageError(f"the run has no check `{check}`")
-    known = [each.item for each in read_gold(Path(args.known))] if args.known else []
+    known = read_gold(Path(args.known)) if args.known else []
     drawn = draw(stored, args.draw, args.seed, args.split or [REPORT], args.check, known)
     if not drawn:
         raise UsageError("no verdict is left to label: each is labelled in `--known`, or its check does not apply")

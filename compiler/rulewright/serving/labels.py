@@ -43,13 +43,14 @@ class Labels:
         Raises BusyError, OSError, UsageError.
         """
         item = (transcript, self.check)
-        split = (TUNE, REPORT)[_chance(self.check, transcript) % 2]
+        split = (TUNE, REPORT)[_chance(self.check, conversation or transcript) % 2]
         person = plain_name(annotator)
         self.path.parent.mkdir(exist_ok=True)
         with lock_folder(self.path.parent):
             labels = self.read()
             name = next((each.annotator for each in labels if each.person == person), annotator)
             others = [each for each in labels if (each.item, each.person) != (item, person)]
+            split = next((each.split for each in labels if each.item == item), split)
             new = GoldLabel(item, target, name, split, conversation)
             write_whole(self.path, to_csv([*others, new]).encode())
 

@@ -44,7 +44,7 @@ WRONG = ("m1", "m2", "m33")  # where the word list errs
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run over 40 transcripts of which the first ten fail by the word list."""
+    """A run over 40 transcripts of which the first ten fail by the word list, and the last two are the same."""
     root = tmp_path_factory.mktemp("calibrate")
     rule = check(
         bucket="F", severity="S3", scope="universal", route="lexicon_only", routing="deterministic_precheck: words"
@@ -59,7 +59,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "said").mkdir()
     for number in range(SIZE):
         answer = "you must" if number < 10 else "as you like"
-        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": answer}]
+        said = {"user": "Hello", "assistant": f"{answer}, {min(number, SIZE - 2)}"}
+        lines = [{"turn": 1, "role": role, "content": content} for role, content in said.items()]
         text = "".join(json.dumps({**line, "harness": "llm/raw"}) + "\n" for line in lines)
         (root / "said" / f"m{number}__night.jsonl").write_text(text, encoding="utf-8")
     run(plan, [root / "said"], root / "run")
@@ -195,6 +196,25 @@ def test_a_threshold_is_never_reported_where_it_was_chosen(
     assert "a chosen threshold decides no gate" in capsys.readouterr().err
     code, found = calibrated(folder, path, capsys, "--choose-on", "tune", "--split", "report")
     assert (code, found["thresholds"]["chosen_on"], found["labels"]["items"]) == (0, "tune", 20)
+
+
+def test_no_conversation_is_in_two_splits_under_two_ids(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twins = item(SIZE - 2), item(SIZE - 1)
+    path = labelled(tmp_path / "g.csv", range(20), f"{twins[0]},PASS,ann,report", f"{twins[1]},PASS,ann,tune")
+    assert calibrated(folder, path, capsys)[0] == 0
+    assert refused("calibrate", str(folder), "--gold", str(path), "--choose-on", "tune", "--split", "report")
+    told = f"`{twins[0]}` in `report` and `{twins[1]}` in `tune` are the same conversation"
+    assert told in capsys.readouterr().err
+    known = tmp_path / "known.csv"
+    known.write_text(f"id,target,annotator,split\n{twins[0]},PASS,ann,other\n", encoding="utf-8")
+    for seed in map(str, range(8)):
+        words = ["gold", str(folder), "--draw", "40", "--seed", seed, "--split", "tune", "--split", "report"]
+        for more in ([], ["--known", str(known)]):
+            main([*words, *more])
+            rows = dict(line.split(",,,") for line in capsys.readouterr().out.splitlines()[1:])
+            assert rows[twins[1]] == rows.get(twins[0], "other")
 
 
 def test_labels_of_one_class_say_so_and_labels_of_another_run_correct_rates(
