@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -110,6 +111,8 @@ def why_not(error: Exception, data: bytes) -> str:
     if isinstance(error, msgspec.ValidationError):
         large = "out of range" in str(error)
         return "the line is refused: a number is out of range" if large else "a line must hold one JSON object"
+    if data[:64].removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"{", b"["):
+        return 'the line is not JSON; expected a chat such as `{"messages": [{"role": "user", "content": "Hi"}]}`'
     half = " or holds an unpaired surrogate" if "truncated" in str(error) and _SURROGATE.search(data) else ""
     return f"the line is not JSON: {str(error)[:200]}{half}"
 

@@ -11,7 +11,7 @@ from typing import Any
 from rulewright.categories import category_line, category_of, since
 from rulewright.commands.output import answer
 from rulewright.documents.base import items, text
-from rulewright.documents.library import parameters_of, ready_check, ready_checks
+from rulewright.documents.library import like_ready_check, parameters_of, ready_check, ready_checks
 from rulewright.errors import UsageError
 from rulewright.function_pages import function_names, function_page
 from rulewright.load import Mapping, plain
@@ -54,8 +54,7 @@ def _ready_checks(name: str, format: str) -> int:
         return 0
     root = ready_check(name)
     if root is None:
-        hint = did_you_mean(name, found) or "`rulewright explain library` lists them"
-        raise UsageError(f"unknown ready check `{name}`; {hint}")
+        raise UsageError(f"unknown ready check `{name}`; {like_ready_check(name)}")
     answer(format, plain(root), _page(name, root))
     return 0
 

@@ -26,7 +26,8 @@ project: {name}
 checks: checks
 scorecards: scorecards
 scorecard: share
-# A check that a judge decides is a file in `checks` with an `id` and a `prompt`, the question. The judge is named here:
+# A check that a judge decides is a file in `checks` with an `id` and a `prompt` that says what PASS and FAIL mean. The
+# judge is named here:
 # judge:
 #   source: openai:MODEL@http://127.0.0.1:8000/v1
 """

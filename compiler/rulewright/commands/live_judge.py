@@ -52,7 +52,7 @@ def live_run(
     except (BudgetError, OutageError) as stopped:
         complain(f"stopped: {stopped}", f"help: continue with `{again()}`")
         return UNDECIDED if isinstance(stopped, BudgetError) else REFUSED
-    progress.tell_failures()
+    progress.tell_answers()
     if args.explain_cache:
         progress.explain()
     return summary
@@ -83,11 +83,13 @@ class LiveProgress:
         else:
             complain(line)
 
-    def tell_failures(self) -> None:
-        """Print how many questions the judge did not answer or not usably, and its last failure."""
+    def tell_answers(self) -> None:
+        """Print how many questions the ledger answered, and how many the judge did not answer or not usably."""
         progress = None if self._scheduler is None else self._scheduler.progress
         if progress is None:
             return
+        if progress.from_ledger:
+            complain(f"note: {progress.from_ledger} of {progress.asked} questions were answered by the ledger")
         if progress.failed:
             number = plural(progress.failed, "question")
             complain(f"warning: {number} without an answer; the last failure: {progress.last_failure}")
@@ -97,13 +99,11 @@ class LiveProgress:
             complain(f"warning: {number} asked again, because the reply before was missing or no vote; {shown}")
 
     def explain(self) -> None:
-        """Print how many questions the ledger answered, and why the others were asked."""
+        """Print why the questions that the ledger did not answer were asked."""
         if self._scheduler is None:
             complain("note: the judge was not asked any question")
             return
-        progress, reasons = self._scheduler.progress, self._scheduler.reasons
-        complain(f"note: {progress.from_ledger} of {progress.asked} questions were answered by the ledger")
-        for (check, reason), number in sorted((reasons or {}).items()):
+        for (check, reason), number in sorted((self._scheduler.reasons or {}).items()):
             complain(f"note: {check}: {number} asked, {reason}")
 
     def _line(self, scheduler: Scheduler, summary: Summary, seconds: float) -> str:

@@ -67,6 +67,7 @@ class Departure:
     value: Any
     steps: Steps
     meanings: dict[str, str]  # the meanings of the words that the schema allows here
+    vocabulary: str | None  # the part of a project's vocabulary that declares these words
     named: dict[str, JsonObject]  # the properties that the schema names here, with their schemas
     holders: dict[str, tuple[str, ...]]  # a property one level below: the properties that it may belong to
     of_a_key: bool
@@ -85,6 +86,7 @@ class Departure:
             value=found.instance,
             steps=tuple(found.absolute_path),
             meanings=schema.get("x-meanings", {}),
+            vocabulary=schema.get("x-vocabulary"),
             named=properties,
             holders=_inverted({name: properties_of(each) for name, each in properties.items()}),
             of_a_key="propertyNames" in path,

@@ -17,7 +17,7 @@ from rulewright.documents.validation import departures, validate
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, load_file, plain
 from rulewright.shipped import shipped_root
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import Guess, suggest
 from rulewright_runtime.english import ticked
 
 PREFIX: Final = "library/"
@@ -42,6 +42,12 @@ def ready_check(name: str) -> Mapping | None:
 def ready_checks() -> dict[str, Mapping]:
     """Every ready check by the name used in `use`."""
     return {name: root for name in library() if (root := ready_check(name)) is not None}
+
+
+def like_ready_check(name: str) -> str:
+    """The help for an unknown name: the ready check that was meant, or what lists them."""
+    meant = suggest(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in library()])
+    return Guess(PREFIX + meant) if meant else "`rulewright explain library` lists the ready checks"
 
 
 def parameters_of(node: Node | None) -> Mapping | None:
@@ -104,8 +110,7 @@ def _of_use(root: Mapping) -> Iterator[Diagnostic]:
     if used is None:
         return
     if ready_check(str(used.value)) is None:
-        known = library()
-        help = did_you_mean(str(used.value), known) or f"there are {ticked(known)}"
+        help = like_ready_check(str(used.value))
         yield error(used, f"unknown ready check `{used.value}`", code="unknown-library-check", help=help)
         return
     for name in DECIDING:

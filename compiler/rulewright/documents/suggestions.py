@@ -68,7 +68,13 @@ def meaning(name: str, schema: JsonObject) -> str | None:
         return None
     words = _words(schema)
     form = mapping_of_words(schema.get("properties", {})) or (f"`{words}`" if words else "")
-    return f"`{name}`: {described}{form and f' ({form})'}"
+    others = declared_by(schema.get("x-vocabulary"))
+    return f"`{name}`: {described}{form and f' ({form})'}{others and f'; {others}'}"
+
+
+def declared_by(part: str | None) -> str:
+    """The help that names the part of the vocabulary that declares other words; empty without one."""
+    return f"other words are declared by `vocabulary: {{{part}: [...]}}` in the project file" if part else ""
 
 
 def mapping_of_words(properties: dict[str, JsonObject]) -> str:

@@ -28,6 +28,7 @@ from rulewright.documents.suggestions import (
     by_degree,
     by_meaning,
     condition_meant,
+    declared_by,
     in_document,
     key_without_colon,
     mapping_of_words,
@@ -271,7 +272,7 @@ def _words(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[D
     message = f"`{node.value}` is not allowed for {_subject(path)}; expected {either(expected)}"
     fix = respell(node, near, safe=False) if near else None
     meanings = ", ".join(f"`{word}` is {meaning}" for word, meaning in departure.meanings.items())
-    help = Guess(near) if near else meanings or None
+    help = Guess(near) if near else meanings or declared_by(departure.vocabulary) or None
     yield error(node, message, code="unknown-value", help=help, fix=fix)
 
 

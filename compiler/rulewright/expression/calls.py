@@ -36,7 +36,7 @@ from rulewright_runtime.ir import Node, Program, literal
 
 _VARIADIC: Final = ("math.greatest", "math.least")
 _ORDERING: Final = ("_<_", "_<=_", "_>_", "_>=_")
-_ABSENT: Final = "say what holds then with `.orValue(...)`, or ask `.hasValue()` first"
+_ABSENT: Final = "say what counts then, as in `x.orValue(0)`, or ask `x.hasValue()` first"
 _UNKNOWN: Final = Reason.UNKNOWN_FUNCTION
 _PLUGIN_HINT: Final = "conditions of checks may call functions of plug-ins that the project names under `plugins`"
 

@@ -58,6 +58,8 @@ def fields_help(actual: Sequence[Type]) -> str | None:
 
 def no_overload(name: str, overloads: Sequence[Overload], actual: Sequence[Type], method: bool) -> str:
     """The message that no overload of `name` takes arguments of the types `actual`, with the existing overloads."""
+    if name == "!_":
+        return f"expected a `bool`, found `{actual[0]}`"
     shown = operator(name)
     if name in ("_==_", "_!=_") and not any(isinstance(t, OptionalType) for t in actual):
         return f"{shown} can't compare `{actual[0]}` with `{actual[1]}`"

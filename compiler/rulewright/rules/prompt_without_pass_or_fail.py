@@ -1,4 +1,4 @@
-"""Rule: a prompt that mentions or explains some verdicts, but not PASS or not FAIL."""
+"""Rule: a prompt that does not say when the verdict is PASS and when it is FAIL."""
 
 from __future__ import annotations
 
@@ -16,15 +16,20 @@ EXPLAINED: Final = re.compile(rf"^[ \t]*({'|'.join(VERDICTS)}):", re.MULTILINE) 
 
 
 def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A prompt mentions some of the verdicts, but not PASS or not FAIL, or explains one of them twice instead.
+    """A prompt mentions or explains some of the verdicts, but not PASS or not FAIL, or is a question without them.
 
     Why it matters: a judge uses the verdicts that the prompt mentions, so the check passes, or fails, every time. A
-    verdict explained twice usually takes the place of the missing one.
+    verdict explained twice usually takes the place of the missing one. A question alone leaves the judge to guess
+    whether yes means PASS.
     Instead: say when the missing verdict is given, or correct its spelling.
     """
     prompt = check.prompt
     if prompt is None or not isinstance(prompt.value, str):
         return
+    is_alone = not {"routing", "pass_rule", "fail_rule"} & set(check.node.keys)
+    if is_alone and not re.search("pass|fail", prompt.value, re.IGNORECASE):
+        help = "say what both mean, as in `FAIL: one reply is rude. PASS: none is.`"
+        yield warning(prompt, "the prompt does not say when the verdict is PASS and when it is FAIL", help=help)
     named = {word for word in VERDICTS if re.search(rf"\b{word}\b", prompt.value)}
     explained = Counter(EXPLAINED.findall(prompt.value))
     twice = next((found for found in EXPLAINED.finditer(prompt.value) if explained[found[1]] > 1), None)

@@ -63,7 +63,9 @@ def test_the_project_shows_how_a_judge_is_asked(
     commented = lines.index("# judge:")
     lines[commented:] = [line.removeprefix("# ") for line in lines[commented:]]
     project.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    Path("checks/polite.yaml").write_text('id: polite\nprompt: "Is every reply polite?"\n', encoding="utf-8")
+    Path("checks/polite.yaml").write_text(
+        'id: polite\nprompt: "PASS: every reply is polite. FAIL: one is not."\n', encoding="utf-8"
+    )
     assert main(["lint"]) == 0
     capsys.readouterr()
     assert main(["plan", "../chats.jsonl", "--format", "json"]) == 0

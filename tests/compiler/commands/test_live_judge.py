@@ -120,12 +120,12 @@ def test_families_that_nobody_knows_are_told_and_one_family_is_refused(
     with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
         project(tmp_path, source(server))
         assert scan(tmp_path) == 0
-        assert "warning: unknown family of `a-model`, `my-bot`" in capsys.readouterr().err
+        assert "warning: `judge.families` has no family for `a-model`, `my-bot`" in capsys.readouterr().err
         project(tmp_path, source(server) + '  families: {"my-*": mine, a-model: mine}\n')
         assert scan(tmp_path) == 3
         told = capsys.readouterr().err
         assert "is of the family `mine`" in told
-        assert "warning: unknown family" not in told
+        assert "judge.families" not in told
 
 
 def test_questions_that_nobody_answered_are_counted_with_the_reason(

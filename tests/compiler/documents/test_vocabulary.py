@@ -156,6 +156,13 @@ def test_a_word_that_is_not_declared_is_found(tmp_path: Path, slip: str) -> None
     assert any(said in message for message in found), found
 
 
+def test_the_help_says_where_other_words_are_declared(tmp_path: Path) -> None:
+    project(tmp_path, fee=SCENARIO.replace(', "category": "cards"', ""), promises=CHECK.replace("blocking", "odd"))
+    told = {found.code: found.help or "" for found in lint([tmp_path]).diagnostics}
+    assert "other words are declared by `vocabulary: {categories: [...]}`" in told["missing-key"]
+    assert "other words are declared by `vocabulary: {severities: [...]}`" in told["unknown-value"]
+
+
 def test_a_file_alone_has_the_words_of_the_nearest_project(tmp_path: Path) -> None:
     folder = made(tmp_path)
     assert lint([folder / "checks" / "promises.yaml"]).diagnostics == ()

@@ -190,6 +190,7 @@ def test_a_constant_beside_what_is_not_known_is_no_second_mistake(text: str, wor
 
 
 ADVICE = [
+    ("not count", 1, "expected a `bool`, found `int`", None),
     (
         "review.decision == GOO",
         20,
@@ -300,7 +301,7 @@ def test_a_statistic_must_say_what_holds_without_a_value() -> None:
     (absent,) = mistakes("mean(scores) >= 0.8")
     assert absent.message == "`>=` needs values, but one of type `optional_type(score)` may be absent"
     assert absent.help is not None
-    assert ".orValue(...)" in absent.help
+    assert ".orValue(0)" in absent.help
     assert build("mean(scores).orValue(0.0) >= 0.8", PLACE).type == BOOL
 
 

@@ -459,7 +459,7 @@ def test_a_gate_says_whether_it_failed(verdict: str | None, failed: bool) -> Non
 HELPS = {
     "gates.g == failed": "`gates.NAME.failed` is whether a gate failed",
     "size(lists.stopped) > 0": "nothing is declared under `lists`",
-    "!gates.g.passed": "say what holds then with `.orValue(...)`, or ask `.hasValue()` first",
+    "!gates.g.passed": "say what counts then, as in `x.orValue(0)`, or ask `x.hasValue()` first",
     "gates.g.lost": "it has `passed`, `failed`, `reasons`",
 }
 

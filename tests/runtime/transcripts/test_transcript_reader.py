@@ -108,6 +108,7 @@ def test_a_lone_record_beside_a_broken_line_is_still_named_by_its_line(tmp_path:
     ("line", "reason"),
     [
         ("{broken\n", "the line is not JSON"),
+        ("User: Hello\n", 'the line is not JSON; expected a chat such as `{"messages": ['),
         (record(model=None), "a conversation needs the key `model`"),
         (record(scenario_id=7), "a conversation needs the key `scenario_id`"),
         (record(transcript_id=7), "the `transcript_id` must be a text"),
