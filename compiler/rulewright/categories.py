@@ -39,7 +39,8 @@ ROWS: Final[dict[str, str]] = {
         bound-never-reached branch-always-taken branch-changes-nothing branch-never-taken case-expects-nothing
         challenger-is-the-reviewer check-is-not-read check-never-fails check-never-passes check-no-scenario-reaches
         check-without-part comparison-out-of-range condition-adds-nothing condition-always-holds condition-never-holds
-        cue-lexicon-ignores-the-user directive-ignored-by-route duplicate-criterion-id each-not-read edge-without-votes
+        cue-in-another-turn cue-lexicon-ignores-the-user directive-ignored-by-route duplicate-criterion-id
+        each-not-read edge-without-votes
         equality-after-rounding even-repetitions event-window-unbounded exit-below-threshold
         file-named-unlike-its-scenario gate-ignores-a-severity gate-ignores-unrun-checks gate-judged-once
         gate-severity-outside-gate-bucket hard-fail-contradicts-severity human-gate-bypassed impossible-date

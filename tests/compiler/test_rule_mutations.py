@@ -176,11 +176,11 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         Edit("good.txtar", r"total_modes: 2", written("total_modes: $N")),
         Edit("good.txtar", r"(active|beta|proposed|gate|quality)_modes: \d", written("$1_modes: $N")),
     ),
+    "cue_in_another_turn": (Edit("good.json", r'"cue_turn": 2', written('"cue_turn": 1')),),
     "cue_text_not_in_turn": (
         Edit("good.json", r"i wish I weren't", written("$W")),
         Edit("good.json", r"(?<=\"i )wish I", written("wish $W")),
         Edit("good_branch.json", r"Resting is for\"", written('Resting in $W"')),
-        Edit("good.json", r'"cue_turn": 2', written('"cue_turn": 1')),
     ),
     "dead_key": (
         Edit("good_empty.txtar", r"unclear_handling: \{\}", written("unclear_handling: {policy: $W}")),

@@ -84,8 +84,10 @@ def _needs(check: CheckDocument) -> Iterator[Diagnostic]:
         does = "asks a judge" if needs_judge else "asks no judge"
         message = f"`llm_required` is {str(routing.llm_required).lower()}, but the route `{routing.route}` {does}"
         yield _against_route(check, ("routing", "llm_required"), message, code="llm-required-contradicts-routing")
-    if routing.corpus_required and routing.route != "extract_then_corpus":
-        message = f"`corpus_required` is true, but the route `{routing.route}` does not use a corpus"
+    needs_corpus = routing.route == "extract_then_corpus"
+    if routing.corpus_required is not None and routing.corpus_required != needs_corpus:
+        does = "uses a" if needs_corpus else "does not use a"
+        message = f"`corpus_required` is {str(not needs_corpus).lower()}, but the route `{routing.route}` {does} corpus"
         yield _against_route(check, ("routing", "corpus_required"), message, code="corpus-required-contradicts-routing")
 
 

@@ -4,17 +4,20 @@ people."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rulewright import dependencies
-from rulewright.documents.layout import descriptions_in, documents_in, places, unread_places
+from rulewright.documents.layout import descriptions_in, documents_in, files_below, places, unread_places
 from rulewright.documents.library import DECIDING, PREFIX
 from rulewright.load import Loaded, Mapping, Node, Source, load_file
 from rulewright.project import Project
 
+ANSWERS: Final = re.compile(r'\s*\{\s*(?:"model"\s*:\s*"[^"]*"\s*,\s*)?"replies"\s*:\s*\{')
+LARGEST: Final = 2**20  # bytes searched in a file
 LIBRARY: Final = PREFIX.rstrip("/")  # the subfolder of checks that `use` names
 
 
@@ -30,13 +33,14 @@ class SecondCopy:
 @dataclass(frozen=True, slots=True)
 class UnreadFiles:
     """The unread files of a project. `descriptions` describe scenarios; `scenarios` holds the roots of all scenario
-    files, valid or not."""
+    files, valid or not; `answers` those of files with prepared replies to scenarios."""
 
     copies: tuple[SecondCopy, ...]
     descriptions: tuple[Source, ...]
     scenarios: tuple[Mapping, ...]
     checks: tuple[Loaded, ...]
     checks_folder: str
+    answers: tuple[Mapping, ...]
     loaded: tuple[Loaded, ...]
 
 
@@ -53,14 +57,25 @@ def read_unread_files(project: Project) -> UnreadFiles:
     checks = [each for each in map(load_file, _below(home, others)) if _is_check(each.root)]
     descriptions = [load_file(path) for path in descriptions_in(folder.path)] if folder else []
     documents = [each.root for each in project.loaded if folder and Path(each.source.path).is_relative_to(folder.path)]
+    answers = [load_file(path) for path in _answers_in(project.root)] if documents else []
     return UnreadFiles(
         copies=tuple(copies),
         descriptions=tuple(each.source for each in descriptions),
         scenarios=tuple(root for root in documents if isinstance(root, Mapping)),
         checks=tuple(checks),
         checks_folder=os.path.relpath(home, project.root),
-        loaded=(*loaded, *descriptions, *checks),
+        answers=tuple(each.root for each in answers if isinstance(each.root, Mapping)),
+        loaded=(*loaded, *descriptions, *checks, *answers),
     )
+
+
+def _answers_in(folder: Path) -> Iterator[Path]:
+    """The files in a folder that look like prepared replies."""
+    for path in files_below(folder, deep=False, suffixes=frozenset({".json"})):
+        if dependencies.is_file(path) and path.stat().st_size <= LARGEST:
+            dependencies.note_content(path, None)
+            if ANSWERS.match(path.read_text(encoding="utf-8", errors="replace")):
+                yield path
 
 
 def _below(home: Path, others: Sequence[Path]) -> Iterator[Path]:

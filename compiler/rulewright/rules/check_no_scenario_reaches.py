@@ -8,25 +8,49 @@ from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.lower.applicability import applies, by_condition, is_silenced
+from rulewright.lower.jurisdictions import lower_rules
+from rulewright.lower.verifiers import probes_of
 from rulewright.project import Project
 
 
 def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
-    """A check applies in none of the project's scenarios.
+    """A check applies in none of the project's scenarios, or its route has nothing to verify in them.
 
     Why it matters: it counts as coverage, but never runs.
     Instead: add a scenario with one of its tags, list it in a scenario's `eligible_modes`, or correct its tags.
     """
     scenarios = list(project.scenarios.values())
     for check in project.checks if scenarios else ():
-        holds = by_condition(check)
-        if not any(_reaches(each, check, holds) for each in scenarios):
-            yield warning(
-                check.key_place("eligibility") if check.get("eligibility") else check.place("id"),
-                f"`{check.id}` applies in none of the {len(scenarios)} scenarios"
-                if len(scenarios) > 1
-                else f"`{check.id}` does not apply in the only scenario",
-            )
+        holds, serves = by_condition(check), _serves(check, project)
+        reached = [each for each in scenarios if _reaches(each, check, holds)]
+        if any(map(serves, reached)):
+            continue
+        if reached:
+            message = f"no scenario in which `{check.id}` applies has a {_served(check)}"
+        elif len(scenarios) > 1:
+            message = f"`{check.id}` applies in none of the {len(scenarios)} scenarios"
+        else:
+            message = f"`{check.id}` does not apply in the only scenario"
+        has_key = check.get("eligibility") is not None
+        yield warning(check.when or (check.key_place("eligibility") if has_key else check.place("id")), message)
+
+
+def _served(check: CheckDocument) -> str:
+    return "probe of its kinds" if check.routing.route == "memory_probe" else "rule for it in its jurisdiction"
+
+
+def _serves(check: CheckDocument, project: Project) -> Callable[[ScenarioDocument], bool]:
+    """Whether a scenario has what the route of the check verifies, as a predicate."""
+    if check.routing.route == "memory_probe":
+        kinds = check.routing.probes or ()
+        return lambda scenario: any(probe.kind in kinds for probe in probes_of(scenario))
+    lowered = lower_rules(check, project, []) if check.routing.route == "jurisdiction_rule" else None
+    if lowered is None:
+        return lambda _: True
+    verifier, _ = lowered
+    key = "cadence" if verifier.kind == "disclosure" else "lexicon"
+    demands = {name: getattr(part, key) is not None for name, part in verifier.rules.items()}
+    return lambda scenario: demands.get(scenario.jurisdiction or verifier.otherwise, True)
 
 
 def _reaches(scenario: ScenarioDocument, check: CheckDocument, holds: Callable[[ScenarioDocument], bool]) -> bool:

@@ -15,7 +15,7 @@ ADDRESS: Final = re.compile(r"\byou(?:r|rs|rself)?\b", re.IGNORECASE)
 
 
 def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
-    """The lexicon that finds the cues of an event window has no `role`.
+    """A lexicon of cues has no `role`, or that of a `cue_response` has the role `assistant`.
 
     Why it matters: without a role it searches only the assistant's turns, but cues are mostly words of the user. The
     judge then gets the whole transcript instead of the window. Lexicons whose patterns mostly address somebody ("you're
@@ -24,6 +24,10 @@ def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
     cue.
     """
     for check in project.checks:
+        cue = project.lexicons.get(check.routing.cue or "") if check.routing.route == "cue_response" else None
+        if cue is not None and cue.role == "assistant":
+            message = f"`{cue.name}` searches the assistant's turns, but cues are the user's"
+            yield warning(check.place("routing", "cue"), message, notes=[(cue.place("role"), "its role")])
         lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
         unit = unit_of(check, project)
         if lexicon is None or not check.is_judged or unit != "event_window" or lexicon.role:

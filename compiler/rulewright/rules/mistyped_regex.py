@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, replace, warning
-from rulewright.documents.base import descend, items, scalar, texts
+from rulewright.documents.base import descend, items, scalar, text_scalars, texts
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Mapping, Node, Scalar, place, walk
@@ -105,15 +106,30 @@ def _case_of_letters(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
 
 
 def _whole_matches(corpus: Node) -> Iterator[Diagnostic]:
-    """The expressions for a fact's figure without a group, whose whole match is never one of its figures."""
+    """The figures of a fact that its expression never captures, or the expression if it has no group and captures none
+    of them."""
     for fact in walk(corpus):
-        written, figures = scalar(fact, "figure"), texts(fact, "figures")
-        searched = None if written is None or not figures else _compiled(str(written.value))
-        if searched is None or written is None or searched.groups:
+        written, figures = scalar(fact, "figure"), text_scalars(fact, "figures")
+        group = None if written is None or not figures else _first_group(str(written.value))
+        if group is None or written is None:
             continue
-        if not any((match := searched.search(figure)) and match[0] == figure for figure in figures):
-            message = f"the match of `{written.value}` is never one of the figures {ticked(figures)}"
+        never = [each for each in figures if not group.fullmatch(str(each.value))]
+        if len(never) == len(figures) and group.pattern == written.value:
+            message = f"the match of `{written.value}` is never one of the figures {ticked(texts(fact, 'figures'))}"
             yield warning(written, message, help="put the part that is the figure in a group: `(\\d+)`")
+        for each in never if group.pattern != written.value else ():
+            yield warning(each, f"`{written.value}` never captures `{each.value}`")
+
+
+def _first_group(text: str) -> re.Pattern[str] | None:
+    """What the first capturing group of an expression finds, or the whole expression without one."""
+    outside = re.sub(r"\\.", "..", CLASS.sub(lambda found: "." * len(found[0]), text))
+    start = re.search(r"\((?!\?)", outside)
+    if start is None:
+        return _compiled(text)
+    depths = itertools.accumulate({"(": 1, ")": -1}.get(each, 0) for each in outside[start.start() :])
+    end = start.start() + next((at for at, depth in enumerate(depths) if not depth), 0)
+    return _compiled(("(?i)" if text.startswith("(?i)") else "") + text[start.start() : end + 1])
 
 
 def _slip(text: str) -> tuple[int, int, str, str] | None:
@@ -157,6 +173,8 @@ def _expressions(subject: LexiconDocument | ScenarioDocument | Project) -> Itera
                 yield from (each for each in items(kind.value) if isinstance(each, Scalar))
         for check in subject.checks:
             yield from _searched_by(check)
+        redacted = items(subject.file.node, "redact") if subject.file is not None else ()
+        yield from (each for item in redacted for each in _below(item, ["pattern"]))
 
 
 def _below(node: Node, keys: Iterable[str]) -> Iterator[Scalar]:

@@ -106,6 +106,7 @@ RULES: Final[dict[str, tuple[str, ...]]] = {
         "invalid_regex",
         "mistyped_regex",
         "short_word_hits_inside_others",
+        "cue_in_another_turn",
         "cue_text_not_in_turn",
         "probe_names_another_turn",
         "update_of_unstated_fact",
@@ -264,6 +265,7 @@ RULES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "UnreadFiles": (
         "check_is_not_read",
+        "unknown_scenario",
         "unread_definitions",
         "comment_contradicts_files",
     ),

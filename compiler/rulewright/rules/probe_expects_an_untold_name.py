@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text, text_scalars
-from rulewright.documents.scenario import ScenarioDocument, TurnDocument
+from rulewright.documents.scenario import ProbeDocument, ScenarioDocument, TurnDocument
+from rulewright_runtime.matching.pronouns import parse
 
 SHORT: Final = 6  # names up to this length have no ending to leave out
+STATED: Final = r"\W+(?:[^\W.!?]+[^\w.!?]+){0,3}?((?:she|he|they)/(?:her|him|them))\b"  # after a name
 APOSTROPHES: Final = str.maketrans("", "", "'\u2019")
 
 
 def probe_expects_an_untold_name(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A recall probe expects a name that no message of the user mentions up to the probed turn.
+    """A probe expects a name that the user has not said, or other pronouns than the user states.
 
     Why it matters: an answer can't recall a name it never saw: every honest one is marked as forgetful, and only an
     invented name would pass. The assistant does not see `facts` and `persona`, except what `persona.visible` names.
@@ -24,18 +27,30 @@ def probe_expects_an_untold_name(scenario: ScenarioDocument) -> Iterator[Diagnos
         return  # some messages are unknown
     shown = [text(scenario.persona.node, key) for key in scenario.persona.visible] if scenario.persona else []
     for probe in scenario.probes:
-        if probe.kind != "recall" or probe.turn is None:
+        if probe.turn is None:
             continue
+        yield from _other_pronouns(probe, scenario)
         seen = [*shown, *(said for turn in _until(probe.turn, scenario) for said in _messages(turn))]
         for item in text_scalars(probe.node, "expected"):
             name = str(item.value)
-            if _is_name(name) and seen and not _says(seen, name):
+            if probe.kind == "recall" and _is_name(name) and seen and not _says(seen, name):
                 later = next((turn for turn in scenario.turns if _says(_messages(turn), name)), None)
                 yield warning(
                     item,
                     f"no message up to turn {probe.turn} mentions `{name}`, so no answer can recall it",
                     help=f"the user first mentions it in turn {later.number}" if later else None,
                 )
+
+
+def _other_pronouns(probe: ProbeDocument, scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+    """Findings for people of a probe whom a message up to its turn names beside other pronouns."""
+    for item in text_scalars(probe.node, "expected") if probe.kind == "pronoun_continuity" else ():
+        person = parse(str(item.value))
+        for turn in _until(probe.turn or 0, scenario) if person is not None else ():
+            stated = None if person is None else re.search(re.escape(person.name) + STATED, turn.user_message, re.I)
+            if person is not None and stated and person.pronouns.isdisjoint(stated[1].casefold().split("/")):
+                notes = [(turn.place("user_message"), "the user's message")]
+                yield warning(item, f"`{person.name}` has the pronouns {stated[1]} in turn {turn.number}", notes=notes)
 
 
 def _until(number: int, scenario: ScenarioDocument) -> list[TurnDocument]:

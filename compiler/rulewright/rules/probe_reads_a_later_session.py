@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scenario import ScenarioDocument
+from rulewright.documents.scenario import ProbeDocument, ScenarioDocument
 
 
 def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """The `from_sessions` of a probe names a session that does not come before the probed turn.
+    """A probe asks for a session that does not come before its turn, or for the time in the first session.
 
     Why it matters: the probe asks for something that nobody has said yet.
     Instead: name the session in which the user says it.
@@ -21,9 +21,17 @@ def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnost
         own = held.get(probe.turn)
         if own is None or None in numbers:
             continue
+        if probe.kind == "time" and own == numbers[0] and len(numbers) > 1 and not _is_said(probe, scenario):
+            yield warning(probe.place("t"), f"turn {probe.turn} is in the first session: no time has passed")
         for at, named in enumerate(probe.from_sessions):
             is_first = named == own and starts[own] == [probe.turn]
             if named in numbers and (named > own or is_first):
                 where = f"begins session {own}" if is_first else f"is in session {own}, before session {named} begins"
                 message = f"turn {probe.turn} {where}: nothing was said in session {named} before it"
                 yield warning(probe.place("from_sessions", at), message)
+
+
+def _is_said(probe: ProbeDocument, scenario: ScenarioDocument) -> bool:
+    """Whether the user mentions an expected time up to the probed turn."""
+    said = [turn.user_message.casefold() for turn in scenario.turns if (turn.number or 0) <= (probe.turn or 0)]
+    return any(item.casefold() in message for item in probe.expected for message in said)

@@ -17,8 +17,7 @@ READ: Final = re.compile(r"\bdimensions\.(\w+)")
 
 
 def weight_of_zero(document: ScorecardDocument | TaskDocument | Project) -> Iterator[Diagnostic]:
-    """A metric of a confidence loop or a dimension of a scorecard has the weight 0, but others do not, and no
-    expression reads it by its name.
+    """A metric of a confidence loop or a dimension of a scorecard never counts, because its weight is 0.
 
     Why it matters: it is measured, but never changes the confidence or the score.
     Instead: give it a weight above 0, or remove it.

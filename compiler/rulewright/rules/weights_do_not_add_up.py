@@ -15,8 +15,7 @@ ROUNDING: Final = 0.02  # three weights of 0.33 are meant to be 1
 
 
 def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Iterator[Diagnostic]:
-    """The weights of a scorecard's dimensions are different shares that do not add up to 1, or those of one confidence
-    loop, while those of all other tasks do.
+    """The weights of a confidence loop or of a scorecard's dimensions are shares that do not add up to 1.
 
     Why it matters: the weights are scaled to a sum of 1, so a mistyped weight shifts all the others unseen.
     Instead: correct the weight, so that the sum is 1.
