@@ -44,9 +44,17 @@ def nobody_waits_for_the_disk() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def cache_folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Holds the cache folders of the tests: `mktemp` lists all its earlier folders each time it makes one."""
-    return tmp_path_factory.mktemp("caches")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Holds the folders of the tests: `mktemp` lists all its earlier folders each time it makes one."""
+    return tmp_path_factory.mktemp("tests")
+
+
+@pytest.fixture
+def tmp_path(folders: Path) -> Path:
+    """A new folder for each test."""
+    folder = folders / str(next(NUMBERS))
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -57,8 +65,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture(autouse=True)
-def own_cache_folder(cache_folders: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache_folder(folders: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder for each test, made by the first that writes to it; other processes of the test use it too."""
-    folder = cache_folders / str(next(NUMBERS))
+    folder = folders / f"{next(NUMBERS)}-cache"
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder / "rulewright" / "lint"

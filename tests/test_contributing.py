@@ -3,8 +3,10 @@ an output format are added by the files that it names, and lint and the affected
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -108,6 +110,32 @@ def copy_bytecode(name: str, folder: Path) -> None:
         shutil.copyfile(made, folder / made.relative_to(ROOT))
 
 
+# Runs commands in processes of their own, which find the libraries of others imported.
+COMMANDS: Final = """
+import json, os, shlex, subprocess, sys
+import hypothesis, jsonschema, lark, msgspec, pytest, yaml
+def carry_out(words):
+    while "=" in words[0]:
+        name, _, os.environ[name] = words.pop(0).partition("=")
+    if words.pop(0) == "pytest":
+        return pytest.main([*words, "-p", "no:cacheprovider"])
+    from rulewright.cli import main
+    return main(words)
+for command in json.loads(sys.argv[1]):
+    print("$", command, flush=True)
+    if not (child := os.fork()):
+        status = subprocess.call(["bash", "-c", command]) if ">" in command else carry_out(shlex.split(command))
+        sys.exit(status)
+    if status := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        sys.exit(status)
+"""
+
+
+def all_carried_out(commands: list[str], folder: Path) -> None:
+    """Run commands of `rulewright` and `pytest` there, each in a fresh copy of one process."""
+    carried_out(shlex.join(["python", "-c", COMMANDS, json.dumps(commands)]), folder)
+
+
 def carried_out(command: str, folder: Path) -> None:
     """Run a command there. Raises AssertionError with what it printed where it fails."""
     path = os.pathsep.join(str(folder / name) for name in LINKED)
@@ -115,7 +143,6 @@ def carried_out(command: str, folder: Path) -> None:
     known = {name: value for name, value in known.items() if not name.startswith(("PYTEST", "COV", "FORCE_COLOR"))}
     known.setdefault("RULEWRIGHT_SHARED", str(ROOT.parent / "shared"))
     known["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the commands use none of them
-    command = command.replace("pytest -q", "python -m pytest -q -p no:cacheprovider")
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=known, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"$ {command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
 
@@ -135,8 +162,7 @@ def test_what_a_section_adds_takes_few_files_and_passes(copy: Path, section: Sec
         place.write_text(edited(before, text) if language == "diff" else text, encoding="utf-8")
     python = " ".join(sorted(path for path in section.touched if path.endswith(".py")))
     carried_out(f"ruff check --no-cache {python} && ruff format --no-cache --check {python}", copy)
-    for command in section.commands:
-        carried_out(command, copy)
+    all_carried_out(section.commands, copy)
     if IN_FULL:
         code = " ".join(path for path in python.split() if not path.startswith("tests/"))
         carried_out(f"mypy --cache-dir {copy}/.mypy_cache {code}", copy)

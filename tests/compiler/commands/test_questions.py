@@ -71,6 +71,12 @@ def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def one_cache_folder(batch: Path, own_cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan of the benchmark is compiled once for all tests here."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(batch / "cache"))
+
+
 def test_a_batch_is_what_the_wire_sends(batch: Path) -> None:
     first = lines(batch / "batch.jsonl")[0]
     assert (first["method"], first["url"]) == ("POST", "/v1" + WIRES["openai"].path)

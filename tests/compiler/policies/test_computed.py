@@ -30,7 +30,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.score import Score
 
-PAIRS = rounds(7, 500)
+PAIRS = rounds(4, 500)
 TYPES: dict[str, Type] = {"s": STRING, "n": INT, "c": WrapperType(STRING), "b": BOOL}
 ENVIRONMENT = Environment(variables=TYPES)
 COMPUTED = (

@@ -16,7 +16,7 @@ from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.scan import Lexicon, Pattern
 from rulewright_runtime.regex import compile_regex
 
-PAIRS = rounds(40, 500)
+PAIRS = rounds(20, 500)
 TEXT = ("white_space", "apostrophes", "quotes", "dashes", "emphasis", "invisible")
 LITERALS = (
     "don't", "you must", "must", "DON'T", "do  not", "never - ever", "you must not", "stra\u00dfe", "STRASSE",

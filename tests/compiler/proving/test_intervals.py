@@ -58,7 +58,7 @@ def test_no_input_at_all_meets_a_goal_that_is_proved_out_of_reach(question: tupl
         assert not any(all(bits_of(evaluators[n], given_) & bits for n, bits in goal) for given_ in INPUTS[::7])
 
 
-@settings(max_examples=rounds(80, 2_000))
+@settings(max_examples=rounds(40, 2_000))
 @given(conditions)
 def test_what_is_known_of_every_cell_is_what_the_evaluator_says(text: str) -> None:
     """True, false and undecided divide all inputs: no box belongs to two of them, and together they are everything."""

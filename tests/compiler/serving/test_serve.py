@@ -100,17 +100,14 @@ def test_any_two_runs_can_be_compared_in_either_direction(runs: Path) -> None:
         assert ask(server, "/", {**form, "token": "forged"})[0] == 403
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_there_are_no_other_pages(runs: Path) -> None:
+    paths = (
         "/run/0", "/run/3", "/run/1/t/0", "/run/1/t/17", "/run/1/label/999", "/diff/1/9", "/nowhere", "/run/1/t/1/x",
         "/run/1/../../plan.json", "/run/1/%2e%2e/%2e%2e/plan.json", "/..%2f..%2fetc/passwd", "//etc/passwd",
         "/plan.json", "/run/1/plan.json", "/queue/", "/run/%C2%B2",
-    ],
-)  # fmt: skip
-def test_there_are_no_other_pages(runs: Path, path: str) -> None:
+    )  # fmt: skip
     with served(runs) as server:
-        assert ask(server, path)[0] == 404
+        assert {path for path in paths if ask(server, path)[0] != 404} == set()
 
 
 def test_a_decision_recomputes_the_run_beside_it(runs: Path) -> None:
