@@ -15,17 +15,18 @@ from msgspec.structs import replace
 from rulewright.errors import UsageError
 from rulewright.exit_codes import UNDECIDED
 from rulewright.reporting.adjudication import (
-    FOLDER,
     Adjudication,
     adjudicate,
+    fingerprint,
     known_decisions,
     original,
     read_decisions,
     waiting,
 )
-from rulewright.reporting.stored_run import stored
+from rulewright.reporting.stored_run import StoredRun, stored
 from rulewright_runtime.processes import here
 from rulewright_runtime.report.summary import UNPROVEN, exit_status
+from rulewright_runtime.runs.folder import DECIDED
 from rulewright_runtime.terminal import one_line, say
 from rulewright_runtime.verdicts import VerdictResult
 
@@ -36,14 +37,14 @@ ANSWERS: Final = {"p": "PASS", "f": "FAIL", "n": "NOT_APPLICABLE"}
 def run(args: argparse.Namespace) -> int:
     """List, decide, recompute."""
     folder = Path(args.run)
-    out = Path(args.out) if args.out else folder / FOLDER
+    out = Path(args.out) if args.out else folder / DECIDED
     found = stored(original(folder))
     before = known_decisions(out)
     settled = {decision.key for decision in before}
     still = [item for item in waiting(found) if _key(item) not in settled]
     taken = [*before, *_taken(args, still)]
     if len(taken) == len(before):
-        _list(still, len(settled), args)
+        _list(found, still, len(settled), args)
         return UNDECIDED if still else exit_status(found.summary)
     summary = adjudicate(folder, out, taken)
     open_now = [item for item in still if _key(item) not in {decision.key for decision in taken}]
@@ -88,11 +89,13 @@ def _asked(still: list[Waiting], by: str) -> Iterator[Adjudication]:
             yield _decision(_key(item), ANSWERS[answer], by, input("why: ").strip())
 
 
-def _list(still: list[Waiting], settled: int, args: argparse.Namespace) -> None:
+def _list(run: StoredRun, still: list[Waiting], settled: int, args: argparse.Namespace) -> None:
     if args.format == "jsonl":
+        checks = {check.id: check for check in run.plan.checks}
         for transcript, record in still:
+            seen = fingerprint(transcript, run.fingerprint(transcript), checks[record.check_id])
             keys = {"transcript_id": transcript, "check_id": record.check_id, "verdict": None, "by": args.by or None}
-            was = {"why": None, "was": record.verdict, "reason": record.rationale_code}
+            was = {"why": None, "was": record.verdict, "reason": record.rationale_code, "seen": seen}
             print(json.dumps({**keys, **was}, ensure_ascii=False))
         return
     decided = f"; {settled} decided" if settled else ""

@@ -14,23 +14,26 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
-from rulewright.reporting.derived_run import DECISIONS, write_derived
+from rulewright.reporting.derived_run import write_derived
 from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.reporting.stored_run import StoredRun, has_skipped, score_again, stored
 from rulewright_runtime import strict_json
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.person_names import folded_name
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.runs.folder import DECISIONS
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
-FOLDER: Final = "adjudicated"
 CODE: Final = "adjudicated"
 _KEPT: Final = ("verdict", "rationale_code", "confidence", "adjudication_required", "cause")
 
 
 class Adjudication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A person's decision about one verdict: who, when (UTC), why, and its source."""
+    """A person's decision about one verdict: who, when (UTC), why, and its source. `seen` is the `fingerprint` of what
+    it is about, empty where that was not recorded."""
 
     transcript_id: str
     check_id: str
@@ -39,6 +42,7 @@ class Adjudication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str
     at: str = ""
     via: str = ""
+    seen: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -56,6 +60,11 @@ def waiting(run: StoredRun) -> list[tuple[str, VerdictResult]]:
     UNCLEAR."""
     found = [(name, each) for name, verdicts in run.verdicts.items() for each in verdicts.values() if waits(each)]
     return sorted(found, key=lambda pair: (-run.plan.gravity(pair[1].severity), pair[1].verdict != "FAIL"))
+
+
+def fingerprint(transcript: str, said: str, check: Check) -> str:
+    """Return the fingerprint of a transcript, of its conversation (`said`) and of the rules of a check."""
+    return sha256(f"{check.hash}\n{said}\n{transcript}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def waits(record: VerdictResult) -> bool:
@@ -102,10 +111,12 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonOb
     """Write the run in `folder` with the decisions to `out`, and return its summary.
 
     Of several decisions about one verdict the last counts, and all stay on record. Raises UsageError for a decision
-    without a person or a reason, under the name of a model, or about a verdict that awaits no decision; BusyError if
-    another process writes to `out`.
+    without a person or a reason, under the name of a model, about a verdict that awaits no decision, or about another
+    conversation or other rules than those of the run; BusyError if another process writes to `out`.
     """
     run = stored(original(folder))
+    checks = {check.id: check for check in run.plan.checks}
+    told: list[Adjudication] = []
     for decision in taken:
         check_person(run, decision.by, decision.about)
         if not decision.why.strip():
@@ -113,6 +124,10 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonOb
         record = run.verdicts.get(decision.transcript_id, {}).get(decision.check_id)
         if record is None or not waits(record):
             raise UsageError(f"{decision.about} is about a verdict that waits for nobody, or that is not in the run")
+        seen = fingerprint(decision.transcript_id, run.fingerprint(decision.transcript_id), checks[decision.check_id])
+        if decision.seen not in ("", seen):
+            raise UsageError(f"{decision.about} is about another text or other rules than those of `{run.folder}`")
+        told.append(replace(decision, seen=seen))
     rows, verdicts = dict(run.rows), dict(run.verdicts)
     for decision in taken:  # of several about one verdict the last counts
         name, check = decision.key
@@ -122,7 +137,7 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonOb
         rows[name] = score_again(run.scorecard, row, verdicts[name].values(), skipped=has_skipped(run, row))
     people, count = sorted({decision.by for decision in taken}), len({decision.key for decision in taken})
     about = {"adjudicated": {"from": str(run.folder), "decisions": count, "by": people}}
-    decisions = b"".join(msgspec.json.encode(decision) + b"\n" for decision in taken)
+    decisions = b"".join(msgspec.json.encode(decision) + b"\n" for decision in told)
     with lock_folder(out):
         return write_derived(out, run, dataclasses.replace(run, rows=rows, verdicts=verdicts), about, decisions)
 

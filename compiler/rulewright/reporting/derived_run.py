@@ -16,13 +16,12 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.gathered import FirstEntries
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import GENERATED, LOG, REPLIES, ROWS, SUMMARY, remove, write_summary
+from rulewright_runtime.runs.folder import DECISIONS, GENERATED, LOG, REPLIES, ROWS, SUMMARY, remove, write_summary
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
 from rulewright_runtime.runs.run_rows import log_of, summary_of, verdict_key
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
-DECISIONS: Final = "decisions.jsonl"
 _RESULTS: Final = frozenset(Summary().result())  # computed by a summary; the rest describes its run
 
 

@@ -10,14 +10,13 @@ from threading import Lock
 from typing import Any
 
 from rulewright.errors import UsageError
-from rulewright.reporting.adjudication import FOLDER
 from rulewright.reporting.chat_page import Chat, ChatViews
 from rulewright.reporting.conversations import Conversations
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords
 from rulewright.reporting.judged import IndexedRun, JudgedTranscript, open_run
 from rulewright.reporting.overview import Overview, overview
-from rulewright_runtime.runs.folder import NAMES, SUMMARY
+from rulewright_runtime.runs.folder import DECIDED, NAMES, SUMMARY
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class OpenRun:
     def load(self) -> LoadedRun:
         """Return the present run. Raises UsageError where it is gone."""
         with self._lock:
-            adjudicated = self.folder / FOLDER
+            adjudicated = self.folder / DECIDED
             folder = adjudicated if (adjudicated / SUMMARY).is_file() else self.folder
             version = (str(folder), _states(folder), _states(self.folder))
             if self._loaded is None or self._version != version:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from markupsafe import Markup
 
@@ -15,8 +15,17 @@ from rulewright.calibration.gold import TARGETS
 from rulewright.comparing.diff import diff
 from rulewright.comparing.page import diff_page
 from rulewright.errors import UsageError
-from rulewright.reporting.adjudication import FOLDER, Adjudication, adjudicate, check_person, known_decisions, original
+from rulewright.reporting.adjudication import (
+    CODE,
+    Adjudication,
+    adjudicate,
+    check_person,
+    fingerprint,
+    known_decisions,
+    original,
+)
 from rulewright.reporting.chat_page import said_in
+from rulewright.reporting.judged import JudgedTranscript
 from rulewright.reporting.page import run_page
 from rulewright.serving.labels import Labels
 from rulewright.serving.open_runs import LoadedRun, OpenRun
@@ -24,6 +33,8 @@ from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
 from rulewright.web.server import RefusedError, Request, Response, local_page
 from rulewright_runtime.plan.question import Judging
+from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.runs.folder import DECIDED
 from rulewright_runtime.workflow.hil import QueueError
 
 HOME: Final = Markup('<a href="/">Runs</a>')
@@ -102,6 +113,10 @@ class RunsApp:
             decide={
                 "action": f"/run/{run}/t/{number}",
                 "token": request.token,
+                "seen": {
+                    loaded.chats.anchor(number, check.id): _seen(loaded, number, check)
+                    for check in loaded.index.run.plan.checks
+                },
                 "form": {"check": "", "verdict": "", "why": "", "by": self.reviewer, **request.form},
             },
         )
@@ -115,16 +130,20 @@ class RunsApp:
         if verdict not in TARGETS:
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a decision is `PASS`, `FAIL` or `NOT_APPLICABLE`")
         try:
+            check = _check_of(loaded, number, form.get("check", ""))
+            _refuse_stale(loaded, number, check, form)
+            _refuse_decided(loaded.index.judged(number), check)
             decision = Adjudication(
                 loaded.index.name(number),
-                _check_of(loaded, number, form.get("check", "")),
+                check.id,
                 verdict,  # type: ignore[arg-type]
                 form.get("by", "").strip(),
                 form.get("why", "").strip(),
                 datetime.now(UTC).isoformat(timespec="seconds"),
                 sender(request.connection).describe(),
+                form["seen"],
             )
-            out = opened.folder / FOLDER
+            out = opened.folder / DECIDED
             adjudicate(opened.folder, out, [*known_decisions(out), decision])
         except (UsageError, QueueError) as error:
             return self._transcript(request, run, number, str(error))
@@ -161,6 +180,7 @@ class RunsApp:
             check=check,
             question=_question(check),
             shown=shown,
+            seen=shown and _seen(loaded, shown[0], check),
             by=by,
             done=len(labels.done(by)),
             total=len(names),
@@ -181,6 +201,7 @@ class RunsApp:
         try:
             check_person(original(opened.folder), by, "the label")
             sender(request.connection)
+            _refuse_stale(loaded, int(form["number"]), check, form)
         except (UsageError, QueueError) as error:
             return self._label(request, run, place, str(error))
         name, number = transcripts[form["number"]]
@@ -214,18 +235,36 @@ def _check_number(loaded: LoadedRun, number: int) -> None:
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such transcript")
 
 
-def _check_at(loaded: LoadedRun, index: int) -> Any:
+def _check_at(loaded: LoadedRun, index: int) -> Check:
     checks = loaded.index.run.plan.checks
     if not 0 <= index < len(checks):
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such check")
     return checks[index]
 
 
-def _check_of(loaded: LoadedRun, number: int, anchor: str) -> str:
-    """Return the id of the check whose verdict has the anchor."""
+def _refuse_stale(loaded: LoadedRun, number: int, check: Check, form: Mapping[str, str]) -> None:
+    """Raise UsageError where the run has another conversation or check now than the page of the form showed."""
+    if form.get("seen") != _seen(loaded, number, check):
+        raise UsageError("the run has changed since this page was shown; look at it as it is now")
+
+
+def _refuse_decided(judged: JudgedTranscript, check: Check) -> None:
+    """Raise UsageError for a verdict that another person has decided since its form was shown."""
+    for verdict in judged.verdicts:
+        if verdict["check_id"] == check.id and (decided := verdict["extra"].get(CODE)):
+            raise UsageError(f"`{check.id}` was decided by {decided['by']} meanwhile: {decided['why']}")
+
+
+def _seen(loaded: LoadedRun, number: int, check: Check) -> str:
+    """The fingerprint of what a form is about."""
+    return fingerprint(loaded.index.name(number), loaded.index.judged(number).said, check)
+
+
+def _check_of(loaded: LoadedRun, number: int, anchor: str) -> Check:
+    """Return the check whose verdict has the anchor."""
     for check in loaded.index.run.plan.checks:
         if loaded.chats.anchor(number, check.id) == anchor:
-            return check.id
+            return check
     raise RefusedError(HTTPStatus.BAD_REQUEST, "there is no such verdict")
 
 
@@ -254,7 +293,7 @@ def _next_waiting(number: int, loaded: LoadedRun) -> Iterator[str]:
             return
 
 
-def _question(check: Any) -> str:
+def _question(check: Check) -> str:
     """The judge's prompt, without the values of the conversation."""
     judging = getattr(check.verifier, "judging", None)
     if not isinstance(judging, Judging):

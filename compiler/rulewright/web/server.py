@@ -87,6 +87,7 @@ class LocalServer(ThreadingHTTPServer):
         taken port."""
         super().__init__((LOOPBACK, port), _Handler)
         self.apps = apps
+        self.deciding = threading.Lock()  # people who decide at once wait for each other
         self.token, self.key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
 
@@ -203,7 +204,9 @@ class _Handler(BaseHTTPRequestHandler):
         app, path = self._app(urlsplit(self.path).path)
         form = self._form()
         self._check_sender(form.get("token", ""))
-        self._answer(app.post(Request(path, self.site.token, self.connection, form)))
+        with self.site.deciding:
+            answer = app.post(Request(path, self.site.token, self.connection, form))
+        self._answer(answer)
 
     def _app(self, path: str) -> tuple[App, str]:
         """Return the app with the longest matching path, and the rest of the path."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
-from rulewright.reporting.derived_run import DECISIONS, write_derived
+from rulewright.reporting.derived_run import write_derived
 from rulewright.reporting.stored_run import (
     StoredRun,
     decision_as_json,
@@ -26,7 +26,7 @@ from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
-from rulewright_runtime.runs.folder import REPLIES
+from rulewright_runtime.runs.folder import DECISIONS, REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 

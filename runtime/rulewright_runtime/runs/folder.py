@@ -35,6 +35,8 @@ GENERATED: Final = (
     "report.html", "report-pages", "verdicts.parquet", "scores.parquet", "events.otlp.jsonl", "every-eval-ever",
 )  # fmt: skip
 PREVIOUS: Final = "previous"
+DECIDED: Final = "adjudicated"  # a folder in it: the run with people's decisions
+DECISIONS: Final = "decisions.jsonl"
 
 
 class RunFolder:

@@ -33,7 +33,7 @@ from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import LOG, REPLIES, ROWS, SUMMARY, RunFolder
+from rulewright_runtime.runs.folder import DECIDED, DECISIONS, LOG, REPLIES, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.integrity import refuse_damaged
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.recording import RecordingJudge
@@ -73,9 +73,9 @@ def run(
 
     `resume` continues the run in `out`: finished inputs are not judged again, and no answered request is sent again.
     `overwrite` replaces the run in `out`; a finished one is kept in `out/previous` until the new one is finished. With
-    neither, a folder with a run is refused. At most `max_calls` requests are sent to the judge in total; lines longer
-    than `max_line` bytes and recorded replies larger than `max_expanded` bytes are refused. `columns` maps the fields
-    of a conversation to the columns of a CSV file.
+    neither, a folder with a run is refused, and one with people's decisions in any case. At most `max_calls` requests
+    are sent to the judge in total; lines longer than `max_line` bytes and recorded replies larger than `max_expanded`
+    bytes are refused. `columns` maps the fields of a conversation to the columns of a CSV file.
     `jobs` processes judge if the judge is recorded replies or none, or the tasks of the Ray cluster at the address
     `ray` do (`local`: a cluster on this machine with `jobs` tasks at a time); the output is byte-equal for any number
     and any cluster. `progress` receives the number of finished inputs, `watch` a live judge's scheduler and the summary
@@ -98,8 +98,8 @@ def run(
     folder = RunFolder(out)
     with folder.locked():
         folder.recover()
-        if not (resume or overwrite):
-            _refuse_to_overwrite(folder)
+        if not resume:
+            _refuse_to_replace(folder, overwrite=overwrite)
         log = _log(folder, header, resume)
         fresh = _fresh(log, reader, paths, is_spread=is_spread)
         if folder.is_finished and log.steps:
@@ -183,9 +183,11 @@ def _fresh(log: Log, reader: Reader, paths: Iterable[str | os.PathLike[str]], *,
     return remaining(reader, paths, log)
 
 
-def _refuse_to_overwrite(folder: RunFolder) -> None:
-    """Raise PlanError if the folder holds a run."""
-    if folder.log is None and folder.replies is None:
+def _refuse_to_replace(folder: RunFolder, *, overwrite: bool) -> None:
+    """Raise PlanError if the folder holds people's decisions, or without `overwrite` a run."""
+    if os.path.exists(os.path.join(folder.path, DECIDED, DECISIONS)):
+        raise PlanError(f"`{folder.path}` holds people's decisions about its run in `{DECIDED}`; choose another folder")
+    if overwrite or (folder.log is None and folder.replies is None):
         return
     state, remedy = (
         ("a finished run", "replace it with `--overwrite`")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from rulewright.cli import main
 from rulewright.reporting.adjudication import Adjudication, adjudicate
 from rulewright.reporting.leaderboard import leaderboard
 from rulewright.reporting.run_reader import rows
+from rulewright_runtime.errors import PlanError
 from rulewright_runtime.runs.store import run
 
 BENCHMARK = ROOT / "benchmark"
@@ -103,6 +105,32 @@ def test_decisions_add_up_and_the_last_one_counts(
     first = json.loads((out / "decisions.jsonl").read_text().splitlines()[0])
     assert first["at"].endswith("+00:00")
     assert first["via"].startswith("system user ")
+
+
+def test_a_decision_is_about_one_text_and_one_rule(
+    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (line, *_) = command(capsys, judged, "--format", "jsonl")[1].splitlines()
+    filled = {**json.loads(line), "verdict": "PASS", "why": "fine", "by": "Ana"}
+    words = {key: value for key, value in filled.items() if key not in ("was", "reason")}
+    given = tmp_path / "given.jsonl"
+    for seen, expected in (("", 1), (words["seen"], 1), ("0" * 32, 3)):
+        given.write_text(json.dumps({**words, "seen": seen}) + "\n", encoding="utf-8")
+        status, _, told = command(capsys, judged, "--file", given, "--out", tmp_path / f"out{seen}")
+        assert status == expected
+    assert "is about another text or other rules than those of" in told
+    (kept,) = (tmp_path / "out" / "decisions.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(kept)["seen"] == words["seen"]
+
+
+def test_a_run_about_which_people_have_decided_is_not_replaced(judged: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(judged, folder)
+    adjudicate(folder, folder / "adjudicated", [decided(NIGHT, "PASS")])
+    before = bytes_of(folder)
+    with pytest.raises(PlanError, match="holds people's decisions about its run in `adjudicated`"):
+        run(shipped_plan(profile="publish"), [BENCHMARK / "transcripts"], folder, overwrite=True)
+    assert bytes_of(folder) == before
 
 
 def test_lines_that_wait_can_be_filled_in_and_read_back(

@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -27,6 +28,7 @@ from rulewright.serving.runs_app import RunsApp
 from rulewright.signoff.queue_app import QueueApp
 from rulewright.web.server import LocalServer
 
+ABOUT = r'name="(number|seen)" value="(\w+)"'
 WAITING = "/run/1/t/12"  # model-b__night_shift_alone, where RW-A1 has no majority
 
 
@@ -64,9 +66,18 @@ def ask(server: LocalServer, path: str, form: dict[str, str] | None = None, **he
 
 
 def decision(server: LocalServer, **more: str) -> dict[str, str]:
-    anchor = re.search(r'name="check" value="(t12-c\d+)"', ask(server, WAITING)[1])
-    assert anchor is not None
-    form = {"token": server.token, "check": anchor[1], "verdict": "FAIL", "by": "Ana", "why": "nobody asked her"}
+    shown = re.search(
+        r'name="check" value="(t12-c\d+)"><input type="hidden" name="seen" value="(\w+)"', ask(server, WAITING)[1]
+    )
+    assert shown is not None
+    form = {
+        "token": server.token,
+        "check": shown[1],
+        "seen": shown[2],
+        "verdict": "FAIL",
+        "by": "Ana",
+        "why": "nobody asked her",
+    }
     return {**form, **more}
 
 
@@ -165,7 +176,8 @@ def test_each_transcript_leads_to_the_next_that_waits(runs: Path) -> None:
         ({"why": " "}, 422, "names no reason"),
         ({"verdict": "UNCLEAR"}, 400, "a decision is"),
         ({"check": "t12-c999"}, 400, "there is no such verdict"),
-        ({"check": "t12-c5"}, 422, "waits for nobody"),
+        ({"check": "t12-c5"}, 422, "the run has changed since this page was shown"),
+        ({"seen": ""}, 422, "the run has changed since this page was shown"),
         ({"token": "x"}, 403, "stale or not ours"),
     ],
 )
@@ -193,19 +205,21 @@ def test_forms_from_elsewhere_decide_nothing(runs: Path, headers: dict[str, str]
 def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
     with served(runs) as server:
         place = next(int(n) for n in re.findall(r"/run/1/label/(\d+)", ask(server, "/run/1/label")[1]))
-        at, seen = f"/run/1/label/{place}", []
+        at, seen, forms = f"/run/1/label/{place}", [], []
         while "Save and continue" in (text := ask(server, at)[1]):
             assert not re.search("<mark|FAIL</span>|judge's words|no majority", text)
-            (number,) = re.findall(r'name="number" value="(\d+)"', text)
-            seen.append(number)
-            form = {"token": server.token, "number": number, "target": "FAIL", "by": "ana"}
+            form = {"token": server.token, "target": "FAIL", "by": "ana", **dict(re.findall(ABOUT, text))}
+            seen.append(form["number"])
+            forms.append(form)
             assert ask(server, at, form)[0] == 303
         assert len(seen) == len(set(seen)) == 2
         assert "You have labelled every transcript" in text
-        again = {"token": server.token, "number": seen[0], "target": "PASS", "by": "ana"}
+        again = {**forms[0], "target": "PASS"}
         assert ask(server, at, again)[0] == 303
         assert ask(server, at, {**again, "by": "Model B (fictional)"})[0] == 422
         assert ask(server, at, {**again, "number": "999"})[0] == 400
+        stale = ask(server, at, {**again, "number": seen[1]})
+        assert (stale[0], "the run has changed since this page was shown" in stale[1]) == (422, True)
     with (runs / "before" / "labels" / "RW-A1.csv").open(encoding="utf-8") as stream:
         labels = list(csv.DictReader(stream))
     assert sorted((row["target"], row["annotator"]) for row in labels) == [("FAIL", "ana"), ("PASS", "ana")]
@@ -213,6 +227,26 @@ def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
     assert list(labels[0]) == ["id", "target", "annotator", "split", "conversation"]
     assert all(len(row["conversation"]) == 32 for row in labels)
     assert main(["calibrate", str(runs / "before"), "--gold", str(runs / "before/labels/RW-A1.csv")]) == 0
+
+
+def test_people_who_decide_at_once_wait_for_each_other_and_the_first_decision_counts(runs: Path) -> None:
+    with served(runs) as server, ThreadPoolExecutor(8) as people:
+        form = decision(server)
+        forms = [{**form, "by": f"Ann {number}", "verdict": ("FAIL", "PASS")[number % 2]} for number in range(8)]
+        answers = [*people.map(lambda each: ask(server, WAITING, each), forms)]
+        assert sorted(status for status, _, _ in answers) == [303] + 7 * [422]
+        assert all("was decided by Ann" in text for status, text, _ in answers if status == 422)
+        (at,) = re.findall(r"/run/1/label/(\d+)", ask(server, "/run/1/label")[1])[:1]
+        label = {
+            "token": server.token,
+            "target": "FAIL",
+            **dict(re.findall(ABOUT, ask(server, f"/run/1/label/{at}")[1])),
+        }
+        answers = [*people.map(lambda by: ask(server, f"/run/1/label/{at}", {**label, "by": f"ann {by}"}), range(8))]
+        assert [status for status, _, _ in answers] == 8 * [303]
+    assert len((runs / "before" / "adjudicated" / "decisions.jsonl").read_text("utf-8").splitlines()) == 1
+    (labels,) = (runs / "before" / "labels").glob("*.csv")
+    assert len(labels.read_text("utf-8").splitlines()) == 9
 
 
 def test_what_hostile_transcripts_say_stays_text_on_every_page(finished: Path) -> None:
