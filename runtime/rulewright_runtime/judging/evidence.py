@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
-
-import msgspec
 
 from rulewright_runtime.matching import folding
 from rulewright_runtime.transcripts.messages import Turn
@@ -71,10 +70,13 @@ class QuotedTurns:
         key = (span.role, span.turn, span.quote)
         indices = self._indices.get(key)
         if indices is None:
-            quote = Quote.of(span.quote)
+            quote = Quote(span.quote)
             named = self._turns_named().get((span.role, span.turn), ())
-            indices = self._indices[key] = frozenset(index for index in named if occurs(quote, self._fold(index)))
+            indices = self._indices[key] = frozenset([index for index in named if self._occurs(quote, index)])
         return indices
+
+    def _occurs(self, quote: Quote, index: int) -> bool:
+        return quote.is_verbatim_in(self._turns[index].content) or occurs(quote, self._fold(index))
 
     def _turns_named(self) -> dict[tuple[str, int], list[int]]:
         """The indices of the turns by role and number."""
@@ -89,18 +91,34 @@ class QuotedTurns:
         return self._folded[index]
 
 
-class Quote(msgspec.Struct, frozen=True):
-    """A folded quote without the punctuation at its ends, and its parts between ellipses."""
+class Quote:
+    """A quote, folded when it is first compared with a folded turn."""
 
-    text: str
-    parts: tuple[str, ...]
+    def __init__(self, written: str) -> None:
+        """`written` is the quote in the judge's reply."""
+        self._written = written
 
-    @classmethod
-    def of(cls, text: str) -> Quote:
-        """Prepare a quote for the search."""
-        pieces = _ELLIPSIS.split(text) if _holds_ellipsis(text) else ()
+    @cached_property
+    def text(self) -> str:
+        """The folded quote without the punctuation at its ends."""
+        return fold(self._written).strip(_ENDS)
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """Its folded parts between ellipses; empty without one."""
+        pieces = _ELLIPSIS.split(self._written) if _holds_ellipsis(self._written) else ()
         parts = (fold(piece).strip(_ENDS) for piece in pieces) if len(pieces) > 1 else ()
-        return cls(fold(text).strip(_ENDS), tuple(filter(None, parts)))
+        return tuple(filter(None, parts))
+
+    def is_verbatim_in(self, content: str) -> bool:
+        """Whether the quote is `ENOUGH` plain words that occur in a turn as they are, between plain characters: it
+        occurs in the folded turn then, because folding changes these words alike in both. False if that is unknown."""
+        words = self._written.strip(_ENDS)
+        start = content.find(words)
+        if start < 0 or not _PLAIN_WORDS.fullmatch(words):
+            return False
+        before, after = content[max(start - 3, 0) : start], content[start + len(words) : start + len(words) + 3]
+        return before.removesuffix(_BOLD)[-1:] in _AROUND and after.removeprefix(_BOLD)[:1] in _AROUND
 
 
 ENOUGH: Final = 3  # words
@@ -207,6 +225,11 @@ _ASCII_MARKS: Final = bytes.maketrans(b'"-|', b"'  ")
 _OTHER_MARKS: Final = "‹›「」『』"
 _OUTER_QUOTES: Final = re.compile(r"'(?:(?<![^\W_]')'*|'*(?![^\W_]))")
 _BLANK: Final = re.compile(rf"(?<=[{_ALL_LETTERS}])\s+(?=[{_ALL_LETTERS}])")
+# Words that no pass of `fold` but those of case, apostrophes and dashes changes; a link's target contains no blank.
+_PLAIN_WORD: Final = "[A-Za-z0-9]+(?:['’—-][A-Za-z0-9]+)*"
+_PLAIN_WORDS: Final = re.compile(rf"{_PLAIN_WORD}(?:(?:[,.;:?!]?| [—-]) {_PLAIN_WORD}){{{ENOUGH - 1},}}")
+_BOLD: Final = "**"
+_AROUND: Final = frozenset(["", *" \n.,;:?!—-"])  # never dropped, and never part of a word, when a turn is folded
 _ENDS: Final = " .,;:!?()<>…·。、，！？；：（）؟،؛।॥"
 
 
@@ -227,10 +250,10 @@ def fold(text: str) -> str:
     text = folding.turn_folded(text, folding.TEXT)
     data = text.encode("utf-8", "surrogatepass").translate(_ASCII_MARKS, b"[]\\")
     text = data.decode("utf-8", "surrogatepass")
-    if not text.isascii():
-        for char in _OTHER_MARKS:
-            text = text.replace(char, "'")
+    unusual = folding.non_ascii(text)
+    for char in unusual.intersection(_OTHER_MARKS):
+        text = text.replace(char, "'")
     if "'" in text:
         text = _OUTER_QUOTES.sub("", text)
     text = folding.single_blanks(text).strip(" ")  # all white space is already blanks
-    return text if text.isascii() or not _WITHOUT_BLANK.search(text) else _BLANK.sub("", text)
+    return _BLANK.sub("", text) if any(map(_WITHOUT_BLANK.match, unusual)) else text

@@ -12,10 +12,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final, NoReturn
 
 import msgspec
 
+from rulewright_runtime import strict_json
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.models.call import WHOLE
 from rulewright_runtime.plan.part import VERDICTS
@@ -102,19 +104,26 @@ _PASSED: Final = {
 }
 
 
-class _Pairs:
-    """An object hook that refuses repeated keys and collects values whose key contains `verdict` or is not ASCII."""
+def _without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """The object of these pairs. Raises JudgeError for a repeated key."""
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        raise JudgeError("the reply holds a key twice")
+    return record
 
-    def __init__(self) -> None:
-        self.verdicts: list[object] = []
 
-    def __call__(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
-        record = dict(pairs)
-        if len(record) != len(pairs):
-            raise JudgeError("the reply holds a key twice")
-        if not record.keys() <= _WITHOUT_VERDICT:
-            self.verdicts += [value for key, value in pairs if "verdict" in key.lower() or not key.isascii()]
-        return record
+def _named_verdicts(reply: JsonObject) -> list[Json]:
+    """The values in a reply, at any depth, whose key contains `verdict` or is not ASCII."""
+    named: list[Json] = []
+    pending: list[Json] = [reply]
+    for value in pending:
+        if isinstance(value, list):
+            pending += value
+        elif isinstance(value, dict):
+            pending += value.values()
+            if not value.keys() <= _WITHOUT_VERDICT:
+                named += [each for key, each in value.items() if "verdict" in key.lower() or not key.isascii()]
+    return named
 
 
 def strict(raw: str, declared: frozenset[str] = frozenset()) -> JsonObject:
@@ -125,12 +134,12 @@ def strict(raw: str, declared: frozenset[str] = frozenset()) -> JsonObject:
     capitals or behind a word such as `verdict`, or if another key of the reply than the `declared` ones gives a
     different verdict.
     """
-    pairs = _Pairs()
-    reply, before, after = _one_object(raw, pairs)
+    reply, before, after = _one_object(raw)
     verdict = reply.get("verdict")
     if not isinstance(verdict, str) or verdict not in VERDICTS:
         raise JudgeError("the reply's object holds no `verdict`, or none of the four")
-    if pairs.verdicts != [verdict] and any(_verdicts_in(text) - {verdict} for text in _texts_of(pairs.verdicts)):
+    named = _named_verdicts(reply)
+    if named != [verdict] and any(_verdicts_in(text) - {verdict} for text in _texts_of(named)):
         raise JudgeError("the reply gives two verdicts")
     if _contradicts(reply, verdict, declared):
         raise JudgeError("the reply's keys give two verdicts")
@@ -142,7 +151,7 @@ def strict(raw: str, declared: frozenset[str] = frozenset()) -> JsonObject:
 def _contradicts(reply: JsonObject, verdict: str, declared: frozenset[str]) -> bool:
     """Whether a key such as `decision` or `passed` gives another verdict, or the rationale is one."""
     said = {text for key in ("rationale", "rationale_code") for text in _verdicts_alone(reply.get(key))}
-    pending = [] if reply.keys() <= _USUAL else [{k: v for k, v in reply.items() if k not in declared | _USUAL}]
+    pending = [{key: reply[key] for key in reply.keys() - _USUAL - declared}]
     while pending:
         for key, value in pending.pop().items():
             name = key.lower()
@@ -190,20 +199,22 @@ def only_object(raw: str) -> tuple[JsonObject, str]:
     Raises JudgeError for any other reply: no object, two, a repeated key, NaN, a brace in the prose, or an object that
     is quoted or part of a list.
     """
-    found, before, after = _one_object(raw, _Pairs())
+    found, before, after = _one_object(raw)
     return found, f"{before}\n{after}"
 
 
-def _one_object(raw: str, pairs: _Pairs) -> tuple[dict[str, object], str, str]:
+def _one_object(raw: str) -> tuple[dict[str, object], str, str]:
     """The object, and the prose before and after it, normalised and without the fence."""
     if len(raw) > MAX_LENGTH:
         raise JudgeError(f"the reply has {len(raw)} characters; at most {MAX_LENGTH} are read")
+    if raw.startswith("{") and raw.endswith("}"):
+        with suppress(*_UNUSUAL):
+            return _in_64_bits(strict_json.decode(raw.encode())), "", ""
     start = raw.find("{")
     if start < 0:
         raise JudgeError("the reply holds no JSON object")
-    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_not_a_number, parse_int=_integer)
     try:
-        value, end = decoder.raw_decode(raw, start)
+        value, end = _STRICT.raw_decode(raw, start)
     except (ValueError, RecursionError):
         raise JudgeError("the reply holds no JSON object that can be read") from None
     if len(raw) == end - start:
@@ -247,8 +258,19 @@ def _integer(digits: str) -> int | str:
     return value if -(2**63) <= value < 2**64 else digits[:40]
 
 
+def _in_64_bits(value: Json) -> Json:
+    """The value. Raises OverflowError if it holds a number that `_integer` shortens."""
+    msgspec.msgpack.encode(value)
+    return value
+
+
 def _not_a_number(word: str) -> NoReturn:
     raise JudgeError(f"the reply holds `{word}`, which JSON does not have")
+
+
+_STRICT: Final = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_not_a_number, parse_int=_integer)
+# What `json` also reads, msgspec refuses: NaN, large numbers, unpaired surrogates.
+_UNUSUAL: Final = (ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
 
 
 # --- the lenient reading ---
@@ -256,7 +278,7 @@ def _not_a_number(word: str) -> NoReturn:
 _CLOSED_FENCE: Final = re.compile(r"```(?:[A-Za-z0-9_-]*)\s*\n?(.*?)```", re.DOTALL)
 _OPEN_FENCE: Final = re.compile(r"\A\s*```(?:[A-Za-z0-9_-]*)\s*\n?(.*)\Z", re.DOTALL)
 _DECODER: Final = json.JSONDecoder(parse_int=_integer)
-_TRAILING_COMMA: Final = re.compile(r",\s*([}\]])")
+_TRAILING_COMMA: Final = re.compile(r",\s*(?=[}\]])")
 
 
 def lenient(raw: str) -> dict[str, object]:
@@ -318,13 +340,19 @@ def _closing(text: str, start: int) -> int | None:
 
 def _verdict_object(text: str) -> dict[str, object] | None:
     try:
-        value = _DECODER.decode(_TRAILING_COMMA.sub(r"\1", text.strip()))
+        value = _decoded(_TRAILING_COMMA.sub("", text.strip()))
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
         return None
     verdict = value.get("verdict")
     return _storable(value, text) if isinstance(verdict, str) and verdict in VERDICTS else None
+
+
+def _decoded(text: str) -> Json:
+    with suppress(*_UNUSUAL):
+        return _in_64_bits(msgspec.json.decode(text))
+    return _DECODER.decode(text)
 
 
 def _storable(value: JsonObject, text: str) -> JsonObject:

@@ -22,14 +22,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Final
 
 Edit = tuple[int, int, str]  # start, end and replacement of a piece of a text
 
 _BLANK: Final = "\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000"  # and U+0020
-_RUN_OF_BLANKS: Final = re.compile("  +")
 _DROPPED: Final = {
     "emphasis": "*_`~",
     # Code points with the property Default_Ignorable_Code_Point, and control characters that are not blanks.
@@ -109,21 +108,38 @@ def fold(text: str, differences: frozenset[str] = TEXT, *, case: bool = True) ->
 
 def folded_text(text: str, differences: frozenset[str], *, case: bool = True) -> str:
     """`fold(text, differences, case=case).text`, many times as fast, without the mapping to the original."""
-    plain = _replaced(text, differences) if differences else text
+    if not differences:
+        return fold_case(text) if case else text
+    unusual = non_ascii(text)
+    is_settled = all(map(_is_settled, unusual))
+    plain = _replaced(text, unusual, differences, lower=case and is_settled)
+    if is_settled:
+        return plain
     lowered = fold_case(plain) if case else plain
-    if not differences or plain.isascii() or all(unicodedata.is_normalized("NFC", each) for each in (plain, lowered)):
-        return lowered
-    return fold(text, differences, case=case).text
+    is_composed = all(unicodedata.is_normalized("NFC", each) for each in (plain, lowered))
+    return lowered if is_composed else fold(text, differences, case=case).text
 
 
 turn_folded: Final = lru_cache(maxsize=256)(folded_text)  # the matcher and quotes fold the same turns
 
 
-def _replaced(text: str, differences: frozenset[str]) -> str:
-    """`text` after the passes of the differences."""
-    blanks, dropped, others = _replacements(differences)
-    rest = b"" if text.isascii() else text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-    unusual = set(rest.decode("utf-8", "surrogatepass"))
+def non_ascii(text: str) -> set[str]:
+    """The characters of `text` that are not ASCII."""
+    if text.isascii():
+        return set()
+    return set(text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+
+
+@cache
+def _is_settled(char: str) -> bool:
+    """Whether neither folding case nor composing changes `char`, whatever stands before it."""
+    return _plain_form(char) == fold_case(char) == unicodedata.normalize("NFC", char) == char and _is_starter(char)
+
+
+def _replaced(text: str, unusual: Iterable[str], differences: frozenset[str], *, lower: bool) -> str:
+    """`text` after the passes of the differences and, with `lower`, with ASCII in lower case; `unusual` are its
+    characters that are not ASCII."""
+    blanks, dropped, others = _replacements(differences, lower)
     for char in unusual:
         if (plain_form := _plain_form(char)) != char:
             text = text.replace(char, plain_form)
@@ -139,25 +155,28 @@ def _replaced(text: str, differences: frozenset[str]) -> str:
 
 def single_blanks(text: str) -> str:
     """`text` with every run of blanks as one."""
-    return _RUN_OF_BLANKS.sub(" ", text) if "  " in text else text
+    while "  " in text:
+        text = " ".join(text.split("  "))
+    return text
 
 
 _ASCII: Final = bytes(range(0x80))
 
 
 @cache
-def _replacements(differences: frozenset[str]) -> tuple[bytes, bytes, dict[str, str]]:
-    """What the differences do to ASCII, as a table of blanks and the characters that are dropped, and the replacement
-    of each other character; removal takes precedence."""
+def _replacements(differences: frozenset[str], lower: bool) -> tuple[bytes, bytes, dict[str, str]]:
+    """What the differences do to ASCII, as a table and the characters that are dropped, and the replacement of each
+    other character; removal takes precedence. With `lower` the table also maps letters to lower case."""
     plain_of = {char: plain for name, chars in _PLAIN.items() if name in differences for char, plain in chars.items()}
     if "white_space" in differences:
         plain_of |= dict.fromkeys(_members(_BLANK), " ")
     for name, chars in _DROPPED.items():
         if name in differences:
             plain_of |= dict.fromkeys(_members(chars), "")
-    blanks = "".join(plain_of.get(char) or char for char in map(chr, range(0x80))).encode() + bytes(range(0x80, 0x100))
+    plain = "".join(plain_of.get(char) or char for char in map(chr, range(0x80))).encode() + bytes(range(0x80, 0x100))
     dropped = "".join(char for char, plain in plain_of.items() if char.isascii() and not plain).encode()
-    return blanks, dropped, {char: plain for char, plain in plain_of.items() if not char.isascii()}
+    others = {char: plain for char, plain in plain_of.items() if not char.isascii()}
+    return plain.lower() if lower else plain, dropped, others
 
 
 def _members(characters: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ SAID = (
 
 
 def found(quote: str, said: str = SAID) -> bool:
-    return occurs(Quote.of(quote), fold(said))
+    return occurs(Quote(quote), fold(said))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_quote_stands_in_the_turn_and_the_role_it_names(role: str, turn: int, 
 
 def test_turns_of_one_number_and_role_are_all_looked_at() -> None:
     turns = [Turn(1, "assistant", "One moment please."), Turn(1, "assistant", "I promise to stay.")]
-    assert QuotedTurns(turns).indices(EvidenceSpan("assistant", 1, "promise to stay")) == {1}
+    assert QuotedTurns(turns).indices(EvidenceSpan("assistant", 1, "PROMISE to stay")) == {1}
 
 
 def test_a_turn_is_folded_once_and_a_quote_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,10 +146,70 @@ def test_a_turn_is_folded_once_and_a_quote_looked_up_once(monkeypatch: pytest.Mo
     monkeypatch.setattr(evidence, "fold", lambda text: calls.append(text) or fold(text))  # type: ignore[func-returns-value]
     turns = QuotedTurns(TURNS)
     for _ in range(5):
-        turns.indices(EvidenceSpan("assistant", 1, "promise to stay"))
+        turns.indices(EvidenceSpan("assistant", 1, "PROMISE to stay"))
         turns.indices(EvidenceSpan("assistant", 1, "to stay"))
     assert calls.count(TURNS[1].content) == 1
     assert len(calls) == 3
+
+
+PIECES = (
+    *(
+        *"Inż3.?'\"`*_-—#>+|[]()\\\u0301\u200d\u00ad",
+        "will",
+        "can't",
+        "don’t",
+        "well-being",
+        "e\u0301",
+        "我会",
+        "\\n",
+        "(b-c)",
+    ),
+    *(
+        "\n",
+        "\t",
+        "  ",
+        "**",
+        "..",
+        "...",
+        "…",
+        ". ",
+        ", ",
+        " . . . ",
+        " - ",
+        " — ",
+        "''",
+        "](",
+        "](I",
+        "# ",
+        "> ",
+        "+ ",
+    ),
+    *([" ", "I will stay", "I can't stay", "a 3 n "] * 8),
+)
+
+
+@settings(max_examples=rounds(300, 8_000))
+@given(st.data(), st.lists(st.sampled_from(PIECES), max_size=12))
+def test_quotes_that_occur_as_they_are_written_occur_in_the_folded_turn(data: st.DataObject, pieces: list[str]) -> None:
+    said = "".join(pieces)
+    start = data.draw(st.integers(0, len(said)))
+    quote = said[start : data.draw(st.integers(start, len(said)))] + data.draw(st.sampled_from(["", ".", "...", ") "]))
+    wanted = {0} if found(quote, said) else set()
+    assert QuotedTurns([Turn(1, "user", said)]).indices(EvidenceSpan("user", 1, quote)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        *[("", "", True), ("So ", ".", True), ("\n**", "**\n", True), ("**", "**", True), ("***", "", False)],
+        *[("", "\u0301", False), ("", "**\u0301", False), ("[", "](a)", False), ("[a](b)", "", False)],
+        *[("x", "", False), ("x**", "**", False), ("`", "`", False), ("\\", "", False), ("", "'s", False)],
+    ],
+)
+def test_a_quote_is_compared_without_folding_only_between_plain_characters(
+    before: str, after: str, wanted: bool
+) -> None:
+    assert Quote("now I can't stay").is_verbatim_in(f"{before}now I can't stay{after}") is wanted
 
 
 def test_a_quote_has_to_name_a_turn_and_a_role() -> None:
@@ -181,5 +241,5 @@ def test_three_words_in_a_row_are_a_quote_and_others_are_not(words: list[str]) -
 def test_a_short_quote_of_a_long_turn_is_looked_for_in_a_thousand_places() -> None:
     said = fold("so it is " * 50_000)
     assert sum(1 for _ in _matches("is", said)) == MOST
-    assert not occurs(Quote.of("it is"), said)
-    assert occurs(Quote.of("so it is"), said)
+    assert not occurs(Quote("it is"), said)
+    assert occurs(Quote("so it is"), said)

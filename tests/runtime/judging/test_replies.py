@@ -10,7 +10,7 @@ import pytest
 from tests.shared_data import folder
 
 from rulewright_runtime.errors import JudgeError
-from rulewright_runtime.judging.replies import lenient
+from rulewright_runtime.judging.replies import lenient, strict
 
 
 def same(found: Any, wanted: Any) -> bool:
@@ -65,3 +65,33 @@ def test_nothing_is_guessed(raw: str) -> None:
 def test_a_hostile_reply_is_given_up(raw: str) -> None:
     with pytest.raises(JudgeError):
         lenient(raw)
+
+
+@pytest.mark.parametrize("read", [strict, lenient])
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        *[("1" * 30, "1" * 30), ("-9223372036854775809", "-9223372036854775809"), ("18446744073709551615", 2**64 - 1)],
+        *[("1e999", math.inf), ("-0", 0), ("-0.0", -0.0), ("1E5", 100000.0), ('"\\ud800"', "?"), ('"\ud800"', "?")],
+        *[('"\\ud83d\\ude00"', "\U0001f600"), ('{"a\\u003a": 1}', {"a:": 1}), ('["\\u0000", ":"]', ["\x00", ":"])],
+    ],
+)
+def test_a_value_that_only_one_json_reader_accepts_is_read(read: Any, written: str, value: Any) -> None:
+    reply = read(f'{{"verdict": "PASS", "value": {written}}}')
+    assert reply == {"verdict": "PASS", "value": value}
+    assert type(reply["value"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    "raw", ['{"verdict": "PASS", "a": {"b": 1, "b\\u0020": 1, "b": 2}}', '{"verdict": "PASS", "a": NaN}']
+)
+def test_a_strict_reply_repeats_no_key_and_holds_no_other_number(raw: str) -> None:
+    with pytest.raises(JudgeError):
+        strict(raw)
+
+
+@pytest.mark.parametrize("key", ["final_verdict", "ver\u0434ict", "Verdict"])
+def test_a_second_verdict_is_found_at_any_depth(key: str) -> None:
+    with pytest.raises(JudgeError, match="two verdicts"):
+        strict(json.dumps({"verdict": "PASS", "evidence": [{"quote": "x", "more": [{key: ["FAIL"]}]}]}))
+    assert strict(json.dumps({"verdict": "PASS", "evidence": [{"quote": {"FAIL": key}, "more": [{key: ["PASS"]}]}]}))
