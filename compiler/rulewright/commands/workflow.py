@@ -69,7 +69,7 @@ def _check(args: argparse.Namespace) -> int:
         print(render(found, width=width_for(sys.stdout)), end="")
     errors = sum(each.severity is Severity.ERROR for each in found)
     if not errors and workflow.document.tasks:
-        for extra, why in _missing_extras(workflow):
+        for extra, why in _missing_extras(compile_workflow(workflow), settings_of(workflow)):
             complain(f"warning: {why}: install `rulewright[{extra}]` before a run")
         say(f"{workflow.path}: {len(workflow.document.tasks)} tasks, no errors")
     return 1 if errors else 0
@@ -82,14 +82,13 @@ def _sources(task: TaskPlan) -> Iterator[tuple[str, ...]]:
     yield from task.gate.sources.values() if task.gate else ()
 
 
-def _missing_extras(workflow: Workflow) -> Iterator[tuple[str, str]]:
+def _missing_extras(plan: WorkflowPlan, settings: RunSettings) -> Iterator[tuple[str, str]]:
     """The missing extras that a run needs, each with the reason."""
-    plan = compile_workflow(workflow)
     sources = [path for task in plan.tasks for read in _sources(task) for path in read]
     reports = sorted({path for path in sources if path.endswith(".xml")})
     if reports and find_spec("defusedxml") is None:
         yield "workflow", f"`{reports[0]}` is XML, which needs defusedxml"
-    if settings_of(workflow).signers and find_spec("cryptography") is None:
+    if settings.signers and find_spec("cryptography") is None:
         yield "signing", "`hil.signers` needs cryptography to verify signatures"
 
 
@@ -162,7 +161,7 @@ def _run(args: argparse.Namespace) -> int:
         lines = _carried(workflow, plan, settings, args.resume) if args.changed else None
         say(*(lines or _which_run(args, workflow, plan, settings)), *_rehearse(plan, settings))
         return 0
-    for extra, why in _missing_extras(workflow):
+    for extra, why in _missing_extras(plan, settings):
         raise UsageError(f"{why}: install `rulewright[{extra}]`, or the agents would work in vain")
     try:
         result = _execute(args, workflow, plan, settings)

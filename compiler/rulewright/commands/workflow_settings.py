@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,12 +25,11 @@ STATE: Final = ".rulewright/workflow.db"
 LOOKING_ON: Final = RunSettings()  # for commands that only read runs
 
 
-def settings_of(workflow: Workflow, environment: Mapping[str, str] | None = None) -> RunSettings:
+def settings_of(workflow: Workflow) -> RunSettings:
     """The settings of the workflow's project. A workflow without a project has none, so no agent can be called.
 
     `${NAME}` and `${NAME:-default}` in addresses are replaced. Raises UsageError for invalid settings.
     """
-    known = os.environ if environment is None else environment
     node = workflow.settings
     hil = plain(descend(node, "overlays", "hil")) if descend(node, "overlays", "hil") is not None else {}
     hil = hil if isinstance(hil, dict) else {}
@@ -39,8 +37,8 @@ def settings_of(workflow: Workflow, environment: Mapping[str, str] | None = None
     found: dict[str, object] = {
         "adapters": _adapters(descend(node, "adapters"), workflow.root),
         "folder": str(workflow.place("folder", ".")),
-        "on_created": _notices(notify.get("on_created"), known),
-        "on_t2_gate": _notices(notify.get("on_t2_gate"), known),
+        "on_created": _notices(notify.get("on_created")),
+        "on_t2_gate": _notices(notify.get("on_t2_gate")),
     }
     if hil.get("queue_path"):
         found["queue_path"] = str(workflow.root / hil["queue_path"])
@@ -97,11 +95,11 @@ def _adapters(node: Node | None, root: Path) -> dict[str, object]:
     return adapters
 
 
-def _notices(found: Any, environment: Mapping[str, str]) -> list[dict[str, object]]:
+def _notices(found: Any) -> list[dict[str, object]]:
     notices = [dict(each) for each in found or ()]
     for notice in notices:
         if "url" in notice:
-            notice["url"], missing = expand(notice["url"], environment)
+            notice["url"], missing = expand(notice["url"], os.environ)
             if missing:
                 raise UsageError(f"a webhook needs the variable `{missing[0]}`, which is not set")
     return notices

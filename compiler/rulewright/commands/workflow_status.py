@@ -54,9 +54,9 @@ def task_progress(store: Store, run_id: str, plan: WorkflowPlan) -> list[TaskPro
     return found
 
 
-def elapsed(run: StoredWorkflow, now: datetime | None = None) -> str:
-    """The duration of the run as `1:02:03`; up to `now` if it is unfinished."""
-    end = datetime.fromisoformat(run.finished_at) if run.finished_at else now or datetime.now(UTC)
+def elapsed(run: StoredWorkflow) -> str:
+    """The duration of the run as `1:02:03`; up to now if it is unfinished."""
+    end = datetime.fromisoformat(run.finished_at) if run.finished_at else datetime.now(UTC)
     seconds = max(0, round((end - datetime.fromisoformat(run.started_at)).total_seconds()))
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 

@@ -13,10 +13,9 @@ from rulewright.expression.syntax_tree import (
     ListLiteral,
     Literal,
     Macro,
-    Name,
-    Select,
     Unary,
     children,
+    last_name,
 )
 
 ORDERED: Final = frozenset({"<", "<=", ">", ">="})
@@ -77,7 +76,7 @@ def tells(part: Expr) -> int:
     if isinstance(part, Binary) and part.operator in ORDERED:
         if _is_nothing(part.right):
             return tells(part.left) if part.operator == ">" else 0
-        if LEAST.search(_name(part.right)):
+        if LEAST.search(last_name(part.right)):
             return 1 if part.operator in (">", ">=") else -1
         return 0
     if isinstance(part, Binary) and part.operator in ("&&", "||"):
@@ -85,7 +84,7 @@ def tells(part: Expr) -> int:
         return told.pop() if len(told) == 1 else 0
     if isinstance(part, Call) and part.function in ("value", "orValue", "size") and (part.target or part.args):
         return tells(part.target or part.args[0])
-    return meaning(_name(part))
+    return meaning(last_name(part))
 
 
 def meaning(word: str) -> int:
@@ -96,8 +95,3 @@ def meaning(word: str) -> int:
         if word.lower().startswith(("no_", "not_")) and not words & {"no_go"}
         else bool(words & GOOD) - bool(words & BAD)
     )
-
-
-def _name(part: Expr) -> str:
-    """The last name of an expression; empty if it has none."""
-    return part.field if isinstance(part, Select) else part.name if isinstance(part, Name) else ""

@@ -56,8 +56,8 @@ TYPE_NAMES: Final[Mapping[str, Type]] = MappingProxyType(
 class Environment:
     """The names available to the expressions of one key.
 
-    `variables` may have dotted names. `functions` are added to the libraries of the `dialect`. Members of `enums`, and
-    of every enum inside a variable's type, are constants, written as bare words. `hints` are the help for names that
+    `variables` may have dotted names. `functions` are added to the libraries of the `dialect`. Members of
+    every enum inside a variable's type are constants, written as bare words. `hints` are the help for names that
     don't exist here: `{"pair": "`pair` exists only where `paired_workflow` is enabled"}`. An abbreviation is replaced
     by a qualified name, alone or before a dot: `{"Timestamp": "google.protobuf.Timestamp"}`.
 
@@ -68,7 +68,6 @@ class Environment:
 
     variables: Mapping[str, Type] = field(default_factory=lambda: _NONE)
     functions: Functions = field(default_factory=lambda: _NO_FUNCTIONS)
-    enums: tuple[EnumType, ...] = ()
     container: str = ""
     abbreviations: Mapping[str, str] = field(default_factory=lambda: _NO_WORDS)
     dialect: Dialect = Dialect.PROFILE
@@ -86,7 +85,7 @@ class Environment:
         merged: dict[str, tuple[Overload, ...]] = dict(base)
         for name, own in self.functions.items():
             merged[name] = merged.get(name, ()) + own
-        enums = (*self.enums, *(e for t in self.variables.values() for e in enums_in(t)))
+        enums = (e for t in self.variables.values() for e in enums_in(t))
         object.__setattr__(self, "overloads", merged if self.functions else base)
         object.__setattr__(self, "members", frozenset(m for e in enums for m in e.members))
         object.__setattr__(self, "resolved", {})
@@ -96,9 +95,9 @@ class Environment:
         """Whether expressions are plain CEL."""
         return self.dialect is Dialect.STRICT
 
-    def having(self, variables: Mapping[str, Type], enums: tuple[EnumType, ...] = ()) -> Environment:
-        """This environment with more variables and enums; the new ones take precedence."""
-        return replace(self, variables={**self.variables, **variables}, enums=self.enums + enums)
+    def having(self, variables: Mapping[str, Type]) -> Environment:
+        """This environment with more variables; the new ones take precedence."""
+        return replace(self, variables={**self.variables, **variables})
 
     def candidates(self, name: str, absolute: bool = False) -> Iterator[str]:
         """Yield the full names that `name` may mean, the most qualified first (CEL definition, "Name Resolution")."""

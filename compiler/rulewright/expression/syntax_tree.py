@@ -224,6 +224,22 @@ def selections(e: Expr) -> tuple[Expr, list[str]]:
     return e, fields[::-1]
 
 
+def field_of(e: Expr, root: str) -> str | None:
+    """The field that `root.field` reads; None for any other expression."""
+    return e.field if isinstance(e, Select) and isinstance(e.operand, Name) and e.operand.name == root else None
+
+
+def last_name(e: Expr) -> str:
+    """The field or the name that an expression ends with; empty if it has none."""
+    return e.field if isinstance(e, Select) else e.name if isinstance(e, Name) else ""
+
+
+def number_in(e: Expr) -> int | float | None:
+    """The number that a literal is; None for any other expression."""
+    value = e.value if isinstance(e, Literal) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
 def chain(e: Expr, operator: str) -> list[Expr]:
     """The operands of nested `&&` or `||`, in order."""
     operands: list[Expr] = []

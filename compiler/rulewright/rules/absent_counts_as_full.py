@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.direction import unwrapped
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal
+from rulewright.expression.syntax_tree import Binary, Call, Expr, number_in
 from rulewright.lower.expressions_of import parts_of
 
 
@@ -30,5 +30,5 @@ def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
 def _is_full(part: Expr) -> bool:
     if not isinstance(part, Call) or part.function != "orValue":
         return False
-    default = unwrapped(part.args[0])
-    return isinstance(default, Literal) and isinstance(default.value, int | float) and default.value >= 1
+    default = number_in(unwrapped(part.args[0]))
+    return default is not None and default >= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.expression.direction import ORDERED
 from rulewright.expression.syntax_tree import Binary, Expr, Has, ListLiteral, Literal, Name, Select, chain, children
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 
@@ -55,7 +56,7 @@ def _shape(part: Expr) -> object:
         return "literal"
     if isinstance(part, Name):
         return part.name
-    if isinstance(part, Binary) and part.operator in ("<", "<=", ">", ">="):
+    if isinstance(part, Binary) and part.operator in ORDERED:
         return ("order", _shape(part.left), "limit")
     own = getattr(part, "operator", None) or getattr(part, "function", None) or type(part).__name__
     return (own, *map(_shape, children(part)))

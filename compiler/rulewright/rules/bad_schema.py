@@ -11,7 +11,7 @@ from rulewright.diagnostics import Diagnostic, error, respell
 from rulewright.documents.base import entries, texts
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.validation import departures
-from rulewright.expression.syntax_tree import NOWHERE, Call, Name, Select
+from rulewright.expression.syntax_tree import Call, field_of
 from rulewright.load import Mapping, Node, Sequence
 from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import Guess, suggest
@@ -23,7 +23,6 @@ KEYWORDS: Final = frozenset(Draft202012Validator.VALIDATORS) | {
     "maxContains", "minContains", "readOnly", "then", "title", "writeOnly",
 }  # fmt: skip
 MAPS: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
-PARAMETERS: Final = Name("params", NOWHERE)
 DATA: Final = frozenset({"const", "default", "enum", "examples"})  # their values are data, not schemas
 
 
@@ -46,8 +45,7 @@ def _schemas(check: CheckDocument) -> list[str]:
     schemas = (
         part.args[-1] for _, part in parts_of(check) if isinstance(part, Call) and part.function == "valid_against"
     )
-    names = [each.field for each in schemas if isinstance(each, Select) and each.operand == PARAMETERS]
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(name for each in schemas if (name := field_of(each, "params")) is not None))
 
 
 def _misspelt(schema: Node) -> Iterator[Diagnostic]:

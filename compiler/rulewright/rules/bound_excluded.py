@@ -8,12 +8,12 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text
-from rulewright.expression.syntax_tree import Binary, Expr, Name, Select
+from rulewright.expression.direction import OPPOSITE
+from rulewright.expression.syntax_tree import Binary, Expr, Name, field_of
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 LOWER: Final = re.compile(r"(?:^|_)(?:from|min|minimum|at_least)(?:_|$)")
 FROM: Final = re.compile(r"(?:from|at least|below|under)\b", re.IGNORECASE)  # how a description of a lower bound starts
-MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 MEANT: Final = {"<=": ">=", ">": "<"}
 
 
@@ -25,18 +25,18 @@ def bound_excluded(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     Instead: turn the comparison round, or rename the parameter.
     """
     for written, part in parts_of(document):
-        if isinstance(part, Binary) and part.operator in MIRRORED:
-            for bound, operator in ((part.right, part.operator), (part.left, MIRRORED[part.operator])):
+        if isinstance(part, Binary) and part.operator in OPPOSITE:
+            for bound, operator in ((part.right, part.operator), (part.left, OPPOSITE[part.operator])):
                 if operator in MEANT and _is_lower_bound(bound, document):
-                    meant = MEANT[operator] if bound is part.right else MIRRORED[MEANT[operator]]
+                    meant = MEANT[operator] if bound is part.right else OPPOSITE[MEANT[operator]]
                     message = f"`{written.text(bound)}` is a lower bound, so `{part.operator}` is the wrong way round"
                     yield warning(written.span(part), message, help=f"did you mean `{meant}`?")
 
 
 def _is_lower_bound(bound: Expr, document: DocumentWithExpressions) -> bool:
     """Whether an expression is a parameter that a value should reach."""
-    if isinstance(bound, Select) and bound.operand == Name("params", bound.span):
-        return LOWER.search(bound.field) is not None
+    if (parameter := field_of(bound, "params")) is not None:
+        return LOWER.search(parameter) is not None
     if not isinstance(bound, Name) or document.get("parameters", bound.name) is None:
         return False
     described = text(document.node, "parameters", bound.name, "description")

@@ -8,7 +8,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.workflow import TaskDocument
 from rulewright.expression.direction import ORDERED
-from rulewright.expression.syntax_tree import Binary, Expr, Literal, Name, Select, Unary, chain
+from rulewright.expression.syntax_tree import Binary, Expr, Literal, Unary, chain, last_name
 from rulewright.lower.expressions_of import expressions_of
 
 GOOD: Final = frozenset({"GO", "PASS", "APPROVED", "COMPLETED"})
@@ -44,4 +44,4 @@ def _is_refusal(part: Expr, *, wanted: bool) -> bool:
 
 
 def _is_wanted(part: Expr) -> bool:
-    return (part.field if isinstance(part, Select) else part.name if isinstance(part, Name) else "") in WANTED
+    return last_name(part) in WANTED

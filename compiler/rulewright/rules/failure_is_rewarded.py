@@ -21,6 +21,8 @@ from rulewright.expression.syntax_tree import (
     Unary,
     chain,
     children,
+    field_of,
+    number_in,
     selections,
 )
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
@@ -53,7 +55,7 @@ def _rewarded(written: WrittenExpression, named: Mapping[str, Expr]) -> Iterator
             continue
         worse, better = (part.then, part.otherwise) if failed else (part.otherwise, part.then)
         test = written.text(part.condition)
-        if _constant(better) == 0 and _constant(worse) != 0:
+        if number_in(unwrapped(better)) == 0 and number_in(unwrapped(worse)) != 0:
             yield warning(written.span(part.condition), f"`{test}` gives the score 0 to what did not fail")
         elif not failed and isinstance(better, Literal) and isinstance(worse, Conditional) and _is_graded(worse):
             message = f"`{test}` gives `{written.text(better)}` to all that did not fail, and grades the failures"
@@ -84,19 +86,12 @@ def _is_failure(test: Expr, named: Mapping[str, Expr]) -> bool | None:
 
 
 def _counts_failures(count: Expr, named: Mapping[str, Expr]) -> bool:
-    root, fields = selections(count)
-    of = named.get(f"counts.{fields[0]}") if isinstance(root, Name) and root.name == "counts" and fields else None
+    of = named.get(f"counts.{field_of(count, 'counts')}")
     parts = () if of is None else chain(of, "&&")
     return any(
         isinstance(each, Binary) and each.operator == "==" and selections(each.left)[1][-1:] == ["verdict"]
         and isinstance(each.right, Name) and each.right.name == "FAIL" for each in parts
     )  # fmt: skip
-
-
-def _constant(value: Expr) -> object:
-    """The number that a value always is, or None."""
-    value = unwrapped(value)
-    return value.value if isinstance(value, Literal) and isinstance(value.value, int | float) else None
 
 
 def _raised(after: Expr, otherwise: Expr) -> Expr | None:
@@ -105,7 +100,7 @@ def _raised(after: Expr, otherwise: Expr) -> Expr | None:
         if isinstance(part, Call) and part.function == "max" and len(part.args) == 1:
             listed = part.args[0].items if isinstance(part.args[0], ListLiteral) else ()
             scores = [each.target if isinstance(each, Call) and each.function == "value" else each for each in listed]
-            if any(_constant(each) is not None for each in listed) and otherwise in scores:
+            if any(number_in(unwrapped(each)) is not None for each in listed) and otherwise in scores:
                 return part
     return None
 

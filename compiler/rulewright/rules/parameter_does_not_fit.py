@@ -10,7 +10,8 @@ from rulewright.diagnostics import Diagnostic, error, replace
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.suggestions import number_meant
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Name, Select
+from rulewright.expression.direction import ORDERED
+from rulewright.expression.syntax_tree import Binary, Call, Expr, field_of
 from rulewright.expression.types import DOUBLE, INT, STRING, ListType, Type
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with
@@ -19,7 +20,6 @@ from rulewright.proving.static_types import COUNTS
 from rulewright.proving.verdicts import SHARES
 from rulewright.spelling import Guess
 
-COMPARISONS: Final = frozenset(("<", "<=", ">", ">="))
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 LISTED: Final = re.compile(r"[\w.-]+(?: [\w.-]+)*(?:, *[\w.-]+(?: [\w.-]+)*)+")
 
@@ -61,7 +61,7 @@ def _of_regexes(check: CheckDocument) -> Iterator[Diagnostic]:
 def _out_of_range(check: CheckDocument) -> Iterator[Diagnostic]:
     """Parameters outside the range of the share or count they are compared with: 30, for a similarity of 0 to 1."""
     for written, part in parts_of(check):
-        if not isinstance(part, Binary) or part.operator not in COMPARISONS:
+        if not isinstance(part, Binary) or part.operator not in ORDERED:
             continue
         for call, limit in ((part.left, part.right), (part.right, part.left)):
             value = _parameter(check, limit)
@@ -88,9 +88,8 @@ def _is_never_passed(part: Binary, call: Call, number: float) -> bool:
 
 def _parameter(check: CheckDocument, part: Expr) -> Scalar | None:
     """The value of the parameter that a part of an expression reads, if it is a scalar."""
-    if not isinstance(part, Select) or not isinstance(part.operand, Name) or part.operand.name != "params":
-        return None
-    value = check.get("params", part.field)
+    name = field_of(part, "params")
+    value = None if name is None else check.get("params", name)
     return value if isinstance(value, Scalar) else None
 
 

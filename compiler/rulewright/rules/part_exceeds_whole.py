@@ -7,7 +7,18 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, Macro, Name, Select, chain, selections
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Call,
+    Expr,
+    Macro,
+    Name,
+    Select,
+    chain,
+    field_of,
+    number_in,
+    selections,
+)
 from rulewright.lower.expressions_of import DocumentWithExpressions, expressions_of, parts_of
 
 CONVERSIONS: Final = frozenset({"double", "int", "score"})
@@ -74,7 +85,6 @@ def _named(part: Expr, counts: Mapping[str, list[Expr]]) -> list[Expr] | None:
 
 def _number(part: Expr, document: DocumentWithExpressions) -> float | None:
     """The value of a literal or of a parameter of a check."""
-    value = part.value if isinstance(part, Literal) else None
-    if isinstance(part, Select) and part.operand == Name("params", part.span):
-        value = getattr(document, "params", {}).get(part.field)
+    name = field_of(part, "params")
+    value = number_in(part) if name is None else getattr(document, "params", {}).get(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.syntax_tree import NOWHERE, Binary, Call, Expr, Literal, Name, Select
+from rulewright.expression.syntax_tree import NOWHERE, Binary, Call, Expr, Name, Select, last_name, number_in
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 # The words of names that say a unit.
@@ -35,10 +34,10 @@ def units_differ(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
         if not isinstance(part, Binary) or part.operator not in COMPARISONS:
             continue
         for one, other in ((part.left, part.right), (part.right, part.left)):
-            unit, number = _unit(one), _number(other)
+            unit, number = _unit(one), number_in(other)
             if unit in SECONDS and number and number >= max(SECONDS[unit], 3600) and number % 3600 == 0:
                 message = f"`{written.text(one)}` is in {unit}, but `{written.text(other)}` looks like seconds"
-                help = f"{number} seconds are {number / SECONDS[unit]:g} {unit}"
+                help = f"{int(number)} seconds are {number / SECONDS[unit]:g} {unit}"
                 yield warning(written.span(other), message, help=help)
         left, right = _unit(part.left), _unit(part.right)
         if left and right and left != right:
@@ -50,15 +49,7 @@ def _unit(part: Expr) -> str | None:
     """The unit that the last name of an expression says."""
     while isinstance(part, Call) and part.function in CONVERSIONS:
         part = part.target or part.args[0]
-    name = part.field if isinstance(part, Select) else part.name if isinstance(part, Name) else ""
-    words = [word for word in re.split(r"_", name) if word in UNITS]
+    words = [word for word in last_name(part).split("_") if word in UNITS]
     if not words or (words[-1] in QUANTITIES and not (isinstance(part, Select) and part.operand == USAGE)):
         return None
     return UNITS[words[-1]]
-
-
-def _number(part: Expr) -> int | None:
-    value = part.value if isinstance(part, Literal) else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return int(value) if value == int(value) else None

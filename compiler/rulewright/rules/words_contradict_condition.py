@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, TypeGuard
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Located, Span, warning
-from rulewright.documents.base import entries, optional_text, scalar
+from rulewright.documents.base import entries, numeric, optional_text, scalar
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.prose_limits import Limit, limits_in, numbers_in, unit_of, units_agree
 from rulewright.expression.direction import OPPOSITE, ORDERED, comparisons, denies
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, Name, Select, chain
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, chain, field_of, last_name, number_in
 from rulewright.load import Scalar
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 
@@ -128,30 +128,23 @@ def _counts_pieces(side: Expr) -> bool:
 
 def _settings(check: CheckDocument) -> Iterator[ComparedNumber]:
     for key in ROUTED:
-        found = check.get("routing", key)
-        if found is not None and _is_number(found):
+        if (found := numeric(check.node, "routing", key)) is not None:
             yield ComparedNumber(float(str(found.value)), found.span, "")
 
 
 def _parameters(check: CheckDocument) -> Iterator[tuple[str, Scalar]]:
     for key in ("params", "parameters"):
         for entry in entries(check.node, key):
-            found = entry.value if key == "params" else check.get(key, entry.name, "default")
-            if _is_number(found):
+            found = numeric(entry.value, *(() if key == "params" else ("default",)))
+            if found is not None:
                 yield entry.name, found
-
-
-def _is_number(value: object) -> TypeGuard[Scalar]:
-    return isinstance(value, Scalar) and isinstance(value.value, int | float) and not isinstance(value.value, bool)
 
 
 def _value(check: CheckDocument, part: Expr) -> Literal | Scalar | None:
     """The number that one side of a comparison is."""
-    if isinstance(part, Literal) and isinstance(part.value, int | float) and not isinstance(part.value, bool):
-        return part
-    if isinstance(part, Select) and isinstance(part.operand, Name) and part.operand.name == "params":
-        return next((value for name, value in _parameters(check) if name == part.field), None)
-    return None
+    if isinstance(part, Literal):
+        return None if number_in(part) is None else part
+    return dict(_parameters(check)).get(field_of(part, "params") or "")
 
 
 def _last(part: Expr) -> str:
@@ -160,7 +153,7 @@ def _last(part: Expr) -> str:
         if part.function in ("word_count", "sentence_count"):
             return part.function.split("_")[0] + "s"
         part = part.args[0] if part.args else part.target or part
-    return part.field if isinstance(part, Select) else part.name if isinstance(part, Name) else ""
+    return last_name(part)
 
 
 def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | None:

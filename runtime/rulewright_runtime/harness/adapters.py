@@ -25,6 +25,7 @@ from rulewright_runtime.strict_json import JsonObject
 
 RAW: Final = "llm/raw"  # turns are sent to the model and replies recorded unchanged (seed 004)
 MAX_REPLY: Final = 2**20  # bytes of a product's answer
+TIMEOUT: Final = 120.0  # seconds for a product's answer
 
 
 class AdapterError(RuntimeFailure):
@@ -108,14 +109,14 @@ class ProductAdapter:
 
     experimental = True
 
-    def __init__(self, url: str, timeout: float = 120.0) -> None:
+    def __init__(self, url: str) -> None:
         """Send turns to `url`. Raises AdapterError unless it is an http or https address."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise AdapterError(f"`{url}` is not a web address; expected `product-http:https://...`")
         self.model = parts.hostname
         self.harness = f"product/{parts.hostname}"
-        self._url, self._timeout = url, timeout
+        self._url = url
 
     def reply(self, request: TurnRequest) -> ModelAnswer:
         """Return the product's reply. Raises AdapterError without one."""
@@ -129,7 +130,7 @@ class ProductAdapter:
         }
         call = Call(self._url, msgspec.json.encode(body), {"Content-Type": "application/json"})
         try:
-            with urlopen(call, timeout=self._timeout) as answer:
+            with urlopen(call, timeout=TIMEOUT) as answer:
                 data = answer.read(MAX_REPLY + 1)
             if len(data) > MAX_REPLY:
                 raise AdapterError(f"the product's answer has more than {MAX_REPLY} bytes")

@@ -14,12 +14,13 @@ from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import fit, left, paint, right, wrapped
 
 _BAR: Final = 20
+_MOST: Final = 8  # entries of a list
 _RULE: Final = "─"
 _NO_GATE_OPEN: Final = "no gate is open, but one did not run, too few checks were decided, or a condition could not be"
 
 
-def scorecard(summary: JsonMapping, *, columns: int = 80, colour: bool = False, most: int = 8) -> str:
-    """The summary as text for a terminal, with lines of at most `columns` cells and lists of at most `most` entries.
+def scorecard(summary: JsonMapping, *, columns: int = 80, colour: bool = False) -> str:
+    """The summary as text for a terminal, with lines of at most `columns` cells.
 
     Colours are off by default: the caller knows whether the output is a terminal.
     """
@@ -27,12 +28,12 @@ def scorecard(summary: JsonMapping, *, columns: int = 80, colour: bool = False, 
     lines = [
         *_head(summary, columns),
         *_gates(summary, paint, columns),
-        *_failed(summary, paint, columns, most),
+        *_failed(summary, paint, columns),
         *_unresolved(summary, paint, columns),
         *_scores(summary, columns),
         *_categories(summary, columns),
-        *_blindspots(summary, columns, most),
-        *_open(summary, paint, columns, most),
+        *_blindspots(summary, columns),
+        *_open(summary, paint, columns),
     ]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -85,18 +86,18 @@ def _gates(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     yield ""
 
 
-def _failed(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Iterator[str]:
+def _failed(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     failed, outcomes = summary["failed"], summary["outcomes"]
     share = f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})"
     by = "a gate" if summary["decided_by"] == "gates" else "checks (no gate covers a check)"
     yield left("Failed", 20) + paint("bad" if failed["count"] else "good", share) + f" by {by}" * bool(failed["count"])
     if failed["unproven"]:
         yield from paint.lines("open", wrapped(unproven(summary), columns, left("", 20)))
-    for entry in failed["by_check"][:most]:
+    for entry in failed["by_check"][:_MOST]:
         times = plural(entry["count"], "time") + (f", {entry['unproven']} unproven" if entry["unproven"] else "")
         severity = left(entry["severity"] or "", 10)
         yield f"  {left(entry['check_id'], columns - 37)} {severity}{right(times, 24)}"
-    yield from _more(len(failed["by_check"]), most, "check")
+    yield from _more(len(failed["by_check"]), "check")
     if outcomes["undecided"]:
         yield left("Undecided", 20) + paint("open", f"{outcomes['undecided']} of {summary['transcripts']}")
         if summary["decided_by"] == "gates" and not any(gate["undecided"] for gate in summary["gates"].values()):
@@ -149,40 +150,40 @@ def _categories(summary: JsonMapping, columns: int) -> Iterator[str]:
     yield ""
 
 
-def _blindspots(summary: JsonMapping, columns: int, most: int) -> Iterator[str]:
+def _blindspots(summary: JsonMapping, columns: int) -> Iterator[str]:
     rates = {label: rate for label, rate in summary["blindspots"]["rates"].items() if rate}
     if not rates:
         return
     worst = sorted(rates.items(), key=lambda pair: (-pair[1], pair[0]))
     yield left("Blindspots", 32) + "share of transcripts with an answer that fail"
-    for label, rate in worst[:most]:
+    for label, rate in worst[:_MOST]:
         yield fit("  " + left(label, 30) + right(percent(rate), 6) + "  " + "█" * max(1, round(rate * _BAR)), columns)
-    yield from _more(len(worst), most, "label")
+    yield from _more(len(worst), "label")
     yield ""
 
 
-def _open(summary: JsonMapping, paint: _Paint, columns: int, most: int) -> Iterator[str]:
+def _open(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     incomplete = summary["incomplete"]
     if incomplete["count"]:
         yield paint("open", f"{plural(incomplete['count'], 'incomplete transcript')}: nothing passes there")
-        for row in incomplete["transcripts"][:most]:
+        for row in incomplete["transcripts"][:_MOST]:
             yield fit("  " + left(row["transcript_id"], 40) + " " + gaps(row["missing"]), columns)
-        yield from _more(incomplete["count"], most, "transcript")
+        yield from _more(incomplete["count"], "transcript")
     waiting = summary["adjudication"]
     if waiting["count"]:
         yield paint("open", f"{plural(waiting['count'], 'verdict')} for a person to look at")
-        width = min(40, max(len(item["transcript_id"]) for item in waiting["items"][:most]))
-        for item in waiting["items"][:most]:
+        width = min(40, max(len(item["transcript_id"]) for item in waiting["items"][:_MOST]))
+        for item in waiting["items"][:_MOST]:
             what = f"{item['check_id'] or ''} {item['verdict'] or ''} {item['reason'] or ''}"
             yield fit("  " + left(item["transcript_id"], width) + "  " + " ".join(what.split()), columns)
-        yield from _more(waiting["count"], most, "verdict")
+        yield from _more(waiting["count"], "verdict")
     if summary["refused"]["count"]:
         yield paint("bad", f"{plural(summary['refused']['count'], 'input')} refused")
-        for item in summary["refused"]["inputs"][:most]:
+        for item in summary["refused"]["inputs"][:_MOST]:
             yield fit(f"  {place_of(item)}: {item['reason']}", columns)
-        yield from _more(summary["refused"]["count"], most, "input")
+        yield from _more(summary["refused"]["count"], "input")
 
 
-def _more(count: int, most: int, noun: str) -> Iterator[str]:
-    if count > most:
-        yield f"  and {plural(count - most, 'more ' + noun)}"
+def _more(count: int, noun: str) -> Iterator[str]:
+    if count > _MOST:
+        yield f"  and {plural(count - _MOST, 'more ' + noun)}"

@@ -41,7 +41,7 @@ def test_having_adds_names_and_the_new_ones_win() -> None:
 
 def test_the_members_of_every_enum_in_sight_are_constants() -> None:
     inner = RecordType("task", {"gates": ListType(RecordType("gate", {"verdict": GATE}))})
-    environment = Environment(variables={"task": inner}, enums=(EnumType("other", ("MAYBE",)),))
+    environment = Environment(variables={"task": inner, "other": EnumType("other", ("MAYBE",))})
     assert environment.members == {"PASS", "FAIL", "MAYBE"}
 
 

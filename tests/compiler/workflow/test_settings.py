@@ -39,9 +39,15 @@ def workflow(folder: Path, project: str | None = PROJECT) -> Workflow:
     return load_workflow(folder / "flow.yaml")
 
 
-def test_every_setting_is_handed_over(tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def _without_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOST", raising=False)
+
+
+def test_every_setting_is_handed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOST", "hooks.example")
     loaded = workflow(tmp_path)
-    assert settings_of(loaded, {"HOST": "hooks.example"}) == RunSettings(
+    assert settings_of(loaded) == RunSettings(
         adapters={
             "dev": AdapterSettings(
                 "command", command=("agent", "--fast"), environment=("TOKEN",), timeout_seconds=9, max_retries=1
@@ -59,33 +65,33 @@ def test_every_setting_is_handed_over(tmp_path: Path) -> None:
 
 
 def test_addresses_have_defaults(tmp_path: Path) -> None:
-    assert settings_of(workflow(tmp_path), {}).on_created[0].url == "https://localhost/new"
+    assert settings_of(workflow(tmp_path)).on_created[0].url == "https://localhost/new"
 
 
 def test_an_address_that_needs_an_unset_variable_is_refused(tmp_path: Path) -> None:
     loaded = workflow(tmp_path, PROJECT.replace(":-localhost", ""))
     with pytest.raises(UsageError, match="`HOST`, which is not set"):
-        settings_of(loaded, {})
+        settings_of(loaded)
 
 
 def test_signers_are_handed_over_and_never_nobody(tmp_path: Path) -> None:
     signed = PROJECT.replace("      queue_path: queue\n", "      signers: {Ana (QA): ssh-ed25519 AAAA}\n")
-    assert settings_of(workflow(tmp_path, signed), {}).signers == {"Ana (QA)": "ssh-ed25519 AAAA"}
+    assert settings_of(workflow(tmp_path, signed)).signers == {"Ana (QA)": "ssh-ed25519 AAAA"}
     with pytest.raises(UsageError, match=r"`hil\.signers` is empty"):
-        settings_of(workflow(tmp_path, signed.replace("{Ana (QA): ssh-ed25519 AAAA}", "{}")), {})
+        settings_of(workflow(tmp_path, signed.replace("{Ana (QA): ssh-ed25519 AAAA}", "{}")))
 
 
 def test_constitution_and_security_are_handed_over(tmp_path: Path) -> None:
     (tmp_path / "rules.md").write_text("Be kind.", encoding="utf-8")
     security = "{secret_patterns: ['x+'], injection_detection_level: quarantine}"
     more = f"  constitution: {{file: rules.md}}\n  security: {security}\n"
-    found = settings_of(workflow(tmp_path, PROJECT + more), {})
+    found = settings_of(workflow(tmp_path, PROJECT + more))
     assert found.constitution == Constitution("rules.md", "Be kind.")
     assert found.security == Security(("x+",), "quarantine")
     with pytest.raises(UsageError, match=r"can't read the constitution `gone\.md`: no such file"):
-        settings_of(workflow(tmp_path, PROJECT + more.replace("rules.md", "gone.md")), {})
+        settings_of(workflow(tmp_path, PROJECT + more.replace("rules.md", "gone.md")))
     with pytest.raises(UsageError, match=r"regular expression `\(` is refused"):
-        settings_of(workflow(tmp_path, PROJECT + more.replace("x+", "(")), {})
+        settings_of(workflow(tmp_path, PROJECT + more.replace("x+", "(")))
 
 
 def test_a_lone_workflow_has_no_adapters(tmp_path: Path) -> None:
@@ -96,4 +102,4 @@ def test_a_lone_workflow_has_no_adapters(tmp_path: Path) -> None:
 
 def test_a_setting_that_can_not_be_used_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"invalid `workflow` in the project file: .*timeout_seconds"):
-        settings_of(workflow(tmp_path, PROJECT.replace("timeout_seconds: 9", "timeout_seconds: 0")), {})
+        settings_of(workflow(tmp_path, PROJECT.replace("timeout_seconds: 9", "timeout_seconds: 0")))
