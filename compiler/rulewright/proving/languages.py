@@ -13,17 +13,37 @@ from functools import lru_cache, reduce
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
-# ("none",) without texts, ("empty",) the empty text, ("set", ranges) one character, ("at", kind) an assertion, and
-# ("then", one, two), ("star", one), ("or", several), ("and", several), ("not", one)
-Language: TypeAlias = "tuple[Any, ...]"
 Ranges: TypeAlias = "tuple[tuple[int, int], ...]"  # of code points in order, each without its end
+
+
+class Language:
+    """A language: `none` without texts, `empty` with the empty text alone, a `set` of characters (`Ranges`), an
+    assertion `at` some place, or `then` of two languages, `star` and `not` of one, `or` and `and` of a frozenset.
+    It is hashed once, as a search looks up the same languages many times."""
+
+    __slots__ = ("_hash", "kind", "parts")
+
+    def __init__(self, kind: str, *parts: Any) -> None:
+        self.kind = kind
+        self.parts = parts
+        self._hash = hash((kind, parts))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, Language):
+            return self is other
+        return self._hash == other._hash and self.kind == other.kind and self.parts == other.parts
+
+
 MOST_LANGUAGES: Final = 8  # the outcomes of independent ones double with each
 MOST_STATES: Final = 4_000
 MOST_WORK: Final = 100_000  # languages that read a character, and parts of them that are derived
-NOTHING: Final[Language] = ("none",)
-EMPTY: Final[Language] = ("empty",)
-CHARACTER: Final[Language] = ("set", ((0, 0x110000),))
-ANY: Final[Language] = ("star", CHARACTER)
+NOTHING: Final = Language("none")
+EMPTY: Final = Language("empty")
+CHARACTER: Final = Language("set", ((0, 0x110000),))
+ANY: Final = Language("star", CHARACTER)
 START, END, BOUNDARY = "start", "end", "boundary"
 _WORD: Final = ((48, 58), (65, 91), (95, 96), (97, 123))  # as RE2 defines it
 _UPPER: Final = range(ord("A"), ord("Z") + 1)
@@ -46,7 +66,7 @@ def one_of(ranges: Iterable[tuple[int, int]]) -> Language:
             merged[-1] = merged[-1][0], max(merged[-1][1], high)
         else:
             merged.append((low, high))
-    return ("set", tuple(merged)) if merged else NOTHING
+    return Language("set", tuple(merged)) if merged else NOTHING
 
 
 def literal(text: str) -> Language:
@@ -62,9 +82,9 @@ def sequence(parts: Sequence[Language]) -> Language:
 def _then(one: Language, two: Language) -> Language:
     if NOTHING in (one, two):
         return NOTHING
-    if one[0] == "then":
-        return _then(one[1], _then(one[2], two))
-    return two if one == EMPTY else one if two == EMPTY else ("then", one, two)
+    if one.kind == "then":
+        return _then(one.parts[0], _then(one.parts[1], two))
+    return two if one == EMPTY else one if two == EMPTY else Language("then", one, two)
 
 
 def union(parts: Iterable[Language]) -> Language:
@@ -78,21 +98,25 @@ def intersection(parts: Iterable[Language]) -> Language:
 
 
 def _joined(kind: str, parts: Iterable[Language], neutral: Language, decisive: Language) -> Language:
-    several = frozenset(chain.from_iterable(each[1] if each[0] == kind else (each,) for each in parts)) - {neutral}
+    several = frozenset(chain.from_iterable(each.parts[0] if each.kind == kind else (each,) for each in parts)) - {
+        neutral
+    }
     if decisive in several:
         return decisive
-    return neutral if not several else next(iter(several)) if len(several) == 1 else (kind, several)
+    return neutral if not several else next(iter(several)) if len(several) == 1 else Language(kind, several)
 
 
 def complement(language: Language) -> Language:
     """The texts that are not in the language."""
     opposite = {NOTHING: ANY, ANY: NOTHING}
-    return language[1] if language[0] == "not" else opposite.get(language) or ("not", language)
+    return language.parts[0] if language.kind == "not" else opposite.get(language) or Language("not", language)
 
 
 def repeated(language: Language) -> Language:
     """The texts that consist of any number of texts of the language."""
-    return EMPTY if language in (NOTHING, EMPTY) else language if language[0] == "star" else ("star", language)
+    return (
+        EMPTY if language in (NOTHING, EMPTY) else language if language.kind == "star" else Language("star", language)
+    )
 
 
 def holding(language: Language) -> Language:
@@ -102,14 +126,18 @@ def holding(language: Language) -> Language:
 
 def with_cases(language: Language, *, lower: bool) -> Language:
     """The texts that are in the language once their ASCII letters are in lower case, else in upper case."""
-    if language[0] == "set":
-        gone, step = (_UPPER, 32) if lower else (range(_UPPER.start + 32, _UPPER.stop + 32), -32)
-        kept = [(low, high) for each in language[1] for low, high in _without(each, gone)]
-        return one_of([*kept, *((code, code + 1) for code in gone if _is_in(language[1], code + step))])
-    if language[0] in ("or", "and"):
-        return (union if language[0] == "or" else intersection)(with_cases(each, lower=lower) for each in language[1])
-    parts = [with_cases(each, lower=lower) if isinstance(each, tuple) else each for each in language[1:]]
-    return sequence(parts) if language[0] == "then" else (language[0], *parts)
+    match language.kind, *language.parts:
+        case "set", ranges:
+            gone, step = (_UPPER, 32) if lower else (range(_UPPER.start + 32, _UPPER.stop + 32), -32)
+            kept = [(low, high) for each in ranges for low, high in _without(each, gone)]
+            return one_of([*kept, *((code, code + 1) for code in gone if _is_in(ranges, code + step))])
+        case "then", one, two:
+            return _then(with_cases(one, lower=lower), with_cases(two, lower=lower))
+        case ("star" | "not") as kind, each:
+            return Language(kind, with_cases(each, lower=lower))
+        case ("or" | "and") as kind, several:
+            return (union if kind == "or" else intersection)(with_cases(each, lower=lower) for each in several)
+    return language
 
 
 def _without(span: tuple[int, int], gone: range) -> list[tuple[int, int]]:
@@ -121,10 +149,10 @@ def _without(span: tuple[int, int], gone: range) -> list[tuple[int, int]]:
 def parts_of(language: Language) -> Iterator[Language]:
     """The language and everything that it consists of."""
     yield language
-    for each in language[1:] if language[0] in ("then", "star", "not") else ():
-        yield from parts_of(each)
-    for each in language[1] if language[0] in ("or", "and") else ():
-        yield from parts_of(each)
+    for part in language.parts:
+        for each in part if isinstance(part, frozenset) else (part,):
+            if isinstance(each, Language):
+                yield from parts_of(each)
 
 
 def at_least(length: int) -> Language:
@@ -134,7 +162,7 @@ def at_least(length: int) -> Language:
 
 def has_assertions(language: Language) -> bool:
     """Whether the language depends on what stands around a text."""
-    return any(each[0] == "at" for each in parts_of(language))
+    return any(each.kind == "at" for each in parts_of(language))
 
 
 def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict[Outcome, str] | None:
@@ -171,6 +199,7 @@ class _Exploration:
         self.lengths = lengths
         self.are_bounded = any(map(has_assertions, languages))
         self.characters = _representatives(languages)
+        self.places: dict[Ranges, int] = {}
         self.first = _Position(tuple(languages), None, 0)
         self.derived: dict[tuple[Language, bool | None, int], Language] = {}
         self.work = 0
@@ -185,54 +214,91 @@ class _Exploration:
             found.setdefault(outcome, texts[state])
             if until_first and all(outcome.holds):
                 return found
-            for code in self.characters:
+            for code in self.told_apart(state):
                 after = self.step(state, code)
                 if after not in texts:
                     texts[after] = texts[state] + chr(code)
                     pending.append(after)
-            if len(pending) > MOST_STATES or self.work > MOST_WORK:
-                return None
+                if len(pending) > MOST_STATES or self.work > MOST_WORK:
+                    return None
         return found
+
+    def told_apart(self, state: _Position) -> Iterator[int]:
+        """The first of all characters that lead to the same position, for each position that may follow (Owens, Reppy,
+        Turon, Regular-expression derivatives re-examined, 2009)."""
+        read = frozenset(chain.from_iterable(_first_sets(each) for each in state.left))
+        kinds = [(1 << len(self.characters)) - 1]
+        for ranges in {*read, _WORD} if self.are_bounded else read:
+            here = self.places_of(ranges)
+            kinds = [part for each in kinds for part in (each & here, each & ~here) if part]
+        return (self.characters[first] for first in sorted((each & -each).bit_length() - 1 for each in kinds))
+
+    def places_of(self, ranges: Ranges) -> int:
+        """Which of the characters are in a set, a bit for each."""
+        if ranges not in self.places:
+            self.places[ranges] = sum(1 << at for at, code in enumerate(self.characters) if _is_in(ranges, code))
+        return self.places[ranges]
 
     def outcome(self, state: _Position) -> Outcome:
         holds = tuple([_ends(each, state.before, None) for each in state.left])
         return Outcome(holds, tuple([state.length >= each for each in self.lengths]))
 
     def step(self, state: _Position, code: int) -> _Position:
-        left = []
-        for each in state.left:
-            self.work += 1
-            key = each, state.before, code
-            if key not in self.derived:
-                self.derived[key] = self.derivative(each, state.before, code)
-            left.append(self.derived[key])
+        left = tuple([self.derivative(each, state.before, code) for each in state.left])
         before = _is_in(_WORD, code) if self.are_bounded else None
-        return _Position(tuple(left), before, min(state.length + 1, max(self.lengths, default=0)))
+        self.work += len(left)
+        return _Position(left, before, min(state.length + 1, max(self.lengths, default=0)))
 
     def derivative(self, language: Language, before: bool | None, code: int) -> Language:
         """What may follow the character in the texts of the language that start with it."""
-        self.work += 1
-        match language[0]:
-            case "set":
-                return EMPTY if _is_in(language[1], code) else NOTHING
-            case "then":
-                first = _then(self.derivative(language[1], before, code), language[2])
-                is_passed = _ends(language[1], before, _is_in(_WORD, code))
-                return union([first, self.derivative(language[2], before, code)]) if is_passed else first
-            case "star":
-                return _then(self.derivative(language[1], before, code), language)
-            case "or":
-                return union(self.derivative(each, before, code) for each in language[1])
-            case "and":
-                return intersection(self.derivative(each, before, code) for each in language[1])
-            case "not":
-                return complement(self.derivative(language[1], before, code))
+        key = language, before, code
+        if key not in self.derived:
+            self.work += sum(len(each) if isinstance(each, frozenset) else 1 for each in language.parts)
+            self.derived[key] = self._derived(language, before, code)
+        return self.derived[key]
+
+    def _derived(self, language: Language, before: bool | None, code: int) -> Language:
+        match language.kind, *language.parts:
+            case "set", ranges:
+                return EMPTY if _is_in(ranges, code) else NOTHING
+            case "then", one, two:
+                first = _then(self.derivative(one, before, code), two)
+                is_passed = _ends(one, before, _is_in(_WORD, code))
+                return union([first, self.derivative(two, before, code)]) if is_passed else first
+            case "star", each:
+                return _then(self.derivative(each, before, code), language)
+            case "or", several:
+                return union(self.derivative(each, before, code) for each in several)
+            case "and", several:
+                return intersection(self.derivative(each, before, code) for each in several)
+            case "not", each:
+                return complement(self.derivative(each, before, code))
         return NOTHING
+
+
+@lru_cache(maxsize=1 << 14)
+def _first_sets(language: Language) -> frozenset[Ranges]:
+    """The sets of characters that tell the texts of the language apart by their first character."""
+    match language.kind, *language.parts:
+        case "set", ranges:
+            return frozenset([ranges])
+        case "then", one, two:
+            return _first_sets(one) | _first_sets(two) if _may_end(one) else _first_sets(one)
+        case (("star" | "not"), each):
+            return _first_sets(each)
+        case (("or" | "and"), several):
+            return frozenset(chain.from_iterable(map(_first_sets, several)))
+    return frozenset()
+
+
+def _may_end(language: Language) -> bool:
+    """Whether the empty text is in the language somewhere."""
+    return any(_ends(language, before, after) for before in (None, False, True) for after in (None, False, True))
 
 
 def _representatives(languages: Sequence[Language]) -> list[int]:
     """One character of each kind that the languages tell apart."""
-    sets = {each[1] for language in languages for each in parts_of(language) if each[0] == "set"}
+    sets = {each.parts[0] for language in languages for each in parts_of(language) if each.kind == "set"}
     distinct = [*sorted(sets), *([_WORD] if any(map(has_assertions, languages)) else [])]
     edges = sorted({0, _SURROGATES.stop, *(edge for ranges in distinct for span in ranges for edge in span)})
     found: dict[tuple[bool, ...], int] = {}
@@ -249,17 +315,17 @@ def _is_in(ranges: Ranges, code: int) -> bool:
 
 def _ends(language: Language, before: bool | None, after: bool | None) -> bool:
     """Whether the empty text is in the language, between characters that belong to words or not, or at an end."""
-    match language[0]:
-        case "empty" | "star":
+    match language.kind, *language.parts:
+        case (("empty" | "star"), *_):
             return True
-        case "then":
-            return _ends(language[1], before, after) and _ends(language[2], before, after)
-        case "or":
-            return any(_ends(each, before, after) for each in language[1])
-        case "and":
-            return all(_ends(each, before, after) for each in language[1])
-        case "not":
-            return not _ends(language[1], before, after)
-        case "at":
-            return {START: before is None, END: after is None, BOUNDARY: bool(before) != bool(after)}[language[1]]
+        case "then", one, two:
+            return _ends(one, before, after) and _ends(two, before, after)
+        case "or", several:
+            return any(_ends(each, before, after) for each in several)
+        case "and", several:
+            return all(_ends(each, before, after) for each in several)
+        case "not", each:
+            return not _ends(each, before, after)
+        case "at", place:
+            return {START: before is None, END: after is None, BOUNDARY: bool(before) != bool(after)}[place]
     return False

@@ -98,13 +98,13 @@ class _Parser:
     def atom(self, here: str, flags: str) -> Language:
         if here in "^$":
             self.at += 1
-            return "at", _ASSERTIONS[here]
+            return Language("at", _ASSERTIONS[here])
         if here in ".[\\":
             found = self.taken(_CLASS if here == "[" else _ESCAPE) if here != "." else self.taken(re.compile(r"\."))
             if found is None or found[0] in _REFUSED:
                 raise UnreadableError
             is_assertion = found[0] in _ASSERTIONS
-            return ("at", _ASSERTIONS[found[0]]) if is_assertion else one_of(_characters(found[0], flags))
+            return Language("at", _ASSERTIONS[found[0]]) if is_assertion else one_of(_characters(found[0], flags))
         self.at += 1
         return one_of(_characters(re.escape(here), flags)) if "i" in flags else literal(here)
 
