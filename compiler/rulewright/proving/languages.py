@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -171,6 +171,27 @@ def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict
     return _outcomes(tuple(languages), tuple(lengths)) if len(languages) <= MOST_LANGUAGES else None
 
 
+@lru_cache(maxsize=1024)
+def sample_outcomes(languages: tuple[Language, ...], lengths: tuple[int, ...]) -> frozenset[Outcome]:
+    """The outcomes of a few texts: the empty one, and one guessed for each language, also extended to the lengths."""
+    search = _Exploration(languages, lengths)
+    guesses = ["", *map(_guess, languages)]
+    texts = dict.fromkeys([*guesses, *(each.ljust(length, _USUAL[0]) for each in guesses for length in lengths)])
+    return frozenset([search.outcome(reduce(search.step, map(ord, text), search.first)) for text in texts])
+
+
+def _guess(language: Language) -> str:
+    """A text that is likely to be in a language."""
+    match language.kind, *language.parts:
+        case "set", ranges:
+            return next((each for each in _USUAL if _is_in(ranges, ord(each))), chr(ranges[0][0]))
+        case "then", one, two:
+            return _guess(one) + _guess(two)
+        case (("or" | "and"), several):
+            return min(map(_guess, several), key=lambda text: (len(text), text))
+    return ""
+
+
 @lru_cache(maxsize=64)
 def _outcomes(
     languages: tuple[Language, ...], lengths: tuple[int, ...], until_first: bool = False
@@ -196,13 +217,18 @@ class _Exploration:
     """A breadth-first search through the derivatives of several languages at once."""
 
     def __init__(self, languages: Sequence[Language], lengths: Sequence[int]) -> None:
+        self.languages = languages
         self.lengths = lengths
         self.are_bounded = any(map(has_assertions, languages))
-        self.characters = _representatives(languages)
         self.places: dict[Ranges, int] = {}
         self.first = _Position(tuple(languages), None, 0)
         self.derived: dict[tuple[Language, bool | None, int], Language] = {}
         self.work = 0
+
+    @cached_property
+    def characters(self) -> list[int]:
+        """A character of each kind."""
+        return _representatives(self.languages)
 
     def outcomes(self, until_first: bool) -> dict[Outcome, str] | None:
         """Every outcome, or those found `until_first` some text is in all languages."""

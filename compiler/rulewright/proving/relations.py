@@ -30,6 +30,7 @@ from rulewright.proving.languages import (
     intersection,
     literal,
     outcomes,
+    sample_outcomes,
     union,
 )  # fmt: skip
 from rulewright.proving.program_parts import extract, path_at, reading, unabridged
@@ -238,13 +239,25 @@ class Texts(_Rows):
         self.several = several
         self.subject = several[0].subject
 
+    def allows(self, cells: Box) -> bool:
+        return any(all(map(and_, cells, row)) for row in self._sampled) or super().allows(cells)
+
+    @cached_property
+    def _sampled(self) -> Sequence[Box]:
+        """Some of the combinations, found with less work than all."""
+        languages, lengths = self._languages()
+        return [self._cells(outcome, lengths) for outcome in sample_outcomes(tuple(languages), tuple(lengths))]
+
     def combinations(self) -> Sequence[Box] | None:
-        languages = [language for each in self.several for language in each.languages]
-        lengths = sorted({length for each in self.several for length in each.lengths})
+        languages, lengths = self._languages()
         found = outcomes(languages, lengths)
         if found is None and lengths:
             lengths, found = [], outcomes(languages)
         return None if found is None else [*(self._cells(outcome, lengths) for outcome in found), self._nowhere]
+
+    def _languages(self) -> tuple[list[Language], list[int]]:
+        languages = [language for each in self.several for language in each.languages]
+        return languages, sorted({length for each in self.several for length in each.lengths})
 
     def text(self, cells: Box) -> str | bool:
         """A text in the cells; False if there is none, True if that is not known."""
