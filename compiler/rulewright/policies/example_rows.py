@@ -147,7 +147,7 @@ def _further(cards: Sequence[Scorecard]) -> list[dict[str, Value]]:
         for each in (each for value in values if path == ("verdicts",) for each in value if isinstance(each, dict)):
             for name, value in each.items():
                 asked.setdefault(name, []).append(value)
-    among = {name: choices(domain, asked[name], (name,)) for name, domain in _FREE.items() if name in asked}
+    among = {name: choices(domain, asked[name]) for name, domain in _FREE.items() if name in asked}
     return [
         {name: leave(value) if isinstance(value, Score) else value for name, value in more.items()}
         for more in islice(varied(among), MOST_FURTHER)

@@ -11,7 +11,6 @@ from itertools import islice, product
 from math import prod
 from typing import Final, NamedTuple
 
-from rulewright.expression.types import RecordType
 from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, PolicyStep, are_equal
 from rulewright.policies.wording import condition_of, merged
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
@@ -20,7 +19,7 @@ from rulewright.proving.intervals import MAX_BOXES, Box, Goal, Space
 from rulewright.proving.program_parts import paths_of
 from rulewright.proving.results import Counterexample, Unknown
 from rulewright.proving.search import TOO_DEEP, TOO_MANY, Search
-from rulewright.witnesses.guesses import InputModel, choices, guesses, varied
+from rulewright.witnesses.guesses import InputModel, choices_at, guesses, varied
 from rulewright_runtime.values import Value
 
 MOST_PAIRS: Final = 2_000  # of outputs that are computed, each in its own way
@@ -206,11 +205,9 @@ class _RegionSearch:
         free = [path for path in space.opaque_paths(box) if path[0] in self.names]
         exact = {path: space.exact(path, box) for path in free}
         among = {
-            path: values or choices(self.domains.find(path), self.guesses.get(path, ()), path)
-            for path, values in exact.items()
+            path: values or choices_at(self.domains, self.guesses.get(path, ()), path) for path, values in exact.items()
         }
-        is_record = any(len(path) == 1 and isinstance(self.domains.types.get(path[0]), RecordType) for path in free)
-        if is_record or any(not values for values in among.values()):  # a value of its own kind can't be made up
+        if any(not values for values in among.values()):  # no value of its kind is known
             return why
         base = {**space.chosen(box), **{path: values[0] for path, values in among.items()}}
         others = {path: values[1:] for path, values in among.items()}
@@ -224,7 +221,7 @@ class _RegionSearch:
         """A value for every variable that the conditions read."""
         read = {path for program in self.search.programs for path in paths_of(program) or () if path[0] in self.names}
         longest = [path for path in sorted(read) if not any(path == other[: len(path)] for other in read - {path})]
-        return {path: choices(self.domains.find(path), (), path)[0] for path in longest}
+        return {path: values[0] for path in longest if (values := choices_at(self.domains, (), path))}
 
     def goal(self, way: _Way) -> Goal:
         """What every step has to be for both to end as they do."""

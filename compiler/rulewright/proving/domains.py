@@ -168,6 +168,12 @@ class Domains:
         """The domain of the value at a path; None if it isn't a scalar or its type is unknown."""
         if path in self.known:
             return self.known[path]
+        type_, absent = self.declared(path)
+        domain = None if type_ is None else domain_of(type_)
+        return replace(domain, absent=absent) if domain is not None and absent else domain
+
+    def declared(self, path: Path) -> tuple[Type | None, frozenset[int]]:
+        """The static type of the value at a path, and the indices of the path parts that may be missing."""
         type_: Type | None = self.types.get(path[0])
         absent: set[int] = set()
         for part, name in enumerate(path[1:], start=1):
@@ -179,9 +185,8 @@ class Domains:
                     absent.add(part)
                     type_ = type_.value
                 case _:
-                    return None
-        domain = None if type_ is None else domain_of(type_)
-        return replace(domain, absent=frozenset(absent)) if domain is not None and absent else domain
+                    return None, frozenset()
+        return type_, frozenset(absent)
 
 
 def domain_of(t: Type) -> Domain | None:

@@ -46,7 +46,7 @@ TOTAL: Final = frozenset((
     "substring_ci", "same_text", "word_count", "sentence_count", "is_refusal", "is_json", "base64.encode", "hasValue",
     "first", "last", "math.ceil", "math.floor", "math.round", "math.trunc", "math.isNaN", "math.greatest",
     "math.least", "urls", "emails", "code_blocks", "citations", "phone_numbers", "ibans", "card_numbers",
-    "personal_data", "scripts",
+    "personal_data", "scripts", "join",
 ))  # fmt: skip
 _SEARCHES: Final = ("matches", "contains_any", "contains_all", "contains_none", "has_any_word")
 _TOTAL_OF: Final = {
@@ -54,6 +54,9 @@ _TOTAL_OF: Final = {
     **dict.fromkeys(("indexOf", "lastIndexOf"), (STRING,)),
     "string": (INT, UINT, BOOL, STRING, DOUBLE),
     "bytes": (STRING, BYTES),
+    **dict.fromkeys(("getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear"),
+                    (TIMESTAMP,)),
+    **dict.fromkeys(("getHours", "getMinutes", "getSeconds", "getMilliseconds"), (TIMESTAMP, DURATION)),
     "double": (INT, UINT, DOUBLE),
 }  # fmt: skip
 

@@ -152,7 +152,7 @@ def _records_of(name: str, written: Written) -> Iterator[OtherVerdict]:
     """What a check may say, its verdicts first."""
     domains = (("confidence", domain_of_numbers(0, 1)), ("rationale_code", domain_of_texts()))
     confidences, codes = (
-        choices(domain, written.guessed[path], path) if (path := ("v", name, key)) in written.guessed else []
+        choices(domain, written.guessed[path]) if (path := ("v", name, key)) in written.guessed else []
         for key, domain in domains
     )
     yield from map(OtherVerdict, VERDICTS)

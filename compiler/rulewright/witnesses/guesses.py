@@ -10,16 +10,19 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, pairwise, product
 from typing import Final, NamedTuple, TypeVar
 
+from rulewright.expression.types import DYN, Type
 from rulewright.proving.atoms import COMPARISONS
-from rulewright.proving.domains import Absent, Domain, Path
+from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.languages import Language, holding, one_of, outcomes
 from rulewright.proving.program_parts import extract, path_at, paths_of, shape
 from rulewright.proving.static_types import LOOPS, loop_of
 from rulewright.proving.text_conditions import condition_on_text
 from rulewright.witnesses.inverses import INVERSES, UNKNOWN
+from rulewright.witnesses.typed_values import MisfitError, completed, usual_value
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, free_locals, literal_value
@@ -88,11 +91,32 @@ def _compare_texts(
                 guess.carry(at, text)
 
 
-def choices(domain: Domain | None, guessed: Sequence[Value], path: Path) -> list[Value]:
-    """What a variable of a domain may be: the guesses that it can hold, numbers between them, and a value of each of
-    its cells; of a domain that is not known the guesses, some values of any kind, and none at all."""
-    if domain is None:
+def choices_at(domains: Domains, guessed: Sequence[Value], path: Path) -> list[Value]:
+    """As `choices`, for the domain of a path or its type; where neither is known, the guesses, some values of any kind,
+    and none at all."""
+    domain, (type_, absent) = domains.find(path), domains.declared(path)
+    if domain is not None:
+        return choices(domain, guessed)
+    if type_ is None or type_ == DYN:
         return [*guessed, *_ANYTHING, *([Absent(len(path) - 1)] if len(path) > 1 else [])]
+    return [*_of_type(type_, guessed), *map(Absent, sorted(absent, reverse=True))]
+
+
+def _of_type(type_: Type, guessed: Sequence[Value]) -> list[Value]:
+    """The guesses that are of a type, with the fields that they lack, and a usual value."""
+    found: dict[str, Value] = {}
+    for make in (*(partial(completed, each, type_) for each in guessed), partial(usual_value, type_)):
+        try:
+            value = make()
+        except MisfitError:
+            continue
+        found.setdefault(repr(value), value)
+    return list(found.values())
+
+
+def choices(domain: Domain, guessed: Sequence[Value]) -> list[Value]:
+    """What a variable of a domain may be: the guesses that it can hold, numbers between them, and a value of each of
+    its cells."""
     tried = [*_between(guessed), *([""] if domain.kind == "string" else ())]
     held = [value for each in tried if (value := _held(domain, each)) is not None]
     cuts = [each for value in held for each in [_cut(value)] if each is not None]
