@@ -30,7 +30,8 @@ _VERDICTS: Final = {name: PolicyOutcome(name, name) for name in ("FAIL", "UNCLEA
 _TOLD: Final = (
     "id", "name", "suppressed", "eligible", "hash", "verifier.fails", "verifier.unclear", "verifier.passes",
 )  # fmt: skip
-UNDECIDED_VERDICT: Final = "UNCLEAR, which a person has to look at"
+LOOKED_AT: Final = ", which a person has to look at"
+UNDECIDED_VERDICT: Final = f"UNCLEAR{LOOKED_AT}"
 _UNDECIDED: Final = PolicyOutcome("undecided", UNDECIDED_VERDICT)
 
 

@@ -21,6 +21,7 @@ from rulewright.lower.semantics import policies
 from rulewright.policies.case_rows import case_flips
 from rulewright.policies.checks import UNDECIDED_VERDICT, policy_of_check
 from rulewright.policies.example_rows import Step, rows_apart, shown_by, verdicts_of
+from rulewright.policies.judged_checks import counted_apart
 from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.policy_model import ENDED, Policy
 from rulewright.policies.regions import Comparison, Region, compare
@@ -346,7 +347,7 @@ def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> 
     chats = [chat for document, _, _ in lowered for chat in example_chats(document)]
     models = [model for region in (found["verdict"].regions if "verdict" in found else ()) for model in region.models]
     _carry_out_checks(data["regions"], nodes, lowered[0][0].vocabulary, chats, models)
-    data["regions"] += without_scenario(nodes)
+    data["regions"] += [*without_scenario(nodes), *counted_apart(lowered)]
     for key, told_of_lexicons in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():
         data[key] += told_of_lexicons
     if run is not None:

@@ -89,6 +89,11 @@ def _hits(lexicon: Lexicon, text: str) -> bool:
     return first("", lexicon, text) is not None
 
 
+def texts_of(lexicon: Lexicon) -> list[str]:
+    """A text that the lexicon matches, if one was found."""
+    return [text for pattern in lexicon.patterns for text in _texts(pattern) if _hits(lexicon, text)][:1]
+
+
 def _texts(pattern: Pattern) -> list[str]:
     """Texts that the pattern is likely to match."""
     found = samples(pattern.pattern) if pattern.mode == "regex" else [pattern.pattern, pattern.pattern.upper()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from rulewright.documents.check import CheckDocument
@@ -12,7 +12,7 @@ from rulewright.reporting.conversations import conversations
 from rulewright.reporting.stored_run import StoredRun
 from rulewright.witnesses.conversation_records import PLAIN
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.execution import Engine, needs_judge, results
+from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
@@ -33,7 +33,7 @@ def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObjec
     """`flips` are the transcripts on which the two checks differ: in their verdicts if both decide
     without a judge and without other checks, else in whether they apply. `gone` counts the conversations that are
     missing or changed, whose verdicts are not compared."""
-    engines = _engines(checks)
+    engines = [] if most_votes(checks) else engines_of(checks)
     transcripts = conversations(run) if engines else {}
     flips, gone = [], 0
     for name, row in run.rows.items():
@@ -49,13 +49,17 @@ def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObjec
     return {"run": str(run.folder), "flips": flips, "gone": gone}
 
 
-def _engines(checks: Sequence[LoweredCheck]) -> list[Engine]:
-    """An engine for each check; empty if one asks a judge, reads other verdicts or needs a missing package."""
-    plans = [seal_parts(PlanParts((each.document,), (each.node,), (), None, (), each.around)) for each in checks]
-    if any(needs_judge(plan) for plan in plans) or any(each.node.verifier.reads() for each in checks):
+def most_votes(checks: Iterable[LoweredCheck]) -> int:
+    """The most votes that one of the checks asks of a judge for a window."""
+    return max((each.repetitions for check in checks for each in check.node.verifier.judgings()), default=0)
+
+
+def engines_of(checks: Sequence[LoweredCheck]) -> list[Engine]:
+    """An engine for each check; empty if one reads other verdicts or needs a missing package."""
+    if any(each.node.verifier.reads() for each in checks):
         return []
     try:
-        return [Engine(plan) for plan in plans]
+        return [Engine(seal_parts(PlanParts((e.document,), (e.node,), (), None, (), e.around))) for e in checks]
     except RuntimeFailure:
         return []
 

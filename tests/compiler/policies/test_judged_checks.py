@@ -1,0 +1,98 @@
+"""Judged checks that count votes or choose windows differently are shown by votes, which both are given."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from rulewright.api import check_transcript
+from rulewright.cli import main
+from rulewright.policies.checks import LOOKED_AT
+from rulewright.policies.compare import policy_diff
+from rulewright_runtime.judging.judge import JudgeRequest
+
+CHECK = """\
+id: E-1
+name: asked
+primary_bucket: C
+severity: S2
+scope: universal
+{more}routing:
+  {{route: llm_primary, unit_of_analysis: {window}, repetitions: {votes}, adaptive_repetitions: {adaptive}}}
+scorer: {{unclear_policy: {unclear}}}
+prompt: Is it so?
+"""
+USUAL = {"window": "local_exchange", "votes": "5", "unclear": "adjudicate", "adaptive": "false", "more": ""}
+
+
+def check(folder: Path, changed: Mapping[str, str]) -> Path:
+    path = folder / "checks" / "E-1.yaml"
+    path.parent.mkdir(parents=True)
+    (folder / "rulewright.yaml").write_text("project: p\n")
+    path.write_text(CHECK.format(**{**USUAL, **changed}))
+    return path
+
+
+class Voting:
+    """A judge that gives votes as an example writes them."""
+
+    def __init__(self, votes: str, messages: list[dict[str, str]]) -> None:
+        self.messages, self.votes = messages, list[str]()
+        for vote in votes.split(", "):
+            match = re.fullmatch(r"(.*?)(?: \((\d+) times\))?", vote)
+            assert match is not None
+            self.votes += [match[1]] * int(match[2] or 1)
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        verdict, _, turn = self.votes[request.repetition].partition(" quoting turn ")
+        said = self.messages[int(turn or 1) - 1]
+        quotes = [{"turn": int(turn), "role": said["role"], "quote": said["content"]}] if turn else []
+        return None if verdict.startswith("no ") else json.dumps({"verdict": verdict, "evidence": quotes})
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "expected"),
+    [
+        ({}, {"votes": "3"}, ("FAIL", "PASS")),
+        ({}, {"votes": "3"}, ("PASS", "FAIL")),
+        ({"adaptive": "true"}, {}, ("PASS", "FAIL")),
+        ({"votes": "1"}, {"votes": "2"}, ("FAIL", "UNCLEAR")),
+        ({}, {"unclear": "fail_closed"}, ("UNCLEAR", "FAIL")),
+    ],
+)
+def test_the_votes_of_an_example_are_counted_as_it_says(
+    tmp_path: Path, one: dict[str, str], two: dict[str, str], expected: tuple[str, str]
+) -> None:
+    paths = [check(tmp_path / name, changed) for name, changed in (("one", one), ("two", two))]
+    found = policy_diff(*paths)
+    assert found["verdict"] == "different"
+    assert expected in [(each["before"], each["after"]) for each in found["regions"]]
+    for region in found["regions"]:
+        judge = Voting(region["witness"]["votes"], region["witness"]["messages"])
+        for path, said in zip(paths, (region["before"], region["after"]), strict=True):
+            record = {"messages": region["witness"]["messages"]}
+            (verdict,) = check_transcript(path.parent.parent, record, judge=judge).verdicts
+            assert verdict.verdict == said.removesuffix(LOOKED_AT)
+            assert not said.endswith(LOOKED_AT) or verdict.adjudication_required
+
+
+def test_votes_are_shown_with_the_conversation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [check(tmp_path / votes, {"votes": votes}) for votes in ("5", "3")]
+    assert main(["policy-diff", *map(str, paths)]) == 1
+    said = capsys.readouterr().out
+    assert (
+        "verdict: FAIL -> PASS\n  where a judge gives the votes below\n  for instance\n    votes: PASS (2 times),"
+        in said
+    )
+    assert "setting check.verifier.judging.repetitions: 5 -> 3" in said
+
+
+def test_a_prompt_alone_changes_no_votes(tmp_path: Path) -> None:
+    paths = [check(tmp_path / name, {}) for name in ("one", "two")]
+    paths[1].write_text(paths[1].read_text().replace("Is it so?", "Is it not so?"))
+    found = policy_diff(*paths)
+    assert (found["verdict"], found["regions"]) == ("undecided", [])
