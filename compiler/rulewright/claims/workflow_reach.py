@@ -20,7 +20,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence
-from rulewright_runtime.workflow.machine import ENDS, TERMINAL, activity, start, status, step
+from rulewright_runtime.workflow.machine import ENDS, TERMINAL, Activity, MachineStep, activity, start, status, step
 from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Gate, TaskPlan
 
 MOST_STEPS: Final = 2_000
@@ -60,10 +60,10 @@ def _mean(metrics: list[EvalMetric]) -> Score:
 def reach(task: TaskPlan, shape: LoweredTask, truths: Truths) -> Reach:
     """Whether the task can be COMPLETED."""
     best = best_confidence(task)
-    paths = [path for context in _contexts(task) if (path := _path(task, context)) is not None]
+    paths = [path for context in contexts_of(task) if (path := _path(task, context)) is not None]
     if paths:
         return Reach(min(paths, key=lambda path: (path.people, len(path.places))), best)
-    passes = task.gate is None or any(_verdict(task.gate, context) for context in _contexts(task))
+    passes = task.gate is None or any(_verdict(task.gate, context) for context in contexts_of(task))
     explored = Explorer(task.machine, shape, truths, possible=_Possible(task, best, passes)).explore()
     done = {place.name for place in task.machine.places if place.status == "COMPLETED"}
     if not explored.complete or any(node.place in done for node in explored.edges):
@@ -114,7 +114,7 @@ class _Possible:
         return not (hopeless and values and not set(values) & known.keys() and min(values.values()) > 0)
 
 
-def _contexts(task: TaskPlan) -> Iterator[Mapping[str, object]]:
+def contexts_of(task: TaskPlan) -> Iterator[Mapping[str, object]]:
     """Contexts in which the task may be completed, the best first."""
     programs = list(_programs(task))
     axes: list[list[Mapping[str, object]]] = [list(_scores(task, programs))]
@@ -202,17 +202,26 @@ def _has_source(gate: Gate, name: str) -> bool:
 
 def _path(task: TaskPlan, context: Mapping[str, Any]) -> TaskPath | None:
     """The path of the machine where every context is this one and people always agree; None without COMPLETED."""
-    machine, state = task.machine, start(task.machine)
     places: list[str] = []
-    counts = {"review": 0, "pair": 0}
     people = 0
+    for place, doing, reached in walk(task, context):
+        if doing not in QUIET:
+            places.append(place)
+        people += doing == "human"
+        if reached.after == "COMPLETED":
+            return TaskPath((*places, reached.state.place), people)
+    return None
+
+
+def walk(task: TaskPlan, context: Mapping[str, Any]) -> Iterator[tuple[str, Activity, MachineStep]]:
+    """The steps of the machine where every context is this one and people always agree: the place, what is done there,
+    and the step."""
+    machine, state = task.machine, start(task.machine)
+    counts = {"review": 0, "pair": 0}
     for _ in range(MOST_STEPS):
         doing = activity(machine, state)
         if status(machine, state) in TERMINAL:
-            return TaskPath((*places, state.place), people) if status(machine, state) == "COMPLETED" else None
-        if doing not in QUIET:
-            places.append(state.place)
-        people += doing == "human"
+            return
         counts["review"] += doing == "review"
         counts["pair"] += doing == "challenge"
         counted = {
@@ -220,10 +229,11 @@ def _path(task: TaskPlan, context: Mapping[str, Any]) -> TaskPath | None:
             **{name: {**context[name], "iteration": counts[name]} for name in counts if name in context},
         }
         try:
-            state = step(machine, state, ENDS[doing], counted).state
+            reached = step(machine, state, ENDS[doing], counted)
         except StateError:
-            return None
-    return None
+            return
+        yield state.place, doing, reached
+        state = reached.state
 
 
 def in_words(task: TaskPlan, found: Reach) -> str:
@@ -235,11 +245,11 @@ def in_words(task: TaskPlan, found: Reach) -> str:
         asked = "" if threshold is None else f" (threshold {threshold:g})"
         parts.append(f"confidence at most {leave(found.best):g}{asked}")
     asked = f"with {found.path.people} decision{'s' * (found.path.people > 1)} of a person" if found.path.people else ""
-    parts.append(" ".join(part for part in (", ".join(_folded(found.path.places)), asked) if part))
+    parts.append(" ".join(part for part in (", ".join(folded(found.path.places)), asked) if part))
     return f"`{task.id}`: {'; '.join(parts)}"
 
 
-def _folded(places: tuple[str, ...]) -> Iterator[str]:
+def folded(places: tuple[str, ...]) -> Iterator[str]:
     """The places, with what is repeated at once said once: `start, 3 times (work, score), done`."""
     at = 0
     while at < len(places):

@@ -28,7 +28,7 @@ from rulewright.policies.regions import Comparison, Region, compare
 from rulewright.policies.scorecards import in_words, policy_of_scorecard
 from rulewright.policies.stored_checks import LoweredCheck, flips_of_checks, without_scenario
 from rulewright.policies.table_policies import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
-from rulewright.policies.workflows import policy_of_workflow
+from rulewright.policies.workflows import policy_of_workflow, rounds_apart
 from rulewright.project import Project
 from rulewright.proving.domains import Domain, Domains
 from rulewright.proving.domains import Path as Variable
@@ -90,8 +90,10 @@ def policy_diff(
     elif kinds[0] == LEXICONS:
         lexicons = [lexicons_of(*each) for each in zip((one, two), projects, strict=True)]
         found |= compare_lexicons(*lexicons)
+    elif kinds[0] == "workflow":
+        found |= _workflows(one, two)
     else:
-        left, right = (_other(path, kinds[0], config) for path in (one, two))
+        left, right = (_table(path, config) for path in (one, two))
         found |= _data(left, right, compared(left, right))
     return {**found, "verdict": _verdict(found)}
 
@@ -137,13 +139,19 @@ def _kind(path: Path) -> str:
     raise UsageError(f"`{path}` can't be compared; {expected}")
 
 
-def _other(path: Path, kind: str, config: str | None) -> Policy:
-    if kind == "workflow":
-        workflow = load_workflow(path)
-        compile_workflow(workflow)
-        return policy_of_workflow(workflow)
+def _table(path: Path, config: str | None) -> Policy:
     declarations = None if config is None else Path(config).read_text(encoding="utf-8")
     return policy_of_table(path.read_text(encoding="utf-8"), declarations)
+
+
+def _workflows(*paths: Path) -> JsonObject:
+    workflows = [load_workflow(path) for path in paths]
+    for each in workflows:
+        compile_workflow(each)
+    left, right = map(policy_of_workflow, workflows)
+    data = _data(left, right, compared(left, right))
+    data["regions"] += rounds_apart(workflows)
+    return data
 
 
 # Any two policies.

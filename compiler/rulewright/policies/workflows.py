@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
-from msgspec.structs import replace
-
 from rulewright.check.workflow_check import lowered
+from rulewright.claims.workflow_reach import QUIET, contexts_of, folded, walk
 from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_environments import features_of, gate_environment, loop_environment
 from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting
 from rulewright.proving.domains import Domain, Domains, Path, whole
-from rulewright.proving.program_parts import reading
+from rulewright.proving.program_parts import extract, paths_of, reading, unabridged
+from rulewright.proving.witness import in_words
+from rulewright.proving.workflow_values import World
 from rulewright.workflow import Workflow
-from rulewright_runtime.ir import Node, Program
-from rulewright_runtime.workflow.machine import Guard, Machine, MachineTransition
+from rulewright_runtime.ir import Node, Program, literal
+from rulewright_runtime.score import score_of
+from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.values import Value
+from rulewright_runtime.workflow.machine import ENDS, Guard, Machine, MachineTransition
+from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
 
 _STAYS: Final = PolicyOutcome("stays", "has no transition")
+_COVERED: Final = "evidence.requirement_coverage == 'PASS'"
 _DECIDED: Final = ("machine", "gate.verdict")  # compared as regions
 
 
@@ -45,7 +53,7 @@ def policy_of_workflow(workflow: Workflow) -> Policy:
         if task.gate is not None:
             name = f"task {task.id}, policy_gate"
             passed, failed = PolicyOutcome("PASS", "PASS"), PolicyOutcome("FAIL", "FAIL")
-            decisions[name] = PolicyDecision(name, (permitting(task.gate.verdict, passed),), failed)
+            decisions[name] = PolicyDecision(name, (permitting(_by_coverage(task.gate), passed),), failed)
             places[name] = Domains(gate_environment(known).variables)
         settings |= flat(f"task {task.id}", task, _DECIDED)
         settings |= {f"task {task.id}.{each.name}": [each.status, each.activity] for each in task.machine.places}
@@ -53,6 +61,59 @@ def policy_of_workflow(workflow: Workflow) -> Policy:
             f"task {task.id}.max_iterations of {each.name}": each.max_iterations for each in task.machine.loops
         }
     return Policy(decisions, settings, Domains({}), places)
+
+
+def rounds_apart(pair: Sequence[Workflow]) -> Iterator[JsonObject]:
+    """A region for each task whose loops have other limits: rounds after which the two go on differently."""
+    one, two = ({each.task.id: each.task for each in lowered(workflow).tasks} for workflow in pair)
+    for name in (each for each in one if each in two and one[each].machine.loops != two[each].machine.loops):
+        tasks = one[name], two[name]
+        found = (_parting(tasks, context) for task in tasks for context in contexts_of(task))
+        yield from islice(filter(None, found), 1)
+
+
+def _parting(tasks: tuple[TaskPlan, TaskPlan], context: World) -> JsonObject | None:
+    """Where two tasks go on differently if every round is as the context says."""
+    places: list[str] = []
+    for (place, doing, before), (_, _, after) in zip(*(walk(task, context) for task in tasks), strict=False):
+        if before.state.place == after.state.place:
+            places += [place] if doing not in QUIET else []
+            continue
+        said = [_outcome(each.transition).text for each in (before, after)]
+        seen = {".".join(path): in_words(value) for path, value in _leaves(context)}
+        return {
+            "place": f"task {tasks[0].id}, {ENDS[doing]} at {place}", "before": said[0], "after": said[1],
+            "where": [f"the task has gone through {', '.join(folded(tuple(places)))}"], "witness": seen,
+        }  # fmt: skip
+    return None
+
+
+def _leaves(context: World, above: Path = ()) -> Iterator[tuple[Path, Value]]:
+    for name, value in context.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, (*above, name))
+        else:
+            yield (*above, name), value
+
+
+def _by_coverage(gate: Gate) -> Program:
+    """The verdict of a gate, with a comparison of `coverage` in the place of its check's status. A missing coverage
+    makes it undecided instead of false, which is the same where nothing is negated."""
+    if gate.coverage_threshold is None or "requirement_coverage" not in gate.required:
+        return gate.verdict
+    found = _with_coverage(gate.verdict, gate.coverage_threshold)
+    return gate.verdict if any("requirement_coverage" in path for path in paths_of(found) or ()) else found
+
+
+def _with_coverage(program: Program, limit: float) -> Program:
+    last = program.nodes[-1]
+    if last.op in ("and", "or"):
+        parts = [_with_coverage(extract(program, arg), limit) for arg in last.args]
+        return (all_of if last.op == "and" else any_of)(parts)
+    if unabridged(program) != _COVERED:
+        return program
+    nodes = (*reading(("coverage",)).nodes, Node("const", (), literal(score_of(limit))), Node("call", (0, 1), "_>=_"))
+    return Program(nodes, program.source, program.strict)
 
 
 def _domains(types: dict[str, Type], machine: Machine) -> Domains:
@@ -69,10 +130,13 @@ def _step(transition: MachineTransition) -> PolicyStep:
     parts = [reading(("iterations_left", loop)) for loop in transition.counts]
     if transition.guard is not None:
         parts.insert(0, _condition(transition.guard))
+    return permitting(all_of(parts), _outcome(transition))
+
+
+def _outcome(transition: MachineTransition) -> PolicyOutcome:
     effects = [" ".join(filter(None, (each.kind, each.subject))) for each in transition.effects]
     text = f"goes to {transition.target}" + (f" ({', '.join(effects)})" if effects else "")
-    key = replace(transition, guard=None)
-    return permitting(all_of(parts), PolicyOutcome((key.target, key.counts, key.forgets, key.effects), text))
+    return PolicyOutcome((transition.target, transition.counts, transition.forgets, transition.effects), text)
 
 
 def _condition(guard: Guard) -> Program:

@@ -1,0 +1,71 @@
+"""Workflows with other limits of loops are shown by rounds, gates that ask for another coverage by coverages."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.compiler.policies.test_policy_diff import WORKFLOW
+
+from rulewright.check.workflow_check import lowered
+from rulewright.cli import main
+from rulewright.policies.compare import policy_diff
+from rulewright.workflow import load_workflow
+from rulewright_runtime.workflow.machine import ENDS, Machine, activity, start, step
+
+AT_MOST, COVERED = "        max_iterations: 4\n", "coverage_threshold: 1.0"
+
+
+def changed(folder: Path, *pairs: tuple[str, str]) -> Path:
+    shutil.copytree(WORKFLOW, folder / "w")
+    path = folder / "w/workflow.yaml"
+    text = path.read_text(encoding="utf-8")
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def machine_of(path: Path) -> Machine:
+    (machine,) = (each.task.machine for each in lowered(load_workflow(path)).tasks if each.task.id == "implement")
+    return machine
+
+
+def transition_from(machine: Machine, place: str, score: float, rounds: int) -> str:
+    """Where the machine goes from a place when it has come there so many times with a score."""
+    state, context = start(machine), {"confidence_score": score, "policy_gate": {"verdict": "PASS"}}
+    while True:
+        here = state.place
+        state = step(machine, state, ENDS[activity(machine, state)], context).state
+        rounds -= here == place
+        if not rounds:
+            return state.place
+
+
+@pytest.mark.parametrize("most", [1, 6])
+def test_a_loop_with_another_limit_goes_on_differently_after_the_rounds_that_are_shown(
+    tmp_path: Path, most: int
+) -> None:
+    two = changed(tmp_path, (AT_MOST, AT_MOST.replace("4", str(most))))
+    found = policy_diff(WORKFLOW / "workflow.yaml", two)
+    assert found["verdict"] == "different"
+    (region,) = found["regions"]
+    rounds = min(most, 4)
+    gone = f"{rounds} times (work, score)" if rounds > 1 else "work, score"
+    assert region["where"] == [f"the task has gone through start, {gone}"]
+    for path, words in ((WORKFLOW / "workflow.yaml", region["before"]), (two, region["after"])):
+        score = float(region["witness"]["confidence_score"])
+        target = transition_from(machine_of(path), "decide:confidence_loop", score, rounds)
+        assert words.startswith(f"goes to {target}")
+
+
+def test_a_threshold_of_coverage_is_compared_like_a_condition(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two = changed(tmp_path, (COVERED, "coverage_threshold: 0.9"))
+    assert main(["policy-diff", str(WORKFLOW / "workflow.yaml"), str(two)]) == 1
+    said = capsys.readouterr().out
+    assert "task implement, policy_gate: FAIL -> PASS\n  where coverage >= 0.9 && coverage < 1.0 && " in said
+    assert "for instance coverage = 0.9, " in said
