@@ -16,6 +16,7 @@ from itertools import accumulate, count, pairwise
 from operator import and_
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from rulewright.expression.compose import all_of, any_of, negate
 from rulewright.expression.types import DURATION, DYN, STRING, TIMESTAMP, ListType, Type
 from rulewright.proving.absence import sources_of
 from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, TRUE, bits_of, value_of
@@ -34,7 +35,7 @@ from rulewright.proving.languages import (
     union,
 )  # fmt: skip
 from rulewright.proving.program_parts import extract, path_at, reading, unabridged
-from rulewright.proving.static_types import typed
+from rulewright.proving.static_types import Typed, typed
 from rulewright.proving.substitution import reads_name, with_program
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.interpreter import prepare
@@ -356,9 +357,10 @@ def _member(variable: BoxVariable, domains: Domains) -> _Member | None:
     program, node = variable.program, variable.program.nodes[-1]
     if node.op in _MACROS and len(node.value) == 1:
         macro = _MACROS[node.op]
+        of, condition = _on_items(program, typed(program, domains))
         return _Member(
-            node.args[0],
-            [_body(program)],
+            of,
+            [condition],
             macro.start,
             lambda state, bits: macro.add(state, bits[0]),
             lambda state: variable.cells(macro.result(state)),
@@ -371,6 +373,21 @@ def _member(variable: BoxVariable, domains: Domains) -> _Member | None:
     if items and all(each.op in _STRICT and each.value not in ("or", "orValue") for each in program.nodes):
         return _item(variable, items[0])
     return None
+
+
+def _on_items(program: Program, types: Sequence[Typed]) -> tuple[int, Program]:
+    """The list that a macro searches behind `map` and `filter`, and the condition on its items."""
+    of, condition, op = program.nodes[-1].args[0], _body(program), program.nodes[-1].op
+    while (inner := program.nodes[of]).op in ("map_list", "filter") and len(inner.args) == 2 and len(inner.value) == 1:
+        if not types[inner.args[1]].total:
+            break
+        body = _body(extract(program, of))
+        if inner.op == "map_list":
+            condition = with_program(condition, _ITEM, body)
+        else:
+            condition = any_of([negate(body), condition]) if op == "all" else all_of([body, condition])
+        of = inner.args[0]
+    return of, condition
 
 
 def _contents(variable: BoxVariable) -> _Member:

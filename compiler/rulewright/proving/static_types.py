@@ -104,6 +104,8 @@ def _typed(program: Program, at: int, args: list[Typed], found: Sequence[Typed],
             if key.op == "const" and key.value[0] == "string" and isinstance(args[0].type, RecordType | MapType):
                 return _part("select" if node.op == "index" else "opt_select", args[0], key.value[1])
             return Typed(args[0].type.element, False) if isinstance(args[0].type, ListType) else _UNTYPED
+        case "list" if not node.value and args and (first := args[0].type) is not None:
+            return Typed(ListType(first), all(each == (first, True) for each in args))
         case "and" | "or" | "not":
             return Typed(BOOL, all(each == (BOOL, True) for each in args))
         case "cond" if args[1].type == args[2].type:

@@ -26,8 +26,9 @@ def replayed(
 ) -> Counterexample | None:
     """The counterexample with the values `shown`, completed by `others`; None if the evaluator contradicts the goal."""
     bindings = bindings_of({**others, **shown})
-    if bindings is None:
-        bindings = bindings_of(shown)
+    if bindings is None:  # what is shown of a variable may contradict the rest of it
+        roots = {path[0] for path in shown}
+        bindings = bindings_of({**{path: value for path, value in others.items() if path[0] not in roots}, **shown})
     if bindings is None:
         return None
     for number, allowed in goal:

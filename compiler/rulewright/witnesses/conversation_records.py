@@ -17,6 +17,7 @@ from rulewright_runtime.strict_json import JsonObject
 Chosen: TypeAlias = "Mapping[str, Any]"  # what a conversation has in some respects
 MOST_MESSAGES: Final = 80
 MOST_CALLS: Final = 8  # of tools, by their arguments, in pairs
+MOST_SAID: Final = 8  # texts of two messages, in pairs
 MOST_AMOUNTS: Final = 16  # of usage, in pairs
 MOST_PAIRED: Final = 24  # values of each respect, where conversations differ in several
 USAGE: Final = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
@@ -140,9 +141,11 @@ def _usage(written: Written) -> Iterator[JsonObject]:
 
 
 def _extra(written: Written, said: Sequence[str]) -> Iterator[tuple[str, object]]:
-    """What the last reply holds beside its text, and messages of other roles: a field and its value."""
+    """What the last reply holds beside its text, and the first message in a pair, and messages of other roles: a field
+    and its value."""
     fields = {*written.fields}
     yield from ((name, text) for name in _OF_MESSAGES if name in fields for text in said)
+    yield from ((name, pair) for name in _OF_MESSAGES if name in fields for pair in permutations(said[:MOST_SAID], 2))
     if fields & {"messages", "message"}:
         yield from (("system", text) for text in said)
         yield from _further(written)
@@ -207,6 +210,8 @@ def _record(chosen: Chosen) -> JsonObject:
         messages.insert(0, {"role": "system", "content": value})
     elif name == "media" and messages:
         messages[0]["content"] = [{"type": "text", "text": messages[0]["content"]}, value]
+    elif isinstance(value, tuple) and messages:
+        messages[0][name], messages[-1][name] = value
     elif name is not None and messages:
         messages[-1][name] = value
     return {"messages": messages, **chosen.get("record", {})}

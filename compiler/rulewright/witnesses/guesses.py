@@ -237,6 +237,9 @@ class _Guessing:
                 self.carry(branch, value)
         elif node.op == "local" and (loop := loop_of(self.program, at)) is not None:
             self.carry(loop.args[0], value if loop.op == "bind" or loop.op.startswith("opt") else [value])
+        elif node.op == "map_list" and isinstance(value, list):
+            for each in value:
+                self.carry(node.args[-1], each)
         elif node.op in ("filter", "opt_map"):
             self.carry(node.args[0], value)
         elif node.op in ("select", "opt_select", "has", "index", "opt_index"):

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from rulewright.witnesses.samples import samples
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.functions.conversions import to_string
+from rulewright_runtime.functions.times import parse_timestamp
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import Duration, Timestamp, Value
 
@@ -201,6 +202,7 @@ INVERSES: Final[dict[str, Inverse]] = {
     "reverse": _first(lambda value: value[::-1]),
     "size": _first(_sized(lambda count: "o" * count), _sized(lambda count: ["o"] * count), _sized(bytes)),
     "json": _first(json.dumps),
+    "getFullYear": _first(lambda year: parse_timestamp(f"{year:04}-01-01T00:00:00Z")),
     "is_json": _first(lambda value: '{"a": 1}'),
     "hasValue": _first(lambda value: "so"),
     "-_": _first(lambda value: -value),

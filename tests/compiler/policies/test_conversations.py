@@ -213,6 +213,7 @@ def test_a_conversation_is_shown_in_short(tmp_path: Path, capsys: pytest.Capture
 
 
 NINE = ("refund", "return", "exchange", "voucher", "credit", "money", "cash", "fee", "bonus")
+TIMED = "messages.exists(m, has(m.timestamp) && timestamp(m.timestamp)"
 SAYS = [f"turn.content.contains('{each}')" for each in NINE]
 
 
@@ -229,6 +230,7 @@ SAYS = [f"turn.content.contains('{each}')" for each in NINE]
             4,
         ),
         ("answer < 'Sorry'", "answer <= 'Sorry'", "", 1),
+        (f"{TIMED} > timestamp('2026-01-01T00:00:00Z'))", f"{TIMED} > timestamp('2026-06-01T00:00:00Z'))", "", 2),
     ],
 )
 def test_every_region_has_a_conversation(tmp_path: Path, one: str, two: str, each: str, regions: int) -> None:
@@ -245,6 +247,15 @@ def test_a_condition_on_the_first_of_one_call_is_proved_equal(tmp_path: Path) ->
         project(tmp_path / name, f"tool_calls.exists(c, c.name == 'pay') && {rest}", "")
         for name, rest in conditions.items()
     ]
+    assert policy_diff(*paths)["verdict"] == "equal"
+
+
+def test_a_condition_on_what_map_gives_is_proved_equal(tmp_path: Path) -> None:
+    conditions = {
+        "one": "turns.map(t, size(t.content)).exists(n, n > 900)",
+        "two": "turns.exists(t, size(t.content) > 900)",
+    }
+    paths = [project(tmp_path / name, condition, "") for name, condition in conditions.items()]
     assert policy_diff(*paths)["verdict"] == "equal"
 
 

@@ -81,6 +81,9 @@ def is_refuted(condition: str, bits: int = TRUE) -> bool:
         "calls.exists(c, c.name == 'pay' && c.n > 200) && !calls.exists(c, c.name == 'pay' && c.n > 100)",
         "texts[0].startsWith('ab') && !texts[0].contains('a')",
         "texts.exists(t, t.contains('a') && t.contains('b') && !t.contains('c')) && !texts.exists(t, t.contains('a'))",
+        "texts.map(t, size(t)).exists(n, n > 9) && !texts.exists(t, size(t) > 9)",
+        "texts.filter(t, t.startsWith('a')).all(t, t.contains('b')) && texts.exists(t, t == 'ac')",
+        "texts.filter(t, size(t) > 1).map(t, t.trim()).exists(t, t == 'ab') && texts.all(t, !t.contains('a'))",
     ],
 )
 def test_what_excludes_each_other_is_proved(condition: str) -> None:
@@ -116,6 +119,8 @@ def test_what_excludes_each_other_is_proved(condition: str) -> None:
         "texts.exists(t, t == 'a') && texts.exists(t, t == 'b') && !texts.exists(t, t == 'a' && t == 'b')",
         "!texts.exists(t, t == 'a') && !texts.exists(t, t != 'a')",  # an empty list
         "calls.exists(c, c.n > 100) && calls.exists(c, c.n < 50)",
+        "texts.filter(t, size(t) > 1).exists(t, t == 'ab') && texts.exists(t, t == 'b')",
+        "texts.exists(t, t.substring(1) == 'b') && !texts.map(t, t.substring(1)).exists(t, t == 'b')",  # no value
         "texts.exists(s, texts.exists(t, s < t)) && !texts.exists(s, texts.exists(t, s < s))",
         "texts.all(s, texts.exists(t, t == s)) && !texts.all(s, texts.all(t, t == s))",
     ],
@@ -156,6 +161,9 @@ TESTS = (
     "texts[0] == a", "t < timestamp('2026-01-01T00:00:00Z')", "timestamp('2026-01-02T00:00:00Z') <= t",
     "t != timestamp('2026-01-01T00:00:00Z')", "texts.exists(t, t.substring(0, 1) > 'a')",
     "texts.exists(s, texts.exists(t, s != t))", "texts.exists(s, texts.all(t, t.contains(s)))",
+    "texts.map(t, size(t)).exists(n, n > 1)", "texts.filter(t, t.contains('a')).all(t, size(t) > 1)",
+    "texts.map(t, t.substring(1)).exists(t, t == 'b')",
+    "texts.filter(t, t != 'a').map(t, t.trim()).exists_one(t, t == 'b')",
     "texts.all(s, texts.exists(t, s < t && t.contains('a')))", "texts.exists(s, texts.exists(t, s < s))",
 )  # fmt: skip
 
