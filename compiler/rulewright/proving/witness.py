@@ -58,7 +58,7 @@ def bindings_of(values: Mapping[Path, object]) -> dict[str, object] | None:
     """The evaluator's bindings in which every path has its value; None if two values contradict each other."""
     bindings: dict[str, object] = {}
     missing = [path[: value.part + 1] for path, value in values.items() if isinstance(value, Absent)]
-    for path, value in values.items():
+    for path, value in sorted(values.items(), key=lambda each: len(each[0])):
         depth = value.part if isinstance(value, Absent) else len(path) - 1
         holder: Value = bindings
         for name in path[:depth]:
@@ -66,9 +66,9 @@ def bindings_of(values: Mapping[Path, object]) -> dict[str, object] | None:
             if not isinstance(holder, dict):
                 return None
         if not isinstance(value, Absent):
-            if path[-1] in holder:
+            if path[-1] in holder and holder[path[-1]] != value:
                 return None
-            holder[path[-1]] = value
+            holder[path[-1]] = dict(value) if isinstance(value, dict) else value
     return None if any(_is_bound(bindings, path) for path in missing) else bindings
 
 

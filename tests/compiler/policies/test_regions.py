@@ -24,7 +24,7 @@ from tests.rounds import rounds
 from rulewright.diagnostics import Span
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import INT, SCORE, EnumType, Type
+from rulewright.expression.types import BOOL, DYN, INT, SCORE, STRING, EnumType, MapType, Type
 from rulewright.lower.table_syntax import TableRow
 from rulewright.policies.policy_model import NOTHING, PolicyDecision, computed, table
 from rulewright.policies.regions import Comparison, compare
@@ -192,3 +192,30 @@ def test_computed_outputs_are_compared_by_what_they_give() -> None:
     (region,) = compare(choice("b ? x : score(0)"), choice("b ? x : y"), DOMAINS).regions
     assert (region.before, region.after, region.where) == ("0.0", "y", ("!b && y != 0.0",))
     assert compare(PolicyDecision("c", (), NOTHING), PolicyDecision("c", (), NOTHING), DOMAINS).equal
+
+
+def test_an_example_has_every_variable_that_can_not_be_absent() -> None:
+    types: dict[str, Type] = {"n": INT, "m": INT, "e": EnumType("e", ("GO", "WAIT")), "meta": MapType(STRING, DYN)}
+
+    def made(*conditions: str) -> PolicyDecision:
+        programs = [build(each, Environment(variables=types), expect=BOOL).program for each in conditions]
+        return table("t", [TableRow(each, text(str(at)), None, NOWHERE) for at, each in enumerate(programs)])
+
+    nested = "has(meta.a) && has(meta.a.b)"
+    found = compare(made(nested), made("n * n > 3 ? m > 3 : e != GO", nested), Domains(types))
+    shown = [region.witness.bindings.keys() for region in found.regions if region.witness]
+    assert shown
+    assert all(each >= types.keys() for each in shown)
+
+
+def test_a_key_of_a_map_is_shown_with_its_value() -> None:
+    types: dict[str, Type] = {"meta": MapType(STRING, DYN)}
+    one, two = (
+        truth("c", build(f"'tier' in meta && meta['tier'] == '{word}'", Environment(variables=types)).program, "y", "n")
+        for word in ("gold", "free")
+    )
+    shown = {(each.before, each.after): each.witness for each in compare(one, two, Domains(types)).regions}
+    for step, tier in ((("y", "n"), "gold"), (("n", "y"), "free")):
+        witness = shown[step]
+        assert witness is not None
+        assert witness.bindings == {"meta": {"tier": tier}}
