@@ -42,7 +42,7 @@ class _Vote(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Ballot:
+class _GivenVotes:
     """A judge that gives the same votes on every window."""
 
     votes: Sequence[_Vote]
@@ -71,7 +71,7 @@ def counted_apart(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
     for messages in _conversations(checks) if engines else ():
         conversation = from_record({"id": "chat", "messages": messages})
         for votes in _ballots(most, messages):
-            given = [_given(each, conversation, _Ballot(votes, messages)) for each in engines]
+            given = [_given(each, conversation, _GivenVotes(votes, messages)) for each in engines]
             if (said := _apart(*given)) is not None:
                 found.setdefault(said, {"votes": _in_words(votes), "messages": messages})
     places = {"place": "verdict", "where": ["a judge gives the votes below"]}
@@ -106,7 +106,7 @@ def _in_words(votes: Iterable[_Vote]) -> str:
     return ", ".join(name if count == 1 else f"{name} ({count} times)" for name, count in counts.items())
 
 
-def _given(engine: Engine, conversation: Transcript, ballot: _Ballot) -> VerdictResult | None:
+def _given(engine: Engine, conversation: Transcript, ballot: _GivenVotes) -> VerdictResult | None:
     try:
         (result,) = results(engine, [conversation], ballot)
     except RuntimeFailure:
