@@ -15,7 +15,9 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     `safe.config.json`, then the scorecard; `--show-config` prints each value with its source.
     """
     parser.add_argument("--concern", metavar="ID", help="score the cases of this concern")
-    parser.add_argument("--batch", metavar="PATTERN", help="a batch, or a pattern such as 'I25_batch_*'")
+    parser.add_argument(
+        "--batch", default="*", metavar="PATTERN", help="a batch, or a pattern such as 'I25_batch_*' (default: all)"
+    )
     parser.add_argument("--cases", metavar="DIR", help="the folder that holds the batches")
     parser.add_argument("--outputs", metavar="PATH", help="the engine's outputs: a file, or a folder of files")
     parser.add_argument("--output", metavar="PATH", help="where the report goes; - prints it")

@@ -81,8 +81,8 @@ def _prove(card: CaseScorecard, prepared: CaseSettings) -> None:
 
 
 def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSettings, prepared: CaseSettings) -> int:
-    if not args.concern or not args.batch:
-        raise UsageError("both `--concern` and `--batch` are needed")
+    if not args.concern:
+        raise UsageError("the concern of the cases is needed: `--concern ID`")
     plan = card.plan
     _prove(card, prepared)
     batches, found_outputs = find_batches(settings.place("cases"), args.concern, args.batch)

@@ -29,7 +29,7 @@ from rulewright.judges import open_waiting_judge
 from rulewright.planning.cost_bound import exact_price
 from rulewright.render.human import render
 from rulewright.workflow import Workflow, load_workflow
-from rulewright_runtime.english import reason_of, ticked
+from rulewright_runtime.english import plural, reason_of, ticked
 from rulewright_runtime.errors import OutageError, RuntimeFailure
 from rulewright_runtime.processes import here
 from rulewright_runtime.runs.live import JudgeSettings
@@ -71,7 +71,7 @@ def _check(args: argparse.Namespace) -> int:
     if not errors and workflow.document.tasks:
         for extra, why in _missing_extras(compile_workflow(workflow), settings_of(workflow)):
             complain(f"warning: {why}: install `rulewright[{extra}]` before a run")
-        say(f"{workflow.path}: {len(workflow.document.tasks)} tasks, no errors")
+        say(f"{workflow.path}: {plural(len(workflow.document.tasks), 'task')}, no errors")
     return 1 if errors else 0
 
 

@@ -29,6 +29,8 @@ SYNONYMS: Final = {
     "model": ("agent",),
     "name": ("project", "scorecard"),
     "phrases": ("patterns",),
+    "reviewer": ("reviewer_agent",),
+    "reviewers": ("reviewer_agent",),
     "regexes": ("patterns",),
     "regex": ("patterns",),
     "rules": ("checks",),

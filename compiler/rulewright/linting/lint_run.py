@@ -129,7 +129,7 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
                 yield _file(loaded, file, selection, around)
         for file in case_lines_in(path):
             loaded = load_file(file)
-            if loaded.root is None or kind_of(loaded.root) == CASES:  # others are chats
+            if loaded.diagnostics or kind_of(loaded.root) == CASES:  # others are chats, or empty files of runs
                 yield _file(loaded, file, selection, around)
 
 

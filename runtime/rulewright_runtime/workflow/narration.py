@@ -98,7 +98,7 @@ def _advisory(details: Details, _: str) -> str:
 
 
 _SENTENCES: Final[Mapping[str, Callable[[Details, str], str]]] = {
-    "engine.started": lambda d, _: f"a run of {len(d['tasks'])} tasks begins: {', '.join(d['tasks'])}",
+    "engine.started": lambda d, _: f"a run of {plural(len(d['tasks']), 'task')} begins: {', '.join(d['tasks'])}",
     "engine.completed": _engine_completed,
     "engine.changed": lambda d, _: _engine_changed(d),
     "engine.cancelled": lambda d, _: f"the run is cancelled by {d['by']}" + (f": {d['reason']}" if d["reason"] else ""),

@@ -309,8 +309,15 @@ def test_the_form_follows_the_suffix_of_the_output() -> None:
     assert Path("deep/r.md").read_text().startswith("# SAFE v0 Scorecard - I25\n")
 
 
+def test_without_a_batch_all_are_scored(capsys: pytest.CaptureFixture[str]) -> None:
+    batch("one", case("T1"))
+    batch("two", case("T2"))
+    assert main(["score", "--concern", "I25"]) == 0
+    assert "Total Cases: 2" in capsys.readouterr().out
+
+
 WRONG_WORDS = {
-    "no batch": (["--concern", "I25"], "both `--concern` and `--batch` are needed"),
+    "no concern": (["--batch", "b"], "the concern of the cases is needed: `--concern ID`"),
     "a batch that is not there": (["--concern", "I25", "--batch", "batch1"], "did you mean `batch_1`?"),
     "a folder that is not there": (["--concern", "I25", "--batch", "b", "--cases", "no"], "folder not found: `no`"),
     "an unknown setting": (["--concern", "I25", "--batch", "b", "--set", "CR_pas=1"], "did you mean `CR_pass`?"),
