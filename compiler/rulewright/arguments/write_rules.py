@@ -70,7 +70,8 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
     """Print the manual page of a diagnostic, a function or a ready check; without a name, list the diagnostics.
 
-    `library` lists the ready checks, and `library/NAME` prints one: when it passes, its parameters, and its examples.
+    `functions` lists the functions of expressions and `library` the ready checks; `library/NAME` prints one: when it
+    passes, its parameters, and its examples.
     """
     parser.add_argument(
         "code", nargs="?", metavar="NAME", help="such as `unknown-key`, `contains_any` or `library/tool-call-valid`"

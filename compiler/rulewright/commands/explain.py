@@ -25,6 +25,11 @@ def run(args: argparse.Namespace) -> int:
         listing = {code: page.strip().partition("\n")[0] for code, page in sorted(pages().items())}
         answer(args.format, listing, _columns(listing))
         return 0
+    if args.code == "functions":
+        shown = {name: function_page(name) for name in sorted(function_names())}
+        listing = {name: " ".join(each.descriptions or each.signatures[:1]) for name, each in shown.items() if each}
+        answer(args.format, listing, _columns(listing))
+        return 0
     if args.code.startswith("library"):
         return _ready_checks(args.code, args.format)
     if (function := function_page(args.code)) is not None:
@@ -32,7 +37,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     page = explain(args.code)
     if page is None:
-        hint = did_you_mean(args.code, {*pages(), *function_names()}) or "`rulewright explain` lists the diagnostics"
+        hint = (
+            did_you_mean(args.code, {*pages(), *function_names()})
+            or "`rulewright explain` lists the diagnostics, `rulewright explain functions` the functions"
+        )
         raise UsageError(f"unknown diagnostic or function `{args.code}`; {hint}")
     found = {"code": args.code, "page": page, "category": category_of(args.code), "since": since(args.code)}
     answer(args.format, found, [*page.rstrip().split("\n"), "", category_line(args.code)])

@@ -163,6 +163,7 @@ def _unknown(c: CheckingContext, e: Call, name: str, target: Type | None = None)
     macros = () if target is None or c.strict else MACROS
     as_method = f"write `xs.{name}(x, ...)`" if target is None and name in MACROS else None
     hint = as_method or _foreign_name_help(c, name) or did_you_mean(name, (*c.environment.overloads, *macros))
+    hint = hint or (None if c.strict else "`rulewright explain functions` lists the functions")
     return c.report(_name_of(c, e), f"unknown {kind} `{name}`", hint, reason=_UNKNOWN)
 
 

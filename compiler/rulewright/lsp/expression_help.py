@@ -38,6 +38,7 @@ from rulewright.expression.types import (
     TypeParam,
 )
 from rulewright.expression.unify import Substitution
+from rulewright.function_pages import function_page
 from rulewright.lsp.cursor import MARK
 
 MAX_SHOWN: Final = 12  # overloads, fields or members in one text
@@ -261,7 +262,9 @@ def _describe_call(name: str, part: Call, checker: Checker) -> str:
     if not overloads:
         return ""
     lines = [each.written(full) for each in overloads[:MAX_SHOWN]]
-    return _code("\n".join([*lines, "..."] if len(overloads) > MAX_SHOWN else lines))
+    page = function_page(full)
+    shown = _code("\n".join([*lines, "..."] if len(overloads) > MAX_SHOWN else lines))
+    return "\n\n".join([shown, *(page.descriptions if page else ())])
 
 
 def _code(text: str) -> str:

@@ -26,7 +26,7 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
     prompt = check.prompt
     if prompt is None or not isinstance(prompt.value, str):
         return
-    is_alone = not {"routing", "pass_rule", "fail_rule"} & set(check.node.keys)
+    is_alone = {"pass", "fail", "routing", "pass_rule", "fail_rule"}.isdisjoint(check.node.keys)
     if is_alone and not re.search("pass|fail", prompt.value, re.IGNORECASE):
         help = "say what both mean, as in `FAIL: one reply is rude. PASS: none is.`"
         yield warning(prompt, "the prompt does not say when the verdict is PASS and when it is FAIL", help=help)

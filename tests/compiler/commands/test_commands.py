@@ -328,6 +328,13 @@ def test_explain_prints_a_page_and_guesses_a_code(capsys: pytest.CaptureFixture[
     assert "did you mean `unknown-key`?" in err
 
 
+def test_explain_lists_the_functions_of_expressions(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "explain", "functions")
+    assert code == 0
+    listed = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert {"contains_any", "word_count", "exists"} <= listed.keys()
+
+
 def test_a_plan_takes_the_judge_that_the_scan_will_ask(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for options, model in (
         (["--judge", "openai:m@http://127.0.0.1:1/v1"], "m"),

@@ -39,6 +39,13 @@ def test_a_word_is_explained(editor: Editor, project: Path, word: str, expected:
     assert expected in hover_text(editor, project / CHECK, a_project.CHECK, word)
 
 
+def test_a_function_is_explained(editor: Editor, project: Path) -> None:
+    text = "id: brief\nfail: word_count(answer) > 80\n"
+    found = hover_text(editor, project / "checks" / "brief.yaml", text, "word_count")
+    assert "word_count(string) -> int" in found
+    assert "words" in found.partition("```\n\n")[2]
+
+
 @pytest.mark.parametrize("word", ["\n  type", "The assistant"])
 def test_between_words_there_may_be_nothing(editor: Editor, project: Path, word: str) -> None:
     assert "list(" not in hover_text(editor, project / CHECK, a_project.CHECK, word)
