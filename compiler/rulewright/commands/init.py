@@ -13,6 +13,7 @@ from typing import Any
 from rulewright.errors import UsageError
 from rulewright.reporting.data_summary import summary_lines, summary_of
 from rulewright.shipped import CONFIGS, shipped_root
+from rulewright_runtime.english import plural
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -92,7 +93,8 @@ def _made_for(chats: str, target: Path) -> dict[str, bytes]:
         reason = f": {summary.refused[0]}" if summary.refused else ""
         raise UsageError(f"`{chats}` contains no readable chat{reason}")
     if summary.refused:
-        complain(f"warning: {len(summary.refused)} of {chats} can't be read, the first: {summary.refused[0]}")
+        refused = plural(len(summary.refused), "record")
+        complain(f"warning: {refused} in `{chats}` can't be read; the first: {summary.refused[0]}")
     say(*summary_lines(found), "")
     made = project_for(target.resolve().name or "chats", found)
     return {name: text.encode() for name, text in sorted(made.items())}

@@ -87,7 +87,7 @@ def test_a_chat_that_cannot_be_read_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert started(tmp_path, monkeypatch, chat("Good day."), {"nothing": "known"}) == 0
-    assert "warning: 1 of chats.jsonl can't be read, the first: chats.jsonl:2:" in capsys.readouterr().err
+    assert "warning: 1 record in `chats.jsonl` can't be read; the first: chats.jsonl:2:" in capsys.readouterr().err
 
 
 def test_a_file_in_the_way_stops_it_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
