@@ -43,12 +43,13 @@ def page(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> str:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> str:
-    """The address of a report in which everybody says the worst."""
+    """The address of a report in which everybody says the worst, of models with long names."""
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "said").mkdir()
     turns = [{"turn": 1, "role": role, "content": HOSTILE} for role in ("user", "assistant")]
     name = f"{'m' * 120}__night"
-    (folder / "said" / f"{name}.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns))
+    for each in (name, f"other-{name}"):
+        (folder / "said" / f"{each}.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns))
     reply = {"verdict": "FAIL", "evidence": [{"role": "assistant", "turn": 1, "quote": HOSTILE}]}
     (folder / "replies.json").write_text(
         json.dumps({name: {"W-1": [[json.dumps({**reply, "rationale_code": HOSTILE})]] * 3}})
