@@ -274,11 +274,13 @@ def _under_first_policy(runs: Sequence[StoredRun], paired: Pairs, recombiner: Re
 
 
 def _lost(runs: Sequence[StoredRun], paired: Pairs) -> Iterator[str]:
-    """Yield the answers of the first run, as `TRANSCRIPT x CHECK`, that are missing or unknown in the second."""
+    """Yield the answers of the first run, as `TRANSCRIPT x CHECK`, that are missing or unknown in the second, or whose
+    check does not apply there."""
     for pair in paired.both:
         old, new = (run.verdicts[name] for run, name in zip(runs, pair, strict=True))
         for check, verdict in old.items():
-            if verdict.eligible and not is_unknown(verdict) and (check not in new or is_unknown(new[check])):
+            is_known = check in new and new[check].eligible and not is_unknown(new[check])
+            if verdict.eligible and not is_unknown(verdict) and not is_known:
                 yield f"{pair[1]} x {check}"
 
 

@@ -156,9 +156,17 @@ def test_what_is_missing_in_the_second_run_is_never_not_worse(plants: Plants, tm
     assert "1 transcript of the first run is missing in the second" in found["reasons"]
 
 
-def test_a_check_that_is_gone_never_makes_a_run_better(plants: Plants, tmp_path: Path) -> None:
+@pytest.mark.parametrize("applies", [True, False])
+def test_a_check_that_is_gone_or_applies_no_more_never_makes_a_run_better(
+    plants: Plants, tmp_path: Path, applies: bool
+) -> None:
     folder = project(tmp_path / "p", rule=False)
-    (folder / "checks/mended.yaml").unlink()
+    mended = folder / "checks/mended.yaml"
+    text = mended.read_text(encoding="utf-8")
+    mended.unlink()
+    if not applies:
+        quiet = text.replace("scope: universal", "scope: trigger\neligibility: {scenario_tags_any: [quiet]}")
+        mended.write_text(quiet, encoding="utf-8")
     paths = [plants.transcripts(changed=False)]
     run(compile_project(folder), paths, tmp_path / "run", judge=Judge("PASS"), parameters={"least": "0.5"})
     found = diff(plants.run(), tmp_path / "run")
