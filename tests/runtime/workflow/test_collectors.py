@@ -273,6 +273,7 @@ def test_real_ruff_and_coverage_reports_are_read(tmp_path: Path) -> None:
     [
         '{"score": 0.8}',
         ' {"score":0.8, "why": "fine"}\n',
+        '{"score": 0.8, "scale": "0.0-1.0", "max": 1}',
         '```json\n{"score": 0.8}\n```',
         'Here: {"score": 8e-1}.',
         'Score: 0.80\n{"score": 0.8, "overall_score": 0.8, "criteria": [{"name": "brief", "score": 0.2}]}',
@@ -305,6 +306,9 @@ def test_one_score_object_is_a_score(reply: str) -> None:
         '{"rating": 0.8}',
         '{"score": 0.9, "overall_score": 0.2}',
         '{"score": 0.9, "finalScore": 0.2}',
+        '{"score": 1, "max_score": 5}',
+        '{"score": 1, "out_of": "10"}',
+        '{"score": 0.9, "scale": "0-10"}',
         'Score: 0.2\n{"score": 0.9}',
         'The score should be 0.2. {"score": 0.9}',
         '{"score": 1}\nOn reflection, my score is .5',

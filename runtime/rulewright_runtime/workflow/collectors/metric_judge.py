@@ -20,6 +20,9 @@ FORM: Final = (
 )
 # Keys under which models repeat or correct the score; those of single criteria may differ from it.
 _OF_THE_WHOLE: Final = re.compile(r"(?:overall|final|total|true|actual|adjusted|corrected|revised|new)_?score")
+# Keys under which models name the end of their scale.
+_SCALE: Final = re.compile(r"(?:max(?:imum)?(?:_?score)?|out_?of|scale|range)")
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _IN_PROSE: Final = re.compile(
     r"\bscore\b[^\w.]{0,8}(?:(?:is|of|should be)\W{1,4})?([01]?\.\d+|[01])(?!\d|[./]\d|%)", re.IGNORECASE
 )
@@ -44,8 +47,8 @@ def parse_score(reply: str) -> float:
     """Return the score in a reply: exactly one JSON object with a number in [0, 1] under `score`.
 
     The reply is read as strictly as a judge's verdict (`replies.only_object`). Raises JudgeError for any other reply,
-    also for a boolean, a string or a number out of range, and for a reply with another score of the whole, in its
-    object or around it.
+    also for a boolean, a string or a number out of range, for a reply with another score of the whole, in its object or
+    around it, and for one that names another scale.
     """
     answer, prose = only_object(reply)
     if "score" not in answer:
@@ -55,6 +58,9 @@ def parse_score(reply: str) -> float:
         raise JudgeError(f"`score` must be a number, found `{json.dumps(score)[:40]}`")
     if not _is_share(score):
         raise JudgeError("`score` must lie between 0 and 1")
+    scales = [str(value) for key, value in answer.items() if _SCALE.fullmatch(key.lower())]
+    if any(float(number) > 1 for scale in scales for number in _NUMBER.findall(scale)):
+        raise JudgeError("the score is on another scale than 0 to 1")
     others = [value for key, value in answer.items() if _OF_THE_WHOLE.fullmatch(key.lower())]
     others += map(float, _IN_PROSE.findall(prose))
     if any(_is_share(other) and other != score for other in others):
