@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.shipped_plans import shipped_plan
 
-from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.project import Project, load_project
 from rulewright_runtime.execution import needs_judge
@@ -24,12 +24,12 @@ def project() -> Project:
 
 
 def asked(profile: str) -> dict[str, Judging]:
-    plan = compile_project(project(), profile=profile)
+    plan = shipped_plan(profile)
     return {check.id: judging for check in plan.checks for judging in check.verifier.judgings()}
 
 
 def test_smoke_asks_no_judge() -> None:
-    assert needs_judge(compile_project(project(), profile="smoke")) == []
+    assert needs_judge(shipped_plan("smoke")) == []
 
 
 def test_publish_and_full_ask_as_often_as_the_checks_say_and_full_may_stop_early() -> None:
