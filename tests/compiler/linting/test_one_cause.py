@@ -43,6 +43,33 @@ def test_a_slip_in_a_check_gives_one_finding(old: str, new: str, code: str, line
     assert cure is None or found.help == cure
 
 
+RATE = "{of: 'true', hit: [PASS], miss: [FAIL], exclude: [UNCLEAR, NOT_APPLICABLE], error: adjudicate, empty: absent}"
+LINE = f"""\
+scorecard: line
+parameters: {{minimum: {{type: score, default: 0.8}}}}
+rates:
+  passed: {{rate: {RATE}}}
+variables:
+  - share: rates.passed
+output:
+  status: STATUS
+  overall: share
+headline: overall
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        ("share.orValue(score(0)) > minimum ? 'invalid' : 'valid'", "bound-excluded"),
+        ("share.hasValue() ? 'none' : share.value() >= minimum ? 'A' : 'B'", "guard-excludes-its-value"),
+    ],
+)
+def test_a_slip_in_an_output_gives_one_finding(status: str, code: str) -> None:
+    (found,) = lint_text(LINE.replace("STATUS", f'"{status}"'), "scorecards/line.yaml").grouped().diagnostics
+    assert found.code == code
+
+
 PROJECT = "project: desk\nroot: {root}\nchecks: checks\nlexicons: lexicons\nscorecards: scorecards\n"
 CARD = """\
 scorecard: share
