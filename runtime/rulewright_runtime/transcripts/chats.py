@@ -12,7 +12,8 @@ from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import FORMATS, LINES, format_of, is_turns, unknown
 from rulewright_runtime.transcripts.readers.openai import LISTS
-from rulewright_runtime.transcripts.readers.shapes import Format, Record, ShapeError, parsed, related
+from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, parsed
+from rulewright_runtime.transcripts.readers.shapes import Format, related
 from rulewright_runtime.transcripts.readers.table_rows import Columns, format_for
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
 

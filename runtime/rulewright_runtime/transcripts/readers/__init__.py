@@ -19,7 +19,8 @@ from rulewright_runtime.transcripts.readers import (
     sharegpt,
     spans,
 )
-from rulewright_runtime.transcripts.readers.shapes import Format, Record
+from rulewright_runtime.transcripts.readers.record_values import Record
+from rulewright_runtime.transcripts.readers.shapes import Format
 
 LINES: Final = openai.LINES
 # In the order in which they are tried: the most specific formats first.

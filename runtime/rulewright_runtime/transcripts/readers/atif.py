@@ -6,22 +6,20 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright_runtime.transcripts.messages import Conversation, Message
-from rulewright_runtime.transcripts.readers.shapes import (
-    Format,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
     is_list,
     is_record,
     list_at,
-    messages,
     object_in,
-    one_by_one,
     optional,
     record_at,
     rest,
     text_at,
     word,
 )
+from rulewright_runtime.transcripts.readers.shapes import Format, messages, one_by_one
 
 SOURCES: Final = {"agent": "assistant", "user": "user", "system": "system"}
 READ: Final = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation", "metrics")

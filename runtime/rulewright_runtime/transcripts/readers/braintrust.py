@@ -14,8 +14,7 @@ import msgspec
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role
 from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, OUTPUT_KEYS, run_messages
-from rulewright_runtime.transcripts.readers.shapes import (
-    Format,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
     is_list,
@@ -25,6 +24,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     rest,
     word,
 )
+from rulewright_runtime.transcripts.readers.shapes import Format
 from rulewright_runtime.transcripts.readers.spans import unrepeated
 
 _LISTS: Final = ("events", "data")  # of an API response

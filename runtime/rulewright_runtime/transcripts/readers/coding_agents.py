@@ -8,17 +8,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, repeats
-from rulewright_runtime.transcripts.readers.shapes import (
-    Format,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
     first_of,
     is_record,
-    item_messages,
-    messages,
     record_at,
     word,
 )
+from rulewright_runtime.transcripts.readers.shapes import Format, item_messages, messages
 from rulewright_runtime.transcripts.readers.table_rows import FIELDS
 
 # Lines that are not part of the conversation: settings, summaries, repetitions.

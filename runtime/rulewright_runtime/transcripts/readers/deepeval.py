@@ -8,13 +8,9 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall
-from rulewright_runtime.transcripts.readers.shapes import (
-    Format,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
-    arguments,
-    as_json,
-    attempt,
     first_of,
     is_list,
     is_record,
@@ -22,13 +18,19 @@ from rulewright_runtime.transcripts.readers.shapes import (
     list_at,
     object_in,
     optional,
-    passages,
     record_at,
     rest,
-    role_at,
     text_at,
-    tool_call,
     word,
+)
+from rulewright_runtime.transcripts.readers.shapes import (
+    Format,
+    arguments,
+    as_json,
+    attempt,
+    passages,
+    role_at,
+    tool_call,
 )
 
 # A dataset uses snake_case keys, a test run camelCase.

@@ -8,16 +8,11 @@ from typing import Final
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, repeats
 from rulewright_runtime.transcripts.readers.openai import conversations
-from rulewright_runtime.transcripts.readers.shapes import (
-    Format,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
-    attempt,
-    chat,
-    ended,
     is_list,
     is_record,
-    messages,
     object_in,
     optional,
     record_at,
@@ -25,6 +20,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     shown,
     word,
 )
+from rulewright_runtime.transcripts.readers.shapes import Format, attempt, chat, ended, messages
 
 FINISHED: Final = "success"  # the status of a log with all of its samples
 HEAVY: Final = ("events", "attachments", "timelines", "store", "messages", "output", "input", "target", "model_usage")

@@ -16,8 +16,7 @@ from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation
 from rulewright_runtime.transcripts.readers import braintrust
 from rulewright_runtime.transcripts.readers.payloads import object_of
-from rulewright_runtime.transcripts.readers.shapes import (
-    Format,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
     first_of,
@@ -26,6 +25,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     parsed,
     word,
 )
+from rulewright_runtime.transcripts.readers.shapes import Format
 from rulewright_runtime.transcripts.readers.spans import unrepeated
 
 _TYPES: Final = frozenset({

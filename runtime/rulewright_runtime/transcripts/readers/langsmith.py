@@ -13,8 +13,7 @@ import msgspec
 
 from rulewright_runtime.transcripts.messages import Conversation, Message
 from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, OUTPUT_KEYS, object_of, run_messages
-from rulewright_runtime.transcripts.readers.shapes import (
-    Format,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
     first_of,
@@ -25,6 +24,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     rest,
     word,
 )
+from rulewright_runtime.transcripts.readers.shapes import Format
 from rulewright_runtime.transcripts.readers.spans import unrepeated
 
 _THREADS: Final = ("session_id", "thread_id", "conversation_id")  # in the metadata of a run

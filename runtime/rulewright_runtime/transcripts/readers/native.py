@@ -8,7 +8,8 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.transcripts.messages import Conversation
-from rulewright_runtime.transcripts.readers.shapes import Format, Record, ShapeError, rest
+from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, rest
+from rulewright_runtime.transcripts.readers.shapes import Format
 
 CHAT: Final = "rulewright-chat"
 VERSION: Final = 1

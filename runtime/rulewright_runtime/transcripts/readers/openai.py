@@ -13,25 +13,27 @@ import msgspec
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, repeats
 from rulewright_runtime.transcripts.readers.payloads import is_of_langchain, run_messages, talk
-from rulewright_runtime.transcripts.readers.shapes import (
-    EXPECTED,
-    TIMES,
-    Format,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
     first_of,
     is_list,
     is_record,
     is_text,
-    item_messages,
-    messages,
     object_in,
     parsed,
     record_at,
-    refuse_disorder,
     rest,
-    said,
     word,
+)
+from rulewright_runtime.transcripts.readers.shapes import (
+    EXPECTED,
+    TIMES,
+    Format,
+    item_messages,
+    messages,
+    refuse_disorder,
+    said,
 )
 
 LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue", "contents", "user_input")

@@ -10,24 +10,20 @@ from typing import Final
 
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Message, Part, Role, repeats
-from rulewright_runtime.transcripts.readers.shapes import (
-    ROLE_WORDS,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
-    chat,
-    ended,
     first_of,
     is_list,
     is_record,
-    item_messages,
     list_at,
-    messages,
     object_in,
     parsed,
     record_at,
     rest,
     word,
 )
+from rulewright_runtime.transcripts.readers.shapes import ROLE_WORDS, chat, ended, item_messages, messages
 
 INPUT_KEYS: Final = ("input", "question", "query", "prompt", "text", "user_input")
 ANSWER_KEYS: Final = ("output", "answer", "response")

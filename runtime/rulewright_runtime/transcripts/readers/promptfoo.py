@@ -8,25 +8,19 @@ from typing import Final
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, repeats
 from rulewright_runtime.transcripts.readers.openai import prompt_messages
-from rulewright_runtime.transcripts.readers.shapes import (
-    EXPECTED,
-    Format,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
-    as_json,
-    attempt,
-    chat,
     first_of,
     is_list,
     is_record,
-    messages,
     object_in,
     optional,
     record_at,
     rest,
-    tool_call,
     word,
 )
+from rulewright_runtime.transcripts.readers.shapes import EXPECTED, Format, as_json, attempt, chat, messages, tool_call
 
 
 def _results(record: Record) -> list[object] | None:

@@ -11,12 +11,11 @@ import binascii
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final, TypeAlias, TypeGuard
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from rulewright_runtime import strict_json
-from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
+from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.finish import finish_of
 from rulewright_runtime.transcripts.messages import (
     KINDS,
@@ -29,8 +28,23 @@ from rulewright_runtime.transcripts.messages import (
     digest_of,
     repeats,
 )
-
-Record = JsonMapping
+from rulewright_runtime.transcripts.readers.record_values import (
+    Record,
+    ShapeError,
+    first_of,
+    is_list,
+    is_record,
+    is_text,
+    list_at,
+    object_in,
+    optional,
+    parsed,
+    record_at,
+    rest,
+    shown,
+    text_at,
+    word,
+)
 
 ROLE_WORDS: Final[dict[str, Role]] = {
     "system": "system", "developer": "developer",
@@ -42,11 +56,6 @@ ROLE_WORDS: Final[dict[str, Role]] = {
 EXPECTED: Final = (
     "expected", "expected_output", "ideal", "ground_truth", "target", "reference_answer", "reference",
 )  # fmt: skip
-_MAX_SHOWN: Final = 60  # characters of a value in a message
-
-
-class ShapeError(Exception):
-    """A value does not fit its format; the message names its path in the record."""
 
 
 Reader: TypeAlias = Callable[[Sequence[Record]], Iterator[Conversation | ShapeError]]
@@ -78,85 +87,6 @@ def attempt(read: Callable[..., Conversation], *given: object) -> Conversation |
 def one_by_one(read: Callable[[Record], Conversation]) -> Reader:
     """The reader of records with one conversation each."""
     return lambda records: (attempt(read, record) for record in records)
-
-
-def shown(value: object) -> str:
-    """A value as quoted in an error message."""
-    text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=repr).decode()
-    return f"`{text[:_MAX_SHOWN]}`"
-
-
-def is_record(value: object) -> TypeGuard[JsonObject]:
-    """Whether it is a JSON object."""
-    return isinstance(value, dict)
-
-
-def is_list(value: object) -> TypeGuard[list[Json]]:
-    """Whether it is a JSON array."""
-    return isinstance(value, list)
-
-
-def is_text(value: object) -> TypeGuard[str]:
-    """Whether it is a text."""
-    return isinstance(value, str)
-
-
-def object_in(value: object) -> JsonObject:
-    """The value if it is an object, else an empty object."""
-    return value if is_record(value) else {}
-
-
-def record_at(value: object, where: str) -> JsonObject:
-    """The value, which must be an object. Raises ShapeError, which names the path `where`."""
-    if not is_record(value):
-        raise ShapeError(f"{where} is {shown(value)}; expected an object")
-    return value
-
-
-def list_at(value: object, where: str) -> list[Json]:
-    """The value, which must be a list. Raises ShapeError."""
-    if not is_list(value):
-        raise ShapeError(f"{where} is {shown(value)}; expected a list")
-    return value
-
-
-def text_at(value: object, where: str) -> str:
-    """The value, which must be a text; a missing value is an empty text. Raises ShapeError."""
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise ShapeError(f"{where} is {shown(value)}; expected text")
-    return value
-
-
-def word(value: object) -> str:
-    """An id, a name or a model as text: a text or a number; empty for any other value."""
-    if isinstance(value, str):
-        return value
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
-
-
-def optional(value: object) -> str | None:
-    """A text or a number as text; None for any other value."""
-    return word(value) or None
-
-
-def rest(record: Record, *known: str) -> JsonObject:
-    """The other keys of a record, without nulls."""
-    return {key: value for key, value in record.items() if key not in known and value is not None}
-
-
-def first_of(record: Record, keys: Sequence[str]) -> Json:
-    """The first value under one of the keys that is not null; None if there is none."""
-    return next((record[key] for key in keys if record.get(key) is not None), None)
-
-
-def parsed(text: str) -> Json:
-    """The JSON value in a text; None if it is not JSON."""
-    try:
-        return strict_json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return None
 
 
 def role_at(value: object, where: str, key: str = "role") -> Role:

@@ -7,25 +7,27 @@ from typing import Any, Final
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
 from rulewright_runtime.transcripts.readers.openai import LISTS, NAMES, answer_beside, listed
 from rulewright_runtime.transcripts.readers.payloads import talk
-from rulewright_runtime.transcripts.readers.shapes import (
-    EXPECTED,
-    Format,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
     first_of,
     is_list,
     is_record,
-    messages,
-    one_by_one,
     optional,
     parsed,
     record_at,
     rest,
+    text_at,
+    word,
+)
+from rulewright_runtime.transcripts.readers.shapes import (
+    EXPECTED,
+    Format,
+    messages,
+    one_by_one,
     role_at,
     said,
-    text_at,
     tool_call,
-    word,
 )
 
 

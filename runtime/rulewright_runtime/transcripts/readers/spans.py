@@ -19,21 +19,19 @@ from rulewright_runtime.digests import blake2b
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message
 from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, OUTPUT_KEYS, run_messages
-from rulewright_runtime.transcripts.readers.shapes import (
-    Format,
+from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
-    ended,
     first_of,
     is_list,
     is_record,
     list_at,
-    messages,
     parsed,
     record_at,
     shown,
     word,
 )
+from rulewright_runtime.transcripts.readers.shapes import Format, ended, messages
 from rulewright_runtime.transcripts.readers.tool_spans import ToolExecution, execution_in, with_results
 
 _SDK: Final = "ai.prompt.messages"

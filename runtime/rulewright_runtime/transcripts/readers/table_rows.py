@@ -13,18 +13,8 @@ from rulewright_runtime.english import either
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.transcripts.messages import Conversation, Message
 from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS
-from rulewright_runtime.transcripts.readers.shapes import (
-    Format,
-    Record,
-    ShapeError,
-    attempt,
-    is_text,
-    messages,
-    passages,
-    refuse_disorder,
-    shown,
-    word,
-)
+from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, is_text, shown, word
+from rulewright_runtime.transcripts.readers.shapes import Format, attempt, messages, passages, refuse_disorder
 
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "conversation": CONVERSATION_KEYS,

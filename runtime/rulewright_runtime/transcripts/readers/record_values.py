@@ -1,0 +1,97 @@
+"""Values of JSON records: what they are, and messages with their path for those that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeGuard
+
+import msgspec
+
+from rulewright_runtime import strict_json
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
+
+Record = JsonMapping
+_MAX_SHOWN: Final = 60  # characters of a value in a message
+
+
+class ShapeError(Exception):
+    """A value does not fit its format; the message names its path in the record."""
+
+
+def shown(value: object) -> str:
+    """A value as quoted in an error message."""
+    text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=repr).decode()
+    return f"`{text[:_MAX_SHOWN]}`"
+
+
+def is_record(value: object) -> TypeGuard[JsonObject]:
+    """Whether it is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Json]]:
+    """Whether it is a JSON array."""
+    return isinstance(value, list)
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Whether it is a text."""
+    return isinstance(value, str)
+
+
+def object_in(value: object) -> JsonObject:
+    """The value if it is an object, else an empty object."""
+    return value if is_record(value) else {}
+
+
+def record_at(value: object, where: str) -> JsonObject:
+    """The value, which must be an object. Raises ShapeError, which names the path `where`."""
+    if not is_record(value):
+        raise ShapeError(f"{where} is {shown(value)}; expected an object")
+    return value
+
+
+def list_at(value: object, where: str) -> list[Json]:
+    """The value, which must be a list. Raises ShapeError."""
+    if not is_list(value):
+        raise ShapeError(f"{where} is {shown(value)}; expected a list")
+    return value
+
+
+def text_at(value: object, where: str) -> str:
+    """The value, which must be a text; a missing value is an empty text. Raises ShapeError."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ShapeError(f"{where} is {shown(value)}; expected text")
+    return value
+
+
+def word(value: object) -> str:
+    """An id, a name or a model as text: a text or a number; empty for any other value."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def optional(value: object) -> str | None:
+    """A text or a number as text; None for any other value."""
+    return word(value) or None
+
+
+def rest(record: Record, *known: str) -> JsonObject:
+    """The other keys of a record, without nulls."""
+    return {key: value for key, value in record.items() if key not in known and value is not None}
+
+
+def first_of(record: Record, keys: Sequence[str]) -> Json:
+    """The first value under one of the keys that is not null; None if there is none."""
+    return next((record[key] for key in keys if record.get(key) is not None), None)
+
+
+def parsed(text: str) -> Json:
+    """The JSON value in a text; None if it is not JSON."""
+    try:
+        return strict_json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
