@@ -106,13 +106,11 @@ def _decimal_pair(value: float) -> tuple[int, int]:
 
 
 def _pair_or_none(value: object) -> tuple[int, int] | None:
-    if isinstance(value, (Score, Fraction)):
-        return value.numerator, value.denominator
     if isinstance(value, float):
         return _decimal_pair(value) if math.isfinite(value) else None
-    if isinstance(value, int) and not isinstance(value, bool):
-        return int(value), 1
-    return None
+    if isinstance(value, int):
+        return None if isinstance(value, bool) else (int(value), 1)
+    return (value.numerator, value.denominator) if isinstance(value, (Score, Fraction)) else None
 
 
 def exact_pair(value: object) -> tuple[int, int]:

@@ -279,8 +279,9 @@ class Scorecard:
         key = self._row_key(verdicts, left_out, incomplete)
         row = self._rows.get(key)
         if row is None:
-            row = self.aggregate(verdicts, None, left_out, incomplete=incomplete)
-            if bounds := self.bounds(verdicts, left_out, incomplete=incomplete):
+            summed = self.summed(verdicts, incomplete=incomplete)
+            row = self.aggregate(verdicts, None, left_out, incomplete=incomplete, summed=summed)
+            if bounds := self.bounds(verdicts, left_out, incomplete=incomplete, summed=summed):
                 row[ENGINE]["bounds"] = bounds
             if key is not None and len(self._rows) < _ROWS_LIMIT:
                 self._rows[key] = row
@@ -292,22 +293,25 @@ class Scorecard:
         left_out: Iterable[tuple[str, tuple[int, ...]]] = (),
         *,
         incomplete: bool = False,
+        summed: Summed | None = None,
     ) -> dict[str, Value] | None:
         """The bounds of the row over every answer to its unknown verdicts; None if no verdict is unknown.
 
         `unknown` lists the checks without a verdict, `outcomes` the possible outcomes, `decided_by` the smallest set of
         checks whose answers decide the outcome. `overall_score` and each of `dimensions` are `{low, high, absent}`;
         each of `gates` has its possible `states` and the checks it is `decided_by`. If `exact` is false, the overall
-        score and the outcomes are outer bounds.
+        score and the outcomes are outer bounds. `summed` are the effects of these verdicts, if they are already known.
         """
-        records = [*verdicts, *(self._missing(name) for name, _ in left_out)]
+        waiting = [self._missing(name) for name, _ in left_out]
+        records = [*verdicts, *waiting]
         places = [place for place, verdict in enumerate(records) if is_unknown(verdict)]
         if not places:
             return None
         names = [records[place].check_id for place in places]
         options = [{answer: answered(records[place], answer) for answer in ANSWERS} for place in places]
         effects = [{answer: self._effect(record, incomplete) for answer, record in each.items()} for each in options]
-        stored = [self._effect(verdict, incomplete) for verdict in records]
+        known, _ = summed or self.summed(verdicts, incomplete=incomplete)
+        stored = [*known, *(self._effect(verdict, incomplete) for verdict in waiting)]
         totals = self._totals(effect for place, effect in enumerate(stored) if place not in places)
         gates, dimensions = self._gate_bounds(totals, names, effects), self._rate_bounds(totals, effects)
         order = {verdict.check_id: place for place, verdict in enumerate(records)}

@@ -26,12 +26,13 @@ def _total(pairs: Iterable[tuple[int, int]]) -> Fraction:
     by_denominator: dict[int, int] = {}
     for numerator, denominator in pairs:
         by_denominator[denominator] = by_denominator.get(denominator, 0) + numerator
-    total = Fraction(0)
+    total: Fraction | None = None
     for denominator, numerator in by_denominator.items():
-        total += Fraction(numerator, denominator)
+        part = Fraction(numerator, denominator)
+        total = part if total is None else total + part
         if total.denominator.bit_length() > MAX_BITS:
             raise EvaluationError(f"an exact sum needs more than {MAX_BITS} bits", "limit")
-    return total
+    return total or Fraction(0)
 
 
 def _result(value: Fraction, inputs: Iterable[Value]) -> Optional:

@@ -18,7 +18,7 @@ from rulewright_runtime.runs.folder import REPLIES, ROWS
 from rulewright_runtime.runs.log import Header, LogStep, fingerprints, line_of, name
 from rulewright_runtime.transcripts.completeness import as_records
 from rulewright_runtime.transcripts.messages import Transcript
-from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.verdicts import Cause, VerdictResult
 
 ROW_KEY: Final = ("transcript_id", "scenario_id", "model")  # the first fields of a row of scores and of a verdict
 MAX_CACHED: Final = 4096  # encoded records
@@ -102,6 +102,22 @@ def verdict_key(row: Mapping[str, object]) -> bytes:
     return msgspec.json.encode({name: row.get(name) for name in ROW_KEY})[:-1] + b","
 
 
+class _CountedVerdict(msgspec.Struct):
+    """The fields of a verdict's line that a summary reads."""
+
+    check_id: str
+    eligible: bool
+    verdict: str
+    severity: str
+    primary_bucket: str
+    rationale_code: str | None
+    adjudication_required: bool
+    cause: Cause | None = None
+
+
+_COUNTED: Final = msgspec.json.Decoder(_CountedVerdict)
+
+
 def summary_of(plan: Plan) -> Summary:
     """An empty summary for a run of the plan."""
     categories = {name: scenario.category for name, scenario in plan.scenarios.items() if scenario.category}
@@ -117,8 +133,7 @@ def count(summary: Summary, source: Row | LogStep, verdicts: bytes, scores: byte
         path, reason, line = source.refused
         summary.refuse(InputError(reason, path, line))
         return
-    found = [msgspec.json.decode(line, type=VerdictResult) for line in verdicts.splitlines()]
-    summary.add(msgspec.json.decode(scores), found, source.harness)
+    summary.add(msgspec.json.decode(scores), _COUNTED.decode_lines(verdicts), source.harness)
 
 
 def recount(summary: Summary, steps: Iterable[LogStep], verdicts: IO[bytes], scores: IO[bytes]) -> bool:
