@@ -28,7 +28,11 @@ def _sources(program: Program, at: int, domains: Domains) -> frozenset[Path]:
     if path is not None:
         domain = domains.find(path)
         return frozenset({path} if domain is None else {path[: part + 1] for part in domain.absent})
-    if not (node.op in ("select", "index") or (node.op == "call" and node.value not in _LAZY)):
+    if node.op in ("exists", "all") and len(node.value) == 1 and value_of(program, node.args[0]):
+        found, roots = _sources(program, node.args[1], domains), {*domains.types, *(path[0] for path in domains.known)}
+        if all(each[0] in roots for each in found):  # no item has a value where another has none
+            return found
+    if not (node.op in ("select", "index", "not") or (node.op == "call" and node.value not in _LAZY)):
         return frozenset({(_text(program, at),)})
     below = frozenset[Path]().union(*[_sources(program, arg, domains) for arg in node.args])
     can_fail = not typed(program, domains, node.args)[at].total

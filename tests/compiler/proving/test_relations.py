@@ -141,6 +141,10 @@ def test_what_some_input_shows_is_not_refuted(condition: str) -> None:
         ("d.n.matches('x')", "d.n > 3", False),
         ("messages.exists(m, m.metadata.x > 1)", "messages.exists(m, m.metadata.x > 2)", False),
         ("calls.all(c, c.n > 3)", "calls.all(c, c.n > 4)", False),
+        ("['x', 'y'].all(w, a.contains(w))", "a.startsWith('y')", True),
+        ("['x', 'y'].exists(w, !a.contains(w))", "['z'].all(w, a.lowerAscii() != w)", True),
+        ("['x', '('].exists(w, a.matches(w))", "a.startsWith('y')", False),
+        ("['x', 'y'].exists(w, a.contains(w) && d.n > 3)", "a.startsWith('y')", False),
     ],
 )
 def test_what_lacks_the_same_part_has_no_value_together(one: str, two: str, together: bool) -> None:
@@ -161,6 +165,8 @@ TESTS = (
     "texts[0] == a", "t < timestamp('2026-01-01T00:00:00Z')", "timestamp('2026-01-02T00:00:00Z') <= t",
     "t != timestamp('2026-01-01T00:00:00Z')", "texts.exists(t, t.substring(0, 1) > 'a')",
     "texts.exists(s, texts.exists(t, s != t))", "texts.exists(s, texts.all(t, t.contains(s)))",
+    "['a', 'ab'].all(w, a.contains(w))", "['a', ' '].exists(w, a.trim().endsWith(w))",
+    "['a', '('].exists(w, a.matches(w))",
     "texts.map(t, size(t)).exists(n, n > 1)", "texts.filter(t, t.contains('a')).all(t, size(t) > 1)",
     "texts.map(t, t.substring(1)).exists(t, t == 'b')",
     "texts.filter(t, t != 'a').map(t, t.trim()).exists_one(t, t == 'b')",
