@@ -209,9 +209,10 @@ def _finding(record: OtherVerdict) -> Finding:
 
 
 def _verdict(engine: Engine, check: Check, conversation: Transcript, undecided: str) -> str | None:
-    """What the check says of a conversation; None where it does not apply. Raises InputError where it refuses it."""
+    """What the conditions of a check say of a conversation; None where it does not apply or content is missing. Raises
+    InputError where it refuses it."""
     (result,) = results(engine, [conversation], None)
     found = next((each for each in result.verdicts if each.check_id == check.id), None)
-    if result.errors or found is None or found.eligible is False:
+    if result.errors or found is None or found.eligible is False or found.cause == "missing":
         return None
     return undecided if found.rationale_code == "condition_undecided" else found.verdict

@@ -250,6 +250,19 @@ def test_a_condition_on_the_first_of_one_call_is_proved_equal(tmp_path: Path) ->
     assert policy_diff(*paths)["verdict"] == "equal"
 
 
+def test_a_verdict_on_missing_content_is_no_example_of_a_condition(tmp_path: Path) -> None:
+    most = "turns.exists(t, t.number > 4 || word_count(t.content) <= 5)"
+    paths = [
+        project(tmp_path / name, f"usage.total_tokens {operator} 10", f"pass: {json.dumps(most)}\n")
+        for name, operator in (("one", ">"), ("two", ">="))
+    ]
+    shown = {(each["before"], each["after"]): each["witness"] for each in policy_diff(*paths)["regions"]}
+    assert shown["PASS", "FAIL"]
+    if witness := shown["UNCLEAR", "FAIL"]:
+        (verdict,) = check_transcript(paths[0].parent.parent, witness).verdicts
+        assert verdict.rationale_code == "no_condition_holds"
+
+
 def test_a_condition_on_what_map_gives_is_proved_equal(tmp_path: Path) -> None:
     conditions = {
         "one": "turns.map(t, size(t.content)).exists(n, n > 900)",
