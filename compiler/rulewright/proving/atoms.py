@@ -269,6 +269,8 @@ def _sum(program: Program, at: int, whole: bool) -> Sum | None:
         return Sum({path: Fraction(1)}, Fraction(0))
     if paths_of(extract(program, at)) == []:
         return _constant_sum(value_of(program, at), whole)
+    if node.op == "call" and node.value == "value" and not whole:
+        return _mean(program, program.nodes[node.args[0]])
     parts = [_sum(program, arg, whole) for arg in node.args] if node.op == "call" else []
     match node.value, parts:
         case "-_", [Sum() as one]:
@@ -281,6 +283,24 @@ def _sum(program: Program, at: int, whole: bool) -> Sum | None:
         case "_/_", [Sum() as one, Sum() as two] if two.constant and not (whole or two.factors):
             return one.times(1 / two.constant)
     return None
+
+
+def _mean(program: Program, node: Node) -> Sum | None:
+    """The sum or mean that a node computes of a list of scores, with constant weights; None for others."""
+    items = program.nodes[node.args[0]] if node.op == "call" and node.value in ("sum", "mean", "wmean") else None
+    if items is None or items.op != "list" or items.value or not items.args:
+        return None
+    given = value_of(program, node.args[1]) if node.value == "wmean" else [1] * len(items.args)
+    weights = [_constant_sum(each, whole=False) for each in given] if isinstance(given, list | tuple) else []
+    parts = [_sum(program, arg, whole=False) for arg in items.args]
+    total, found = Fraction(0), Sum({}, Fraction(0))
+    for part, weight in zip(parts, weights, strict=False):
+        if part is None or weight is None or weight.constant < 0:
+            return None
+        total, found = total + weight.constant, found.plus(part.times(weight.constant))
+    if not total or len(parts) != len(weights):
+        return None
+    return found if node.value == "sum" else found.times(1 / total)
 
 
 def _constant_sum(value: object, whole: bool) -> Sum | None:

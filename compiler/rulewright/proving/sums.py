@@ -1,7 +1,7 @@
 """Sums of numbers in comparisons: `AH - AH_pass >= 0.1` depends only on one number, the value of the sum.
 
-Whether values of sums and their variables are consistent is decided by shortest paths (an octagon of bounds): exactly
-for sums or differences of two variables, otherwise by the bounds of the variables.
+Whether values of sums and their variables are consistent is decided by shortest paths (an octagon of bounds) for sums
+or differences of two variables, and by the simplex method for others.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from math import lcm
 from typing import Final, TypeAlias
 
 from rulewright.proving.domains import Domain, Path, between
+from rulewright.proving.linear import Inequality, solution
 
 Terms: TypeAlias = "tuple[tuple[Path, Fraction], ...]"  # sorted variables with their factors, the first factor being 1
 _UpperBound: TypeAlias = "tuple[int, bool]"  # a bound, and whether it is included
@@ -136,7 +137,7 @@ class Octagon:
             (one, _), (two, factor) = terms[0], terms[-1]
             if len(terms) == 1:
                 self._bound(self._node(one, 1), self._node(one, -1), span, 2)
-            if len(terms) == 2 and abs(factor) == 1:
+            elif _is_octagonal(terms):
                 sign = int(factor)
                 self._bound(self._node(one, 1), self._node(two, -sign), span)
                 self._bound(self._node(two, sign), self._node(one, -1), span)
@@ -167,7 +168,26 @@ class Octagon:
         if any(row.get(node, _NOTHING) < _NOTHING for node, row in enumerate(self.rows)):
             return False
         bounds = {path: self._span(path) for path in self.variables}
-        return all(not total(terms, bounds).meets(span).is_empty for terms, span in self.sums.items())
+        if any(total(terms, bounds).meets(span).is_empty for terms, span in self.sums.items()):
+            return False
+        return all(map(_is_octagonal, self.sums)) or self._point() is not None
+
+    def _point(self) -> dict[Path, Fraction] | None:
+        """Values of all variables within all bounds; None if there are none."""
+        numbers = {path: number for number, path in enumerate(self.variables)}
+        lows = {path: span.low for path, span in self.variables.items()}
+        found: list[Inequality] = []
+        for terms, span in (
+            *((((path, Fraction(1)),), span) for path, span in self.variables.items()),
+            *self.sums.items(),
+        ):
+            start = sum((lows[path] * factor for path, factor in terms), Fraction(0))
+            factors = {numbers[path]: factor for path, factor in terms}
+            less = {number: -factor for number, factor in factors.items()}
+            found.append(Inequality(factors, span.high - start, span.high_open))
+            found.append(Inequality(less, start - span.low, span.low_open))
+        values = solution(found, len(numbers))
+        return None if values is None else {path: lows[path] + values[number] for path, number in numbers.items()}
 
     def _span(self, path: Path) -> NumberRange:
         """The interval of a variable."""
@@ -182,12 +202,23 @@ class Octagon:
         values: dict[Path, Fraction] = {}
         octagon = self
         for path in sorted(self.variables):
-            value = _inside(octagon._span(path), path in whole) if octagon.is_possible() else None
-            if value is None:
+            if not octagon.is_possible():
                 return None
-            values[path] = value
-            octagon = Octagon({**octagon.variables, path: NumberRange(value, value)}, self.sums)
-        return values if octagon.is_possible() else None
+            tried = [_inside(octagon._span(path), path in whole), (octagon._point() or {}).get(path)]
+            for value in (each for each in tried if each is not None and (path not in whole or each.denominator == 1)):
+                values[path] = value
+                fixed = Octagon({**octagon.variables, path: NumberRange(value, value)}, self.sums)
+                if fixed.is_possible():
+                    break
+            else:
+                return None
+            octagon = fixed
+        return values
+
+
+def _is_octagonal(terms: Terms) -> bool:
+    """Whether shortest paths decide exactly about a sum."""
+    return len(terms) == 1 or (len(terms) == 2 and abs(terms[-1][1]) == 1)
 
 
 def total(terms: Terms, bounds: Mapping[Path, NumberRange]) -> NumberRange:

@@ -32,7 +32,8 @@ SUMS = (
     "a - c {} {}",
     "b - c {} {}", "a {} {}", "b {} {}", "-(a - b) {} {}", "(a - b) / 2 {} {}", "2 * (b - c) {} {}", "a + b - b {} {}",
 )  # fmt: skip
-ODD = ("2 * a - b {} {}", "a + b + c {} {}", "a * 0.5 + b {} {}", "a - 3 * b {} {}")
+MEANS = ("wmean([a, b, c], [2, 1, 1]).value() {} {}", "mean([a, 1 - c]).value() {} {}")
+ODD = (*MEANS, "2 * a - b {} {}", "a + b + c {} {}", "a * 0.5 + b {} {}", "a - 3 * b {} {}")
 WHOLE = ("i - j {} {}", "i + j {} {}", "i {} j + {}", "2 * i - j {} {}")
 PLAIN = ("a {} {}", "b {} {}")
 ORDER = ("<", "<=", ">", ">=", "==", "!=")
@@ -49,7 +50,7 @@ def condition(chance: random.Random, forms: tuple[str, ...], depth: int = 2) -> 
         return chance.choice([f"({one} && {two})", f"({one} && {two})", f"({one} || {two})", f"!{one}"])
     form = chance.choice(forms)
     cut = str(chance.randint(-3, 3)) if form in WHOLE else chance.choice(CUTS)
-    if form in PLAIN:
+    if form in PLAIN + MEANS:
         cut = cut.removeprefix("-")
     return f"({form.format(chance.choice(ORDER), cut)})"
 
@@ -98,11 +99,12 @@ def test_what_is_proved_of_sums_holds_on_a_grid(forms: tuple[str, ...], names: s
     assert proved > CONDITIONS
 
 
-def test_a_solver_finds_the_same_of_sums_and_differences_of_two() -> None:
+@pytest.mark.parametrize("forms", [SUMS, SUMS + ODD, ODD])
+def test_a_solver_finds_the_same_of_sums(forms: tuple[str, ...]) -> None:
     pytest.importorskip("z3")
     chance = random.Random(4)
     for _ in range(CONDITIONS):
-        text, domains = condition(chance, SUMS), bounded(chance)
+        text, domains = condition(chance, forms), bounded(chance)
         for bits in (TRUE, FALSE):
             solved = solve([program(text)], [bits], domains)
             result = never(program(text), domains, bits, solver=False)
@@ -115,7 +117,8 @@ def test_a_solver_finds_the_same_of_sums_and_differences_of_two() -> None:
     [
         "a >= b + 0.1 && a < b", "a < b && b < c && c < a", "a - b > 0.5 && b - c > 0.5", "a + b > 1.5 && a < 0.5",
         "a + b < 0.5 && a > 0.3 && b > 0.2", "a > b && 1 - a > 1 - b", "a == b && b == c && a != c", "a - b > 1.0",
-        "i - j > 2 && i - j < 3", "a > 0.5 && b < 0.5 && a < b",
+        "i - j > 2 && i - j < 3", "a > 0.5 && b < 0.5 && a < b", "2 * a + b + c >= 3.5 && a + b + c < 2.5",
+        "a + 2 * b < 0.3 && 2 * a + b < 0.3 && a + b >= 0.2", "a + b + c > 2.0 && a + b <= 1.0 && c < 1.0",
     ],
 )  # fmt: skip
 def test_these_never_hold(text: str) -> None:
