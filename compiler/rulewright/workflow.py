@@ -95,7 +95,8 @@ def load_workflow(
     node = reader.read(file, "workflow")
     if node is None:
         raise DocumentError(reader.findings)
-    return reader.workflow(node, file.stem, project, root, off)
+    name = file.stem.encode("utf-8", "replace").decode()  # of a file whose name is not UTF-8
+    return reader.workflow(node, name, project, root, off)
 
 
 def workflow_of(loaded: Loaded) -> Workflow:

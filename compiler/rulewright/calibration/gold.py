@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,8 @@ from typing import Final
 from rulewright.errors import UsageError
 from rulewright.reporting.spreadsheet import cell, text_of
 from rulewright.reporting.stored_run import StoredRun
+from rulewright_runtime.input_files import read_expanded
+from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.transcripts.containers import delimiter_of
 
 HEADS: Final = ("id", "target", "annotator", "split")
@@ -69,9 +70,8 @@ class Gold:
 
 
 def plain_name(annotator: str) -> str:
-    """Return a name without case, blanks, invisible characters and other forms of its letters: one person has one."""
-    folded = unicodedata.normalize("NFKC", annotator).casefold()
-    return "".join(letter for letter in folded if letter.isprintable() and not letter.isspace())
+    """Return a name without blanks, and as a reader sees it: one person has one."""
+    return folded_name(annotator).replace(" ", "")
 
 
 def id_of(item: Item) -> str:
@@ -82,7 +82,7 @@ def id_of(item: Item) -> str:
 def read_gold(path: Path) -> list[GoldLabel]:
     """Return the labels of a CSV file. Raises UsageError, with the line, for an invalid row."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_expanded(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise UsageError(f"can't read `{path}`: {reason}") from None

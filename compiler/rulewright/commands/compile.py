@@ -12,7 +12,7 @@ from rulewright.commands.chosen_project import compile_chosen
 from rulewright.commands.output import answer
 from rulewright.diagnostics import Severity
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
-from rulewright.errors import DocumentError
+from rulewright.errors import DocumentError, UsageError
 from rulewright.load import load_file
 from rulewright.proving.label_findings import check_labels
 from rulewright.scoring.batches import find_scorecard, load_scorecard
@@ -27,7 +27,8 @@ def run(args: argparse.Namespace) -> int:
     args.project = args.project or args.path
     if args.project is not None and _is_over_cases(args.project):
         return _compile_case_scorecard(args)
-
+    if args.config is not None:
+        raise UsageError("`--config` holds the settings of a scorecard over cases, and this is a project")
     _, plan = compile_chosen(args)
     facts = {"hash": plan.hash, "profile": plan.profile, "checks": len(plan.checks)}
     _hand_over(args, encode(plan), facts, f"{len(plan.checks)} checks, profile {plan.profile}")

@@ -17,7 +17,9 @@ from typing import Final, TypeAlias
 from rulewright.diagnostics import Diagnostic
 from rulewright.errors import UsageError
 from rulewright.linting.lint_report import Report
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.files import write_whole
+from rulewright_runtime.input_files import read_expanded
 
 Entry: TypeAlias = tuple[str, str, str]  # a path from the baseline's folder, a code, a message
 VERSION: Final = 1
@@ -27,9 +29,10 @@ PARTS: Final = ("path", "code", "message", "count")
 def read_baseline(path: Path) -> Counter[Entry]:
     """Return the entries of a baseline file. Raises `UsageError` for any other file."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_expanded(path))
     except (OSError, ValueError, RecursionError) as failure:
-        raise UsageError(f"can't read the baseline `{path}`: {failure}") from None
+        reason = reason_of(failure) if isinstance(failure, OSError) else failure
+        raise UsageError(f"can't read the baseline `{path}`: {reason}") from None
     rows = document.get("findings") if isinstance(document, dict) and document.get("version") == VERSION else None
     if not isinstance(rows, list) or not all(map(_is_row, rows)):
         raise UsageError(f"`{path}` is not a baseline; remove it and write a new one with `--baseline {path}`")

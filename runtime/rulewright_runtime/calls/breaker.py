@@ -15,7 +15,7 @@ FIRST_COOLING: Final = 1.0  # seconds without calls; doubled after each failed p
 MAX_COOLING: Final = 60.0  # seconds
 FIRST_OUTAGE: Final = 30.0  # seconds that an endpoint may be out of reach before its first answer
 UNREADABLE: Final = 24  # responses that are no answers, before the first answer: the address is wrong
-FORBIDDEN: Final = 8  # transcripts in a row of which a call is forbidden: the access was withdrawn
+IN_A_ROW: Final = 8  # transcripts without an answer between them: not the texts are the cause, but the endpoint
 MAX_HOLD: Final = 600.0  # seconds that a server may ask to wait; for more the run stops
 _NONE: Final = ("", "")  # the question of a failure that no question causes
 ENDPOINT_FAILURES: Final = frozenset({"network", "server", "timeout"})  # not failures of one request
@@ -61,7 +61,7 @@ class Breaker:
 
     def record_failure(self, failure: CallFailure, transcript: str = "", check: str = "") -> None:
         """Count a failed attempt of a call about a transcript and a check. Raises OutageError when the run has to
-        stop: not for failures about one transcript alone, which are its own while others were answered."""
+        stop: not for failures about a few transcripts, which are their own if others were answered."""
         if failure.is_fatal:
             self._fatal = str(failure)
         elif (failure.retry_after or 0.0) > MAX_HOLD:
@@ -80,7 +80,7 @@ class Breaker:
         Raises OutageError if no call seems to be allowed. A firewall that forbids one text only costs that text.
         """
         self._forbidden.add(transcript)
-        if not (self._has_answered or self._is_known()) or len(self._forbidden) >= FORBIDDEN:
+        if not (self._has_answered or self._is_known()) or len(self._forbidden) >= IN_A_ROW:
             self._fatal = f"{failure}; may this key use the model, and does a firewall let the requests pass?"
         self._check()
 
@@ -99,13 +99,13 @@ class Breaker:
         if self._failures >= THRESHOLD:
             self._cool(now)
             self._cooling = min(self._cooling * 2, MAX_COOLING)
-            if now - self._since >= patience and not self._is_of_one_transcript():
+            if now - self._since >= patience and not self._is_of_few_transcripts():
                 self._fatal = f"no answer for {patience:g} s; the last failure: {failure}"
 
-    def _is_of_one_transcript(self) -> bool:
-        """Whether all failures since the last answer are about one transcript, and the model has answered before."""
+    def _is_of_few_transcripts(self) -> bool:
+        """Whether all failures since the last answer are about a few transcripts, and the model has answered before."""
         transcripts = {transcript for transcript, _ in self._failed}
-        return len(transcripts) == 1 and "" not in transcripts and (self._has_answered or self._is_known())
+        return len(transcripts) < IN_A_ROW and "" not in transcripts and (self._has_answered or self._is_known())
 
     def _cool(self, now: float) -> None:
         """Let no call pass for a while, at most until the run is given up."""

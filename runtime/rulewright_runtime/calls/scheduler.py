@@ -33,7 +33,7 @@ class CallLimits(msgspec.Struct, frozen=True):
     """Limits of the scheduler.
 
     At most `concurrency` calls are in flight. `requests` and `tokens` are per minute, `seconds` per attempt, `attempts`
-    per call. After `outage` seconds in which every attempt failed the run stops, unless all were about one transcript.
+    per call. After `outage` seconds in which every attempt failed the run stops, unless only a few transcripts failed.
     """
 
     concurrency: int = 8

@@ -26,7 +26,7 @@ _NO_OUTPUT = "there is no output of the engine for the case"
 
 class Case(msgspec.Struct, frozen=True, eq=False):
     """One case of a batch. `problem` says why it can't be scored; `inputs` is then empty. `is_refused` means that the
-    case itself is wrong, not only its output."""
+    case itself is wrong, not only its output; `before` is the batch in which its test id occurred already."""
 
     batch: str
     test_id: str
@@ -39,6 +39,7 @@ class Case(msgspec.Struct, frozen=True, eq=False):
     path: str
     id: str | None = None  # a second name of the record, where it has one
     is_refused: bool = False
+    before: str | None = None
 
     @property
     def location(self) -> str:
@@ -64,6 +65,7 @@ class CaseReader:
         self._outputs = outputs
         self._shape = CaseShape(plan)
         self._records = FirstValues[int, int]("INTEGER", in_memory=100_000)  # hashes
+        self._batches = FirstValues[int, str]("INTEGER", in_memory=100_000)  # by the hashes of test ids
         self.other_concerns = 0  # cases of another concern, left out
 
     @property
@@ -115,6 +117,7 @@ class CaseReader:
             record.path,
             other_id,
             mistake is not None and not mistake.is_of_output,
+            self._batches.add(hash(test_id), batch.name),
         )
 
     def _is_other_concern(self, concern: Any) -> bool:

@@ -91,6 +91,8 @@ class BatchRun:
     def score(self, settings: CaseSettings, group: CaseGroup, case: Case) -> None:
         """Score one case of a batch and add its result, or its error."""
         problem = case.problem
+        if case.before is not None:
+            self._warn(case, f"the test id is in the batch `{case.before}` before, and both cases count")
         if problem is None:
             try:
                 scorer = settings.scorer(case.archetype or UNKNOWN, case.metric_id)

@@ -11,6 +11,7 @@ import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.capabilities import bare_name, family_of
+from rulewright_runtime.person_names import folded_name
 
 _FILE_ENDING: Final = re.compile(r"\.gguf$")
 
@@ -46,17 +47,17 @@ class Independence(msgspec.Struct, frozen=True):
 
     def is_known(self, model: str) -> bool:
         """Whether a row gives the model's family."""
-        return family_of(model, self._rows) is not None
+        return family_of(folded_name(model), self._rows) is not None
 
     def family(self, model: str) -> str:
         """The model's family; a model without a row is a family of its own."""
-        return family_of(model, self._rows) or _plain(model)
+        return family_of(folded_name(model), self._rows) or _plain(model)
 
     @property
     def _rows(self) -> tuple[tuple[str, str], ...]:
-        return tuple((pattern.lower(), family) for pattern, family in self.families)
+        return tuple((folded_name(pattern), family) for pattern, family in self.families)
 
 
 def _plain(model: str) -> str:
     """The name reduced to letters and digits: file names and routers spell the same model differently."""
-    return re.sub(r"[^a-z0-9]+", "", _FILE_ENDING.sub("", bare_name(model)))
+    return re.sub(r"[\W_]+", "", _FILE_ENDING.sub("", bare_name(folded_name(model))))

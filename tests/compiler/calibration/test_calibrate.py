@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from rulewright.calibration.propagate import (
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
+from rulewright.linting.baseline import read_baseline
 from rulewright.reporting.spreadsheet import cell, text_of
 from rulewright_runtime.judging.judge import JudgeRecord
 from rulewright_runtime.runs.store import run
@@ -335,6 +337,7 @@ def test_a_gate_has_one_limit(folder: Path, tmp_path: Path, capsys: pytest.Captu
         ("a/b,PASS,ann,one\na/b,FAIL,ann,one", "labels `a/b` twice"),
         ("a/b,PASS,ann,one\na/b,FAIL,bob,two", "is in the splits `one` and `two`"),
         ("a/b,PASS,ann,one\na/b,PASS,Ann,one", "`ann` and `Ann` are one name"),
+        ("a/b,PASS,ann,one\na/b,PASS,аnn,one", "`ann` and `аnn` are one name"),
     ],
 )
 def test_what_is_no_label_is_told_with_its_line(tmp_path: Path, row: str, said: str) -> None:
@@ -342,6 +345,14 @@ def test_what_is_no_label_is_told_with_its_line(tmp_path: Path, row: str, said: 
     path.write_text(f"id,target,annotator,split\n{row}\n", encoding="utf-8")
     with pytest.raises(UsageError, match=said):
         read_gold(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
+def test_labels_and_a_baseline_in_a_pipe_are_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for read in (read_gold, read_baseline):
+        with pytest.raises(UsageError, match="it is a pipe"):
+            read(tmp_path / "pipe")
 
 
 def test_labels_of_a_conversation_that_has_changed_are_refused(

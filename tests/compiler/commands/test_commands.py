@@ -285,6 +285,12 @@ def test_a_compiled_plan_runs_to_the_same_bytes_as_a_scan(started: Path, capsys:
         assert (started / "scanned" / name).read_bytes() == (started / "ran" / name).read_bytes()
 
 
+def test_settings_of_cases_are_refused_for_a_project(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "compile", "--config", "missing.json", "-o", "plan.json")
+    assert (code, (started / "plan.json").exists()) == (3, False)
+    assert "`--config` holds the settings of a scorecard over cases" in err
+
+
 def test_a_plan_that_was_changed_is_refused(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "compile", "-o", "plan.json")[0] == 0
     plan = started / "plan.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,15 @@ def test_what_lies_elsewhere_than_the_project_says_is_an_error(tmp_path: Path) -
         w="tasks: {a: {agent: dev}}\n",
     )
     assert [each.code for each in check(found)] == ["missing-path", "missing-path"]
+
+
+def test_a_workflow_in_a_file_whose_name_is_not_utf_8_has_a_plan(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/w\xff.yaml"))
+    try:
+        path.write_text("tasks: {a: {agent: dev}}\n", encoding="utf-8")
+    except OSError:
+        pytest.skip("this file system has only names in UTF-8")
+    assert compile_workflow(load_workflow(path)).name == "w?"
 
 
 def test_a_project_above_the_workflow_is_found(tmp_path: Path) -> None:

@@ -221,6 +221,12 @@ def test_the_plan_is_data() -> None:
     assert msgspec.json.decode(msgspec.json.encode(plan), type=CaseScorecardPlan) == plan
 
 
+def test_a_test_id_that_occurred_before_counts_twice_and_is_said_so(tmp_path: Any) -> None:
+    done = run(tmp_path, [case("T1"), case("T2"), case("T1")])
+    assert done.summary()["total_cases"] == 3
+    assert [(warning["test_id"], warning["message"][:12]) for warning in done.warnings] == [("T1", "the test id ")]
+
+
 def test_a_case_that_expects_nothing_passes_and_is_said_so(tmp_path: Any) -> None:
     done = run(tmp_path, [case("T1", must=[], phrases=[], forbidden=[])])
     assert next(done.spool.results())["label"] == "Pass"

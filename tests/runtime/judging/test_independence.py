@@ -31,6 +31,9 @@ PASS = json.dumps({"verdict": "PASS"})
         ("some_bot", "vendor/some-bot:latest"),
         ("SmolLM2-135M-Instruct.Q4_1.gguf", "smollm2-1.7b"),
         ("my bot.gguf", "my-bot"),
+        ("gpt-5", "gрt-4o"),  # a Cyrillic `р`
+        ("some-bοt", "some-bot"),  # a Greek `ο`
+        ("модель", "МОДЕЛЬ"),
     ],
 )
 def test_one_model_or_family_is_refused(judge: str, subject: str) -> None:
@@ -39,7 +42,8 @@ def test_one_model_or_family_is_refused(judge: str, subject: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("judge", "subject"), [("gpt-5", "claude-opus-4-7"), ("gpt-5", "my-bot"), ("a-bot", "b-bot"), ("a-bot", "")]
+    ("judge", "subject"),
+    [("gpt-5", "claude-opus-4-7"), ("gpt-5", "my-bot"), ("a-bot", "b-bot"), ("a-bot", ""), ("модель-а", "模型")],
 )
 def test_others_are_not(judge: str, subject: str) -> None:
     assert Independence().refusal(judge, subject) is None
