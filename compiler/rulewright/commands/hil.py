@@ -70,7 +70,7 @@ def _show(store: Store, args: argparse.Namespace) -> int:
 def _decide(store: Store, args: argparse.Namespace) -> int:
     notes, now, by, signature = getattr(args, "notes", ""), utc_now(), args.by or person(), ""
     if getattr(args, "key", None):
-        key = _key(args.key)
+        key = SigningKey(Path(args.key).expanduser(), lambda: getpass.getpass(f"passphrase of {args.key}: "))
         by = args.by or key.name_in(store.deciders.signers) or by
         digest = digest_of(store.item(args.item))
         signature = key.sign(SignedDecision(args.item, digest, args.action, by, notes, now)).signature
@@ -88,10 +88,6 @@ def _onwards(store: Store, item: QueueItem, file: str | None) -> str:
         return "the active run continues with it"
     named = f" {shlex.quote(file)}" if file else ""
     return f"continue with `rulewright workflow run{named} --resume {item.run_id}`"
-
-
-def _key(path: str) -> SigningKey:
-    return SigningKey(Path(path).expanduser(), lambda: getpass.getpass(f"passphrase of {path}: "))
 
 
 def _serve(store: Store, port: int) -> int:

@@ -80,11 +80,6 @@ class Loop:
         """Whether `any` or `all` of threshold and conditions must hold."""
         return "all" if text_of(self.find("exit_when")) == "all" else "any"
 
-    @property
-    def head(self) -> Located:
-        """The span of the loop's first key."""
-        return self.node.entries[0].key if self.node.entries else self.node
-
 
 def overlay(name: str, layers: tuple[Mapping, ...], *, off: bool = False) -> Overlay:
     """The overlay called `name` from mappings of overlays, the nearest first; overlays in `off` are disabled."""

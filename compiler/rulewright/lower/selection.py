@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.base import first_place
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.profile import Profile
 from rulewright.documents.vocabulary import Vocabulary
@@ -66,9 +67,7 @@ def select(profile: Profile, checks: Iterable[CheckDocument], findings: list[Dia
     chosen = tuple(check for check in checks if holds({"check": {"hard_fail": False, **check.fields}}))
     if not chosen and not profile.include_rubrics:
         message = f"the profile `{profile.name}` selects none of the project's checks"
-        findings.append(
-            error(profile.node.entries[0].key if profile.node.index else profile, message, code="empty-profile")
-        )
+        findings.append(error(first_place(profile.node), message, code="empty-profile"))
     return chosen
 
 

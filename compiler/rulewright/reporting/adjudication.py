@@ -24,7 +24,7 @@ from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.runs.folder import DECISIONS
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import UNDECODED, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
 CODE: Final = "adjudicated"
@@ -103,7 +103,7 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
                 continue
             fields = {name: data[name] for name in Adjudication.__struct_fields__ if data.get(name) is not None}
             yield msgspec.convert({"by": by, **fields}, Adjudication)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except UNDECODED as error:
             raise UsageError(f"{path}:{number}: this is not a decision: {error}") from None
 
 

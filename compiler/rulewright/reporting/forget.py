@@ -42,7 +42,7 @@ from rulewright_runtime.runs.folder import (
 )
 from rulewright_runtime.runs.log import LogStep, read_finished
 from rulewright_runtime.runs.run_rows import count, log_of, summary_of
-from rulewright_runtime.strict_json import Json, JsonObject
+from rulewright_runtime.strict_json import UNDECODED, Json, JsonObject
 from rulewright_runtime.transcripts.columnar import columnar_rows
 
 SKIPPED: Final = frozenset({".git", ".hg", ".rulewright", ".venv", "node_modules", "__pycache__"})
@@ -166,7 +166,7 @@ def _by_transcript(path: Path) -> dict[str, bytes]:
     for line in path.read_bytes().split(b"\n")[:-1]:
         try:
             name = msgspec.json.decode(line, type=_Whose).transcript_id
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except UNDECODED:
             raise PlanError(f"`{path}` is damaged; {_CURE}") from None
         found.setdefault(name, []).append(line + b"\n")
     return {name: b"".join(lines) for name, lines in found.items()}
@@ -245,7 +245,7 @@ def _replies_left(data: bytes, transcript_id: str) -> bytes | None:
     """Return recorded replies without those about the transcript; None for other files."""
     try:
         replies = strict_json.decode(data, type=dict[str, dict[str, list[list[Json]]]])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNDECODED:
         return None
     replies.pop(transcript_id, None)
     return msgspec.json.format(msgspec.json.encode(replies), indent=1) + b"\n"
@@ -278,7 +278,7 @@ def _custom_ids(path: Path, transcript_id: str) -> Iterator[str]:
 def _object(line: bytes) -> JsonObject:
     try:
         found = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNDECODED:
         return {}
     return found if isinstance(found, dict) else {}
 

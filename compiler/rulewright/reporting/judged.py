@@ -15,7 +15,7 @@ from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.folder import LOG
 from rulewright_runtime.runs.log import Log, read_finished
-from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _logged(folder: Path) -> Iterator[_Place]:
         for line in lines:
             try:
                 yield msgspec.json.decode(line, type=_Place)
-            except (msgspec.MsgspecError, UnicodeDecodeError):
+            except UNDECODED:
                 raise UsageError(f"{log}: a line is damaged; scan again") from None
 
 
@@ -175,7 +175,7 @@ def _lines(path: Path) -> Iterator[tuple[_RowOwner, int, int]]:
         for line in stream:
             try:
                 yield msgspec.json.decode(line, type=_RowOwner), start, start + len(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError):
+            except UNDECODED:
                 raise UsageError(f"{path}: a line is no row of a run; scan again") from None
             start += len(line)
 

@@ -22,7 +22,7 @@ from rulewright_runtime.report.summary import VERSION
 from rulewright_runtime.runs.folder import FILES, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.integrity import refuse_damaged
 from rulewright_runtime.runs.manifest import NAME as MANIFEST
-from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
 
 PARTS: Final = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")
 _BLOCK: Final = 1 << 16  # bytes of lines that are decoded together
@@ -137,7 +137,7 @@ def _rows_of(lines: Sequence[bytes], path: Path, before: int) -> Iterable[JsonOb
     object."""
     try:
         found = _ROWS.decode_lines(b"".join(lines))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNDECODED:
         found = []
     if len(found) == len(lines):
         return found
@@ -148,5 +148,5 @@ def row_of(data: bytes, place: str) -> JsonObject:
     """Return the object of one line; `place` is its location in messages. Raises UsageError for anything else."""
     try:
         return strict_json.decode(data, type=JsonObject)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODED as error:
         raise UsageError(f"{place}: this is not a row of a run: {error}") from None

@@ -22,7 +22,7 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.runs.log import Log, LogStep
-from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
+from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
 
@@ -122,7 +122,7 @@ def _verdicts(path: Path) -> Sequence[StoredVerdict | PartialVerdict]:
                 return strict_json.Decoder(StoredVerdict, defaulted=lambda _: 0).decode_lines(data)
             except msgspec.ValidationError:
                 return strict_json.Decoder(PartialVerdict).decode_lines(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODED as error:
         raise UsageError(f"{path}: these are not verdicts of a run: {error}") from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
+from rulewright.documents.base import first_place
 from rulewright.documents.workflow import TaskDocument
 
 
@@ -20,4 +21,4 @@ def loop_nothing_ends(task: TaskDocument) -> Iterator[Diagnostic]:
     for loop in task.loops:
         if loop.name == "confidence_loop" and not loop.conditions:
             message = "nothing ends this loop: it has neither `threshold` nor `exit_conditions`"
-            yield task.warning(loop.head, loop.field, message)
+            yield task.warning(first_place(loop.node), loop.field, message)

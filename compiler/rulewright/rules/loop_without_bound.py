@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
+from rulewright.documents.base import first_place
 from rulewright.documents.workflow_fixes import add_key
 from rulewright.workflow import Workflow
 
@@ -21,4 +22,6 @@ def loop_without_bound(workflow: Workflow) -> Iterator[Diagnostic]:
         for loop in task.loops:
             if loop.find("max_iterations") is None:
                 fix = add_key(loop.node, "max_iterations", str(usual))
-                yield task.error(loop.head, f"{loop.field}.max_iterations", "loop requires max_iterations", fix=fix)
+                yield task.error(
+                    first_place(loop.node), f"{loop.field}.max_iterations", "loop requires max_iterations", fix=fix
+                )

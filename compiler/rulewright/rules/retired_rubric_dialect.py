@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, error, warning
-from rulewright.documents.base import items
+from rulewright.documents.base import first_place, items
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.load import Mapping, Node
+from rulewright.load import Mapping
 
 
 def retired_rubric_dialect(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
@@ -27,11 +27,7 @@ def retired_rubric_dialect(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
             for item in items(node, "rubric"):
                 if isinstance(item, Mapping) and "kind" not in item:
                     yield error(
-                        _head(item),
+                        first_place(item),
                         "the criterion has no `kind`",
                         help="add `kind: binary`, `ordinal` or `autofail`; the retired dialect has no kinds",
                     )
-
-
-def _head(item: Mapping) -> Node:
-    return item.entries[0].key if item.entries else item

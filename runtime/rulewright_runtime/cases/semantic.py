@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -120,7 +120,7 @@ class _Part:
     def around(self, window: _Window, size: int) -> Iterator[_Window]:
         """Yield runs of about `size` words that start up to `size` words before or after the start of `window`."""
         for first in range(max(0, window.first - size), min(len(self._words), window.first + size + 1)):
-            for length in _lengths(size):
+            for length in dict.fromkeys((max(size - 1, 1), size, size + 1, size + 2)):
                 if first + length <= len(self._words):
                     yield self._window(first, length)
 
@@ -128,10 +128,6 @@ class _Part:
         start, end = self._words[first][0], self._words[first + length - 1][1]
         negated = is_negated(self._text, start, end) is not self._phrase_negated
         return _Window(self.name, self._text[start:end], first, first + length, negated)
-
-
-def _lengths(size: int) -> Iterable[int]:
-    return dict.fromkeys((max(size - 1, 1), size, size + 1, size + 2))
 
 
 def cosine(one: Sequence[float], two: Sequence[float]) -> float:

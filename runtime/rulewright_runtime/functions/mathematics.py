@@ -42,16 +42,12 @@ def _double(function: str, value: object) -> float:
     return float(value)
 
 
-def _with_sign(number: int, value: float) -> float:
-    return math.copysign(float(number), value)
-
-
 def _whole(function: str, rounded: Callable[[float], int]) -> Function:
     """The function that rounds a finite double to a whole one and keeps its sign."""
 
     def whole(value: object) -> float:
         number = _double(function, value)
-        return _with_sign(rounded(number), number) if math.isfinite(number) else number
+        return math.copysign(float(rounded(number)), number) if math.isfinite(number) else number
 
     return whole
 

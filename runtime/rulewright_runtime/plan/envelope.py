@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import PlanError
+from rulewright_runtime.strict_json import UNDECODED
 
 MAX_SIZE: Final = 64 * 2**20  # bytes of JSON
 
@@ -81,7 +82,7 @@ def decode_with_document(data: bytes, kind: Kind[P]) -> tuple[P, dict[str, Any]]
         if document.get("hash") != sha256(msgspec.json.encode({**document, "hash": ""})).hexdigest():
             raise PlanError("the plan's hash does not match its content: it was changed or cut after it was compiled")
         return msgspec.json.decode(data, type=kind.type), document
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODED as error:
         raise PlanError(f"the plan can't be decoded: {error}") from None
 
 
