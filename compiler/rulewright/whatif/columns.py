@@ -14,7 +14,7 @@ from rulewright.policies.scorecards import SIZE, with_sizes
 from rulewright.proving.program_parts import paths_of
 from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.aggregate.effects import LEAVES_OPEN, Effect, counts_in, earned_in
+from rulewright_runtime.aggregate.effects import LEAVES_OPEN, STOPS, Effect, counts_in, earned_in
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
@@ -125,6 +125,7 @@ class _Codes:
             tuple([sum(each) for each in zip(*(part.counts for part in parts), strict=True)]),
             tuple([each for part in parts for each in part.undecided]),
             _share(resolved, eligible),
+            any(strength == STOPS and part.word != "FAIL" for part in parts for _, strength in part.gates),
             "FAIL" in words,
             bool(words - {"FAIL", ""}),
             tuple([part.cause for part in parts if part.cause]),

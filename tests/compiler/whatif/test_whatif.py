@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,80 +29,123 @@ from rulewright.whatif.rescoring import ScoringPolicy
 from rulewright.whatif.sweep import sweep
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.judging.judge import JudgeRecord
+from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 
 CARDS: Final = rounds(6, 500)
 USES: Final = (
-    "rates.answers < least ? 'low' : 'high'",
-    "dimensions.one.orValue(score(0)) >= least ? 'good' : 'bad'",
-    "dimensions.one.orValue(score(1)) > least && dimensions.two.orValue(score(1)) >= least ? 'good' : 'bad'",
-    "wmean_present(dimensions, weights).orValue(score(0)) >= least ? 'good' : 'bad'",
+    "rates.answers < least ? 'invalid' : 'valid'",
+    "dimensions.two.orValue(score(0)) < least ? 'invalid' : 'valid'",
+    "dimensions.one.orValue(score(0)) >= least ? 'valid' : 'invalid'",
+    "dimensions.one.orValue(score(1)) > least && dimensions.two.orValue(score(1)) >= least ? 'valid' : 'invalid'",
+    "wmean_present(dimensions, weights).orValue(score(0)) >= least ? 'valid' : 'invalid'",
     "least > 0.75 ? 'strict' : 'lax'",
     "counts.sure > 1 ? 'sure' : 'open'",
-    "1 - rates.answers < least ? 'low' : 'high'",
+    "1 - rates.answers < least ? 'invalid' : 'valid'",
     "rates.answers / 2 < least && (1 + rates.answers) / 2 >= least ? 'between' : 'beside'",
 )
 CHECKS: Final = {
     f"K{number}": {"primary_bucket": "AB"[number % 2], "severity": "S5", "secondary_tags": []} for number in range(6)
 }
 RATE: Final = '"hit": ["PASS"], "miss": ["FAIL"], "exclude": ["UNCLEAR", "NOT_APPLICABLE"], "error": "adjudicate"'
+ROWS: Final = 8
 POINTS: Final = sorted(
     {Fraction(part, whole) for whole in range(1, 13) for part in range(whole + 1)} | {Fraction(3, 10)}
 )
 
 
 def card(chance: random.Random) -> str:
-    stops = chance.choice(["v.verdict == FAIL", "v.verdict == FAIL && v.confidence >= least"])
+    stops = chance.choice(["== FAIL", "in [FAIL, UNCLEAR]", "in [FAIL, UNCLEAR]", "== FAIL && v.confidence >= least"])
     return f"""
 scorecard: card
 parameters:
   least: {{type: score, default: 0.5}}
 coverage: {{minimum: {chance.choice(["least", "0.5"])}}}
 gates:
-  g: {{of: "v.primary_bucket == 'A'", stops: "{stops}", undecided: v.verdict == UNCLEAR, empty: {{not_eligible: passed, not_run: undecided}}}}
+  g: {{of: "v.primary_bucket == 'A'", stops: "v.verdict {stops}", undecided: v.verdict == UNCLEAR, empty: {{not_eligible: passed, not_run: undecided}}}}
 dimensions:
   one: {{rate: {{of: "v.primary_bucket == 'A'", {RATE}, empty: absent}}}}
   two: {{rate: {{of: "v.primary_bucket == 'B'", {RATE}, empty: absent}}}}
 rates:
   answers: {{rate: {{of: "true", hit: [PASS, FAIL], miss: [UNCLEAR, NOT_APPLICABLE], exclude: [], error: adjudicate, empty: 0}}}}
-counts: {{sure: "v.eligible && v.confidence > least"}}
+counts: {{sure: "v.eligible && v.confidence > {chance.choice(["least", "0.5"])}"}}
 output:
   status: "{chance.choice(USES)}"
   overall_score: wmean_present(dimensions, weights)
 """  # noqa: E501
 
 
+def lowered(text: str) -> ScorecardPlan:
+    root = load_text(text, "card.yaml").root
+    assert root is not None
+    document, _found = read_scorecard(root)
+    assert document is not None
+    plan, mistakes = lower_scorecard(document, SCORING, CHECKS, {})
+    assert plan is not None, mistakes
+    return plan
+
+
+def test_a_gate_that_a_failure_stops_changes_apart_from_one_that_an_unclear_answer_stops() -> None:
+    text = """
+scorecard: card
+parameters: {least: {type: score, default: 0.5}}
+coverage: {minimum: 0.5}
+gates:
+  g: {of: "v.primary_bucket == 'A'", stops: "v.verdict in [FAIL, UNCLEAR]", undecided: "false", empty: {not_eligible: passed, not_run: undecided}}
+rates:
+  answers: {rate: {of: "true", hit: [PASS, FAIL], miss: [UNCLEAR, NOT_APPLICABLE], exclude: [], error: adjudicate, empty: 0}}
+output: {status: "rates.answers < least ? 'invalid' : 'valid'"}
+"""  # noqa: E501
+    plan, chance = lowered(text), random.Random(1)
+    words = {"proven": ("FAIL", "UNCLEAR", *4 * ("PASS",)), "unproven": ("UNCLEAR", "FAIL", *4 * ("PASS",))}
+    verdicts = {
+        name: {key: record(chance, key, about, word) for (key, about), word in zip(CHECKS.items(), each, strict=True)}
+        for name, each in words.items()
+    }
+    rows = {name: Scorecard(plan).aggregate(list(of.values())) for name, of in verdicts.items()}
+    (change,) = sweep(SimpleNamespace(rows=rows, verdicts=verdicts), ScoringPolicy(plan, {}), "least")  # type: ignore[arg-type]
+    assert (change["at"], change["transcripts"]) == (5 / 6, ["proven"]), "the status of the other awaits a person"
+
+
 def test_breakpoints_equal_brute_force_over_all_stored_values() -> None:
     chance = random.Random(5)
     moved = 0
     for _ in range(CARDS):
-        root = load_text(card(chance), "card.yaml").root
-        assert root is not None
-        document, _found = read_scorecard(root)
-        assert document is not None
-        plan, mistakes = lower_scorecard(document, SCORING, CHECKS, {})
-        assert plan is not None, mistakes
-        verdicts = {}
-        for name, about in CHECKS.items():
-            verdicts[name] = record(chance, name, about, chance.choice(("PASS", "FAIL", "UNCLEAR")))
-            verdicts[name].confidence = chance.choice((0.3, 0.5, 0.75, 1.0))
-        row = {"transcript_id": "t", **Scorecard(plan).aggregate(list(verdicts.values()))}
-        run: Any = SimpleNamespace(rows={"t": row}, verdicts={"t": verdicts})
+        plan = lowered(card(chance))
+        drawn = [chance.choices(("PASS", "FAIL", "UNCLEAR"), (4, 1, 1), k=len(CHECKS)) for _ in range(ROWS // 2)]
+        words = [row for pair in zip(drawn, (each[::-1] for each in drawn), strict=True) for row in pair]
+        verdicts = {f"t{number}": _verdicts(chance, row) for number, row in enumerate(words)}
+        rows = {name: Scorecard(plan).aggregate(list(of.values())) for name, of in verdicts.items()}
+        run: Any = SimpleNamespace(rows=rows, verdicts=verdicts)
 
-        def result(value: Fraction, plan: Any = plan, verdicts: Any = verdicts) -> Any:
-            return decision_of(Scorecard(plan, {"least": value}).aggregate(list(verdicts.values())), plan)
+        @cache
+        def results(value: Fraction, plan: Any = plan, verdicts: Any = verdicts) -> list[Any]:
+            scorecard = Scorecard(plan, {"least": value})
+            return [decision_of(scorecard.aggregate(list(of.values())), plan) for of in verdicts.values()]
+
+        def moves(one: Fraction, other: Fraction, results: Any = results) -> list[str]:
+            pairs = zip(results(one), results(other), strict=True)
+            return [f"t{number}" for number, pair in enumerate(pairs) if pair[0] != pair[1]]
 
         expected = []
         for low, high in pairwise(POINTS):
-            between = result((low + high) / 2)
-            expected += [(float(low), "after")] if between != result(low) else []
-            expected += [(float(high), "at")] if between != result(high) else []
+            middle = (low + high) / 2
+            expected += [(float(low), "after", moves(low, middle)), (float(high), "at", moves(middle, high))]
         found = sweep(run, ScoringPolicy(plan, {}), "least")
-        assert [(point["at"], point["side"]) for point in found] == expected
+        told = [(point["at"], point["side"], point["transcripts"]) for point in found]
+        assert told == [each for each in expected if each[2]]
         assert all(point["exact"] for point in found)
         moved += bool(found)
     assert moved > CARDS / 3
+
+
+def _verdicts(chance: random.Random, words: Sequence[str]) -> dict[str, Any]:
+    found = {}
+    for (name, about), word in zip(CHECKS.items(), words, strict=True):
+        found[name] = record(chance, name, about, word, lost=word == "FAIL" and chance.random() < 0.2)
+        found[name].confidence = chance.choice((0.3, 0.5, 0.75, 1.0))
+    return found
 
 
 @pytest.fixture(scope="module")
