@@ -39,16 +39,15 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.run)
     out = Path(args.out) if args.out else folder / DECIDED
     found = stored(original(folder))
-    before = known_decisions(out)
-    settled = {decision.key for decision in before}
+    settled = {decision.key for decision in known_decisions(out)}
     still = [item for item in waiting(found) if _key(item) not in settled]
-    taken = [*before, *_taken(args, still)]
-    if len(taken) == len(before):
+    taken = list(_taken(args, still))
+    if not taken:
         _list(found, still, len(settled), args)
         return UNDECIDED if still else exit_status(found.summary)
     summary = adjudicate(folder, out, taken)
     open_now = [item for item in still if _key(item) not in {decision.key for decision in taken}]
-    say(f"{len(taken) - len(before)} decided, {len(open_now)} still waiting; the recomputed run is in {out}")
+    say(f"{len(taken)} decided, {len(open_now)} still waiting; the recomputed run is in {out}")
     outcomes = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in summary["outcomes"].items() if count)
     say(f"transcripts: {outcomes}")
     return exit_status(summary) or (UNDECIDED if open_now else 0)

@@ -107,14 +107,19 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
             raise UsageError(f"{path}:{number}: this is not a decision: {error}") from None
 
 
-def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonObject:
-    """Write the run in `folder` with the decisions to `out`, and return its summary.
+def adjudicate(folder: Path, out: Path, new: Sequence[Adjudication]) -> JsonObject:
+    """Write to `out` the run in `folder` with the decisions that `out` holds and the `new` ones. Return its summary.
 
     Of several decisions about one verdict the last counts, and all stay on record. Raises UsageError for a decision
     without a person or a reason, under the name of a model, about a verdict that awaits no decision, or about another
     conversation or other rules than those of the run; BusyError if another process writes to `out`.
     """
     run = stored(original(folder))
+    with lock_folder(out):  # also while reading: decisions of another process must not be lost
+        return _adjudicated(run, out, [*known_decisions(out), *new])
+
+
+def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> JsonObject:
     checks = {check.id: check for check in run.plan.checks}
     told: list[Adjudication] = []
     for decision in taken:
@@ -138,8 +143,7 @@ def adjudicate(folder: Path, out: Path, taken: Sequence[Adjudication]) -> JsonOb
     people, count = sorted({decision.by for decision in taken}), len({decision.key for decision in taken})
     about = {"adjudicated": {"from": str(run.folder), "decisions": count, "by": people}}
     decisions = b"".join(msgspec.json.encode(decision) + b"\n" for decision in told)
-    with lock_folder(out):
-        return write_derived(out, run, dataclasses.replace(run, rows=rows, verdicts=verdicts), about, decisions)
+    return write_derived(out, run, dataclasses.replace(run, rows=rows, verdicts=verdicts), about, decisions)
 
 
 def check_person(run: FinishedRun | StoredRun, by: str, about: str) -> None:

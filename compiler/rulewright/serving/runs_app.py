@@ -21,7 +21,6 @@ from rulewright.reporting.adjudication import (
     adjudicate,
     check_person,
     fingerprint,
-    known_decisions,
     original,
 )
 from rulewright.reporting.chat_page import said_in
@@ -32,6 +31,7 @@ from rulewright.serving.open_runs import LoadedRun, OpenRun
 from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
 from rulewright.web.server import RefusedError, Request, Response, local_page
+from rulewright_runtime.errors import BusyError
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.runs.folder import DECIDED
@@ -143,9 +143,8 @@ class RunsApp:
                 sender(request.connection).describe(),
                 form["seen"],
             )
-            out = opened.folder / DECIDED
-            adjudicate(opened.folder, out, [*known_decisions(out), decision])
-        except (UsageError, QueueError) as error:
+            adjudicate(opened.folder, opened.folder / DECIDED, [decision])
+        except (UsageError, QueueError, BusyError) as error:
             return self._transcript(request, run, number, str(error))
         return Response(location=f"/run/{run}/t/{number}")
 
@@ -201,11 +200,11 @@ class RunsApp:
         try:
             check_person(original(opened.folder), by, "the label")
             sender(request.connection)
-            _refuse_stale(loaded, int(form["number"]), check, form)
-        except (UsageError, QueueError) as error:
+            name, number = transcripts[form["number"]]
+            _refuse_stale(loaded, number, check, form)
+            self._labels(run, check.id).add(name, target, by, loaded.index.judged(number).said)
+        except (UsageError, QueueError, BusyError) as error:
             return self._label(request, run, place, str(error))
-        name, number = transcripts[form["number"]]
-        self._labels(run, check.id).add(name, target, by, loaded.index.judged(number).said)
         self.reviewer = by
         return Response(location=f"/run/{run}/label/{place}")
 

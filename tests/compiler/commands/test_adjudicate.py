@@ -12,10 +12,11 @@ from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
 
 from rulewright.cli import main
+from rulewright.reporting import adjudication
 from rulewright.reporting.adjudication import Adjudication, adjudicate
 from rulewright.reporting.leaderboard import leaderboard
 from rulewright.reporting.run_reader import rows
-from rulewright_runtime.errors import PlanError
+from rulewright_runtime.errors import BusyError, PlanError
 from rulewright_runtime.runs.store import run
 
 BENCHMARK = ROOT / "benchmark"
@@ -105,6 +106,22 @@ def test_decisions_add_up_and_the_last_one_counts(
     first = json.loads((out / "decisions.jsonl").read_text().splitlines()[0])
     assert first["at"].endswith("+00:00")
     assert first["via"].startswith("system user ")
+
+
+def test_decisions_of_two_processes_add_up(judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, read = tmp_path / "out", adjudication.known_decisions
+
+    def read_slowly(folder: Path) -> list[Adjudication]:
+        known = read(folder)
+        if not known:  # before these are written, another process decides
+            with pytest.raises(BusyError):
+                adjudicate(judged, out, [decided(SISTER, "PASS")])
+        return known
+
+    monkeypatch.setattr(adjudication, "known_decisions", read_slowly)
+    adjudicate(judged, out, [decided(NIGHT, "FAIL")])
+    adjudicate(judged, out, [decided(SISTER, "PASS")])
+    assert [each.key for each in read(out)] == [NIGHT, SISTER]
 
 
 def test_a_decision_is_about_one_text_and_one_rule(

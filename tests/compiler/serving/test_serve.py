@@ -27,6 +27,7 @@ from rulewright.serving.open_runs import open_runs
 from rulewright.serving.runs_app import RunsApp
 from rulewright.signoff.queue_app import QueueApp
 from rulewright.web.server import LocalServer
+from rulewright_runtime.locks import lock_folder
 
 ABOUT = r'name="(number|seen)" value="(\w+)"'
 WAITING = "/run/1/t/12"  # model-b__night_shift_alone, where RW-A1 has no majority
@@ -247,6 +248,17 @@ def test_people_who_decide_at_once_wait_for_each_other_and_the_first_decision_co
     assert len((runs / "before" / "adjudicated" / "decisions.jsonl").read_text("utf-8").splitlines()) == 1
     (labels,) = (runs / "before" / "labels").glob("*.csv")
     assert len(labels.read_text("utf-8").splitlines()) == 9
+
+
+def test_a_form_is_shown_again_while_another_process_decides(runs: Path) -> None:
+    with served(runs) as server, lock_folder(runs / "before" / "adjudicated"), lock_folder(runs / "before" / "labels"):
+        status, text, _ = ask(server, WAITING, decision(server, why="typed once"))
+        assert (status, "is in use" in text, "typed once" in text) == (422, True, True)
+        (at,) = re.findall(r"/run/1/label/(\d+)", ask(server, "/run/1/label")[1])[:1]
+        hidden = dict(re.findall(ABOUT, ask(server, f"/run/1/label/{at}")[1]))
+        label = {"token": server.token, "target": "FAIL", "by": "ann", **hidden}
+        status, text, _ = ask(server, f"/run/1/label/{at}", label)
+        assert (status, "is in use" in text) == (422, True)
 
 
 def test_what_hostile_transcripts_say_stays_text_on_every_page(finished: Path) -> None:
