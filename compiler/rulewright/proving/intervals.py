@@ -34,7 +34,7 @@ from rulewright.proving.atoms import (
 from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.program_parts import paths_of, reading
 from rulewright.proving.relations import BoxVariable, Texts, relations
-from rulewright.proving.sums import NumberRange, Octagon, Terms, bounds_of, cell_of, cells_with_ints, divide, total
+from rulewright.proving.sums import BoundedSums, NumberRange, Terms, bounds_of, cell_of, cells_with_ints, divide, total
 from rulewright.proving.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
@@ -220,8 +220,8 @@ class Space:
             true |= bool(holds & relation) << number
         return _Facts(at, true, (1 << len(self.cells[at])) - 1 & ~true, 0)
 
-    def _octagon(self, box: Box) -> Octagon:
-        """The octagon of the sums and their variables in a box."""
+    def _bounded_sums(self, box: Box) -> BoundedSums:
+        """The bounds of the sums and their variables in a box."""
         variables = dict(self._summed)
         for at in self._summed_indices:
             path, cuts = self.paths[at], [cut for cut in self.cuts[at] if isinstance(cut, Fraction)]
@@ -235,7 +235,7 @@ class Space:
             )
             for terms, at in self.sums.items()
         }
-        return Octagon(variables, sums)
+        return BoundedSums(variables, sums)
 
     def possible(self, box: Box) -> bool:
         """Whether the variables of a box may be consistent; False is exact."""
@@ -245,7 +245,7 @@ class Space:
             if is_constrained and not self._remembered((relation, cells), partial(relation.allows, cells)):
                 return False
         sums = tuple([box[at] for at in (*self.sums.values(), *self._summed_indices)])
-        return not self.sums or self._remembered(sums, lambda: self._octagon(box).is_possible())
+        return not self.sums or self._remembered(sums, lambda: self._bounded_sums(box).is_possible())
 
     def texts(self, box: Box) -> dict[str, str] | None:
         """Texts of the box, as far as they can be told, by the part of conditions; None if no text is in it."""
@@ -404,7 +404,7 @@ class Space:
             if box[at] != self.everything[at] and path not in self.terms
         }
         if any(box[at] != self.everything[at] for at in self.sums.values()):
-            summed = self._octagon(box).values(self._whole) or {}
+            summed = self._bounded_sums(box).values(self._whole) or {}
             values |= {path: self._number(path, value) for path, value in summed.items()}
         return values
 

@@ -1,24 +1,22 @@
 """Sums of numbers in comparisons: `AH - AH_pass >= 0.1` depends only on one number, the value of the sum.
 
-Whether values of sums and their variables are consistent is decided by shortest paths (an octagon of bounds) for sums
-or differences of two variables, and by the simplex method for others.
+Whether values of sums and their variables are consistent is decided by the simplex method.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import lcm
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-from rulewright.proving.domains import Domain, Path, between
+from rulewright.proving.domains import Domain, Path
 from rulewright.proving.linear import Inequality, solution
 
 Terms: TypeAlias = "tuple[tuple[Path, Fraction], ...]"  # sorted variables with their factors, the first factor being 1
-_UpperBound: TypeAlias = "tuple[int, bool]"  # a bound, and whether it is included
-_NOTHING: Final[_UpperBound] = (0, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,73 +112,34 @@ def cell_of(value: Fraction, bounds: NumberRange, cuts: Iterable[Fraction]) -> N
 def cells_with_ints(terms: Terms, cells: Iterable[NumberRange]) -> list[NumberRange]:
     """The cells that contain a possible value of a sum of ints."""
     steps = lcm(*(factor.denominator for _, factor in terms))
-    return [span for span in cells if _inside(span.times(Fraction(steps)), is_whole=True) is not None]
+    return [span for span in cells if _has_int(span.times(Fraction(steps)))]
 
 
-class Octagon:
-    """The intervals of variables and sums, checked for consistency.
+def _has_int(span: NumberRange) -> bool:
+    low = math.floor(span.low) + 1 if span.low_open else math.ceil(span.low)
+    high = math.ceil(span.high) - 1 if span.high_open else math.floor(span.high)
+    return low <= high
 
-    A variable is two nodes, itself and its negative; `rows[one][two]` is the upper bound of `one - two`, in integer
-    multiples of `1 / scale`, with False if the bound is not included.
-    """
 
-    def __init__(self, variables: Mapping[Path, NumberRange], sums: Mapping[Terms, NumberRange]) -> None:
-        """Set the bounds of every variable and every sum."""
-        self.variables, self.sums = variables, sums
-        spans = (*variables.values(), *sums.values())
-        self.scale = lcm(*(end.denominator for span in spans for end in (span.low, span.high)))
-        self.nodes = {path: 2 * number for number, path in enumerate(sorted(variables))}
-        self.rows: list[dict[int, _UpperBound]] = [{} for _ in range(2 * len(variables))]
-        for path, span in variables.items():
-            self._bound(self._node(path, 1), self._node(path, -1), span, 2)
-        for terms, span in sums.items():
-            (one, _), (two, factor) = terms[0], terms[-1]
-            if len(terms) == 1:
-                self._bound(self._node(one, 1), self._node(one, -1), span, 2)
-            elif _is_octagonal(terms):
-                sign = int(factor)
-                self._bound(self._node(one, 1), self._node(two, -sign), span)
-                self._bound(self._node(two, sign), self._node(one, -1), span)
+@dataclass(frozen=True, slots=True)
+class BoundedSums:
+    """The intervals of variables and of sums of them, checked for consistency."""
 
-    def _node(self, path: Path, sign: int) -> int:
-        return self.nodes[path] + (sign < 0)
-
-    def _bound(self, one: int, two: int, span: NumberRange, times: int = 1) -> None:
-        """Constrain `one - two` to `times` the span."""
-        steps = times * self.scale
-        self._constrain(one, two, (int(span.high * steps), not span.high_open))
-        self._constrain(two, one, (int(-span.low * steps), not span.low_open))
-
-    def _constrain(self, one: int, two: int, bound: _UpperBound) -> None:
-        """Constrain `one - two` to an upper bound."""
-        current = self.rows[one].get(two)
-        if current is None or bound < current:
-            self.rows[one][two] = bound
+    variables: Mapping[Path, NumberRange]
+    sums: Mapping[Terms, NumberRange]
 
     def is_possible(self) -> bool:
-        """Whether values within all bounds may exist; tightens the bounds by shortest paths."""
-        for via, beyond in enumerate(self.rows):
-            for one, row in enumerate(self.rows):
-                if via in row:
-                    left, is_closed = row[via]
-                    for two, (right, is_right_closed) in tuple(beyond.items()):
-                        self._constrain(one, two, (left + right, is_closed and is_right_closed))
-        if any(row.get(node, _NOTHING) < _NOTHING for node, row in enumerate(self.rows)):
-            return False
-        bounds = {path: self._span(path) for path in self.variables}
-        if any(total(terms, bounds).meets(span).is_empty for terms, span in self.sums.items()):
-            return False
-        return all(map(_is_octagonal, self.sums)) or self._point() is not None
+        """Whether values within all bounds exist, of which ints may be fractions."""
+        reachable = (not total(terms, self.variables).meets(span).is_empty for terms, span in self.sums.items())
+        return all(reachable) and self._point() is not None
 
     def _point(self) -> dict[Path, Fraction] | None:
         """Values of all variables within all bounds; None if there are none."""
         numbers = {path: number for number, path in enumerate(self.variables)}
         lows = {path: span.low for path, span in self.variables.items()}
+        alone = ((((path, Fraction(1)),), span) for path, span in self.variables.items())
         found: list[Inequality] = []
-        for terms, span in (
-            *((((path, Fraction(1)),), span) for path, span in self.variables.items()),
-            *self.sums.items(),
-        ):
+        for terms, span in (*alone, *self.sums.items()):
             start = sum((lows[path] * factor for path, factor in terms), Fraction(0))
             factors = {numbers[path]: factor for path, factor in terms}
             less = {number: -factor for number, factor in factors.items()}
@@ -189,36 +148,33 @@ class Octagon:
         values = solution(found, len(numbers))
         return None if values is None else {path: lows[path] + values[number] for path, number in numbers.items()}
 
-    def _span(self, path: Path) -> NumberRange:
-        """The interval of a variable."""
-        high, high_closed = self.rows[self._node(path, 1)][self._node(path, -1)]
-        low, low_closed = self.rows[self._node(path, -1)][self._node(path, 1)]
-        steps = 2 * self.scale
-        return NumberRange(Fraction(-low, steps), Fraction(high, steps), not low_closed, not high_closed)
-
     def values(self, whole: frozenset[Path]) -> dict[Path, Fraction] | None:
         """Values of all variables within all bounds, with few digits, and ints for `whole` variables; None if none are
         found."""
-        values: dict[Path, Fraction] = {}
-        octagon = self
+        fixed = self
         for path in sorted(self.variables):
-            if not octagon.is_possible():
+            point = fixed._point()
+            found = None if point is None else next(fixed._fixed(path, _near(point[path], path in whole)), None)
+            if found is None:
                 return None
-            tried = [_inside(octagon._span(path), path in whole), (octagon._point() or {}).get(path)]
-            for value in (each for each in tried if each is not None and (path not in whole or each.denominator == 1)):
-                values[path] = value
-                fixed = Octagon({**octagon.variables, path: NumberRange(value, value)}, self.sums)
+            fixed = found
+        return {path: span.low for path, span in fixed.variables.items()}
+
+    def _fixed(self, path: Path, values: Iterable[Fraction]) -> Iterator[BoundedSums]:
+        """The bounds with one of the values of a variable that is possible."""
+        for value in values:
+            if not (alone := NumberRange(value, value)).meets(self.variables[path]).is_empty:
+                fixed = BoundedSums({**self.variables, path: alone}, self.sums)
                 if fixed.is_possible():
-                    break
-            else:
-                return None
-            octagon = fixed
-        return values
+                    yield fixed
 
 
-def _is_octagonal(terms: Terms) -> bool:
-    """Whether shortest paths decide exactly about a sum."""
-    return len(terms) == 1 or (len(terms) == 2 and abs(terms[-1][1]) == 1)
+def _near(value: Fraction, is_whole: bool) -> Iterator[Fraction]:
+    """Numbers near a value, those with few digits first; only ints if `is_whole`."""
+    for scale in (1,) if is_whole else (1, 10, 100):
+        yield from (Fraction(math.floor(value * scale) + step, scale) for step in (0, 1))
+    if not is_whole:
+        yield value
 
 
 def total(terms: Terms, bounds: Mapping[Path, NumberRange]) -> NumberRange:
@@ -227,14 +183,3 @@ def total(terms: Terms, bounds: Mapping[Path, NumberRange]) -> NumberRange:
     for path, factor in terms:
         interval = interval.plus(bounds[path].times(factor))
     return interval
-
-
-def _inside(span: NumberRange, is_whole: bool) -> Fraction | None:
-    """A number in the span, an int if `is_whole`; None if there is none."""
-    if is_whole:
-        low = span.low.__floor__() + 1 if span.low_open else span.low.__ceil__()
-        high = span.high.__ceil__() - 1 if span.high_open else span.high.__floor__()
-        return Fraction(low) if low <= high else None
-    if span.is_empty:
-        return None
-    return span.low if span.low == span.high else between(span.low, span.high)
