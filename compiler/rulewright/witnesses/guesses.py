@@ -32,6 +32,7 @@ from rulewright_runtime.values import NANOS, Optional, Timestamp, Value
 MOST_ITEMS: Final = 50  # of a list
 MOST_LANGUAGES: Final = 6  # of one text, considered at once
 SOME_TEXT: Final = "so"
+_UNEQUAL: Final = (SOME_TEXT, 0, 1)  # of two variables that are compared
 _ANYTHING: Final = (SOME_TEXT, 1, True)  # where nothing is known of a variable
 _TESTS: Final = frozenset((
     "contains", "startsWith", "endsWith", "matches", "contains_ci", "substring_ci", "same_text", "contains_any",
@@ -195,7 +196,7 @@ class _Guessing:
         """Each side may be the other, or a little less or more."""
         for side, other in ((one, two), (two, one)):
             for value in self.constants(other):
-                for each in (SOME_TEXT,) if value is UNKNOWN else _around(value):
+                for each in _UNEQUAL if value is UNKNOWN else _around(value):
                     self.carry(side, each)
 
     def membership(self, item: int, container: int) -> None:

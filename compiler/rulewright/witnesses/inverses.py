@@ -100,6 +100,8 @@ def _halves(value: Any) -> Iterator[tuple[int, Any]]:
     if type(value) in (int, float):
         half = value // 2 if type(value) is int else value / 2
         yield from ((0, half), (1, value - half))
+    elif isinstance(value, Timestamp | Duration):
+        yield from ((0, value), (1, value))
 
 
 def _number(value: Any, solved: Callable[[Any], Any], others: Sequence[Any]) -> Iterator[tuple[int, Any]]:

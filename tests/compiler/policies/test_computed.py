@@ -253,7 +253,9 @@ name: p
 variables:
   - {name: s, type_name: string}
   - {name: n, type_name: int}
+  - {name: m, type_name: int}
   - {name: due, type_name: timestamp}
+  - {name: span, type_name: duration}
   - {name: names, type_name: list, params: [{type_name: string}]}
 """
 TABLE = "name: p\nrule:\n  match:\n    - {{condition: {when}, output: {output}}}\n    - {{output: \"'rest'\"}}\n"
@@ -268,6 +270,16 @@ TABLE = "name: p\nrule:\n  match:\n    - {{condition: {when}, output: {output}}}
             ("due.getFullYear() > 2026 || s.contains('a')", "'x'"),
             ("due.getFullYear() > 2026", "'x'"),
             "for instance due = timestamp('2026-01-01T00:00:00Z'), s = 'a'",
+        ),
+        (
+            ("n < m && s.contains('a')", "'x'"),
+            ("n < m && s.contains('ab')", "'x'"),
+            "for instance m = 1, n = 0, s = 'a'",
+        ),
+        (
+            ("due + span > timestamp('2030-01-01T00:00:00Z')", "'x'"),
+            ("false", "'x'"),
+            "for instance due = timestamp('2030-01-01T00:00:00Z'), span = duration('1s')",
         ),
         (("names.join(',') == 'a,b'", "'x'"), ("false", "'x'"), "for instance names = ['a', 'b']"),
         (("n % 7 == 3", "'x'"), ("n % 7 == 4", "'x'"), "where n % 7 == 3\n  for instance n = 3"),
