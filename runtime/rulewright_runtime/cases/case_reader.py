@@ -7,7 +7,7 @@ or its fields beside `test_id`), or in other files under the same `test_id`. The
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,11 @@ class CaseReader:
     def refused_outputs(self) -> list[InputError]:
         """The errors in the files of outputs."""
         return [] if self._outputs is None else self._outputs.errors
+
+    def unused_outputs(self, batches: Collection[str]) -> Iterator[InputError]:
+        """A note for every output of the batches without a case; none if cases of other concerns were left out."""
+        if self._outputs is not None and not self.other_concerns:
+            yield from self._outputs.unused(batches)
 
     def cases(self, batch: Batch) -> Iterator[Case | InputError]:
         """Yield the cases of a batch in order, and an InputError for each record that is not a case."""

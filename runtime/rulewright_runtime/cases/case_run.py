@@ -135,7 +135,11 @@ class BatchRun:
         self._add_note("errors", self.errors, entry)
 
     def _warn(self, case: Case, message: str) -> None:
-        self._add_note("warnings", self.warnings, _note(case, message))
+        self.add_warning(_note(case, message))
+
+    def add_warning(self, entry: JsonObject) -> None:
+        """Add a warning; beyond `_MAX_NOTES` warnings are only counted."""
+        self._add_note("warnings", self.warnings, entry)
 
     def _add_note(self, name: str, notes: list[JsonObject], entry: JsonObject) -> None:
         if len(notes) < _MAX_NOTES:
@@ -240,6 +244,8 @@ def score_batches(
                 run.score(settings, group, item)
     for refused in reader.refused_outputs:
         run.add_error(_refusal(refused))
+    for unused in reader.unused_outputs(run.tally.batches):
+        run.add_warning(_refusal(unused))
     run.other_concerns = reader.other_concerns
     return run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import IO, Any, Final
 
 import msgspec
@@ -23,9 +23,11 @@ from rulewright_runtime.scratch_database import scratch_database
 from rulewright_runtime.strict_json import UNDECODED
 
 _NOT_IDS: Final = frozenset({"test_id", "id", "expectations", "test_case", *OUTPUTS})
-_TABLE: Final = "CREATE TABLE outputs (test_id, tag, file, start, length, data, path)"
-_ADD: Final = "INSERT INTO outputs VALUES (?, ?, ?, ?, ?, ?, ?)"
+_TABLE: Final = "CREATE TABLE outputs (test_id, tag, file, start, length, data, path, is_used)"
+_ADD: Final = "INSERT INTO outputs VALUES (?, ?, ?, ?, ?, ?, ?, 0)"
 _FIND: Final = "SELECT tag, file, start, length, data, path FROM outputs WHERE test_id = ?"
+_USE: Final = "UPDATE outputs SET is_used = 1 WHERE test_id = ?"
+_UNUSED: Final = "SELECT test_id, tag, file FROM outputs WHERE NOT is_used ORDER BY rowid"
 _Row = tuple[str, str, str, int, int, bytes | None, str]
 _Reference = tuple[str, str, int, int, bytes | None, str]
 
@@ -90,6 +92,7 @@ class Outputs:
         references: list[_Reference] = self._database.execute(_FIND, (test_id,)).fetchall()
         if not references:
             return None
+        self._database.execute(_USE, (test_id,))
         candidates = [each for each in references if each[0] == batch] or references
         candidates.sort(key=lambda each: (each[1], each[2]))
         _, file, _, _, _, path = candidates[0]
@@ -99,6 +102,13 @@ class Outputs:
             files = ", ".join(sorted({each[1] for each in candidates}))
             return f"there are {len(others) + 1} different outputs for the test id, in {files}"
         return payload, file if path == "$" else f"{file}: {path}"
+
+    def unused(self, batches: Collection[str]) -> Iterator[InputError]:
+        """Yield a note for every output in the file, or below a folder in the files of the batches, that was not
+        found by a test id."""
+        for test_id, tag, file in self._database.execute(_UNUSED):
+            if tag in batches or file == self._path:
+                yield InputError(f"no case has the test id `{test_id}`, so this output is not scored", file)
 
     def _bytes(self, reference: _Reference) -> bytes:
         _, file, start, length, data, _ = reference

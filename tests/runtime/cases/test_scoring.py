@@ -13,6 +13,7 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import BatchRun, report_head, score_batches
 from rulewright_runtime.cases.case_settings import CaseSettings
+from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.errors import PlanError
 
 
@@ -225,6 +226,20 @@ def test_a_test_id_that_occurred_before_counts_twice_and_is_said_so(tmp_path: An
     done = run(tmp_path, [case("T1"), case("T2"), case("T1")])
     assert done.summary()["total_cases"] == 3
     assert [(warning["test_id"], warning["message"][:12]) for warning in done.warnings] == [("T1", "the test id ")]
+
+
+@pytest.mark.parametrize("place", ["", "b.json"])
+def test_an_output_without_a_case_is_said(place: str, tmp_path: Any) -> None:
+    (tmp_path / "outputs").mkdir()
+    done = [{"test_id": name, **case(name)["engine_output"]} for name in ("T1", "T2")]
+    for name in ("b.json", "other_batch.json"):
+        write(tmp_path / "outputs" / name, done)
+    outputs = Outputs(str(tmp_path / "outputs" / place))
+    path = write(tmp_path / "b.json", [{key: value for key, value in case("T1").items() if key != "engine_output"}])
+    found = score_batches(settings(), CaseReader(safe().plan, "I25", outputs), [Batch("b", str(path))])
+    assert [each["message"] for each in found.warnings] == [
+        "no case has the test id `T2`, so this output is not scored"
+    ]
 
 
 def test_a_case_that_expects_nothing_passes_and_is_said_so(tmp_path: Any) -> None:
