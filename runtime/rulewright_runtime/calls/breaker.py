@@ -15,7 +15,8 @@ FIRST_COOLING: Final = 1.0  # seconds without calls; doubled after each failed p
 MAX_COOLING: Final = 60.0  # seconds
 FIRST_OUTAGE: Final = 30.0  # seconds that an endpoint may be out of reach before its first answer
 UNREADABLE: Final = 24  # responses that are no answers, before the first answer: the address is wrong
-IN_A_ROW: Final = 8  # transcripts without an answer between them: not the texts are the cause, but the endpoint
+FORBIDDEN: Final = 8  # transcripts in a row of which a call is forbidden: the access was withdrawn
+FEW: Final = 3  # transcripts in a row that may be the cause of their failures; of more, the endpoint is
 MAX_HOLD: Final = 600.0  # seconds that a server may ask to wait; for more the run stops
 _NONE: Final = ("", "")  # the question of a failure that no question causes
 ENDPOINT_FAILURES: Final = frozenset({"network", "server", "timeout"})  # not failures of one request
@@ -80,7 +81,7 @@ class Breaker:
         Raises OutageError if no call seems to be allowed. A firewall that forbids one text only costs that text.
         """
         self._forbidden.add(transcript)
-        if not (self._has_answered or self._is_known()) or len(self._forbidden) >= IN_A_ROW:
+        if not (self._has_answered or self._is_known()) or len(self._forbidden) >= FORBIDDEN:
             self._fatal = f"{failure}; may this key use the model, and does a firewall let the requests pass?"
         self._check()
 
@@ -105,7 +106,7 @@ class Breaker:
     def _is_of_few_transcripts(self) -> bool:
         """Whether all failures since the last answer are about a few transcripts, and the model has answered before."""
         transcripts = {transcript for transcript, _ in self._failed}
-        return len(transcripts) < IN_A_ROW and "" not in transcripts and (self._has_answered or self._is_known())
+        return len(transcripts) <= FEW and "" not in transcripts and (self._has_answered or self._is_known())
 
     def _cool(self, now: float) -> None:
         """Let no call pass for a while, at most until the run is given up."""

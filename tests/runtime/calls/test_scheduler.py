@@ -230,7 +230,7 @@ def test_an_endpoint_that_forbids_everything_ends_the_run(ledger: Ledger) -> Non
     with pytest.raises(OutageError, match="no"):
         answers(model, ledger, *"abcdefghijklm", limits=CallLimits(attempts=2))
     asked_of = set(model.asked[model.asked.index("z") :])
-    assert len(asked_of) >= breaker.IN_A_ROW
+    assert len(asked_of) >= breaker.FORBIDDEN
 
 
 def test_an_endpoint_that_is_down_is_probed_and_then_given_up(ledger: Ledger) -> None:
@@ -251,7 +251,7 @@ SHORT: Final = CallLimits(concurrency=10, outage=0.01, attempts=12)
 
 
 def test_a_question_on_which_the_endpoint_fails_does_not_end_the_run_or_the_next(ledger: Ledger) -> None:
-    for few in ("x", "uvwxyz"):
+    for few in ("x", "xyz"):
         expected = ["A", "B", *["server: no" for _ in few]]
         assert answers(FakeModel(refusing(few)), ledger, *"ab", *few, limits=SHORT) == expected
         assert answers(FakeModel(refusing(few)), ledger, *"ab", *few, limits=SHORT) == expected
@@ -262,7 +262,7 @@ def test_an_endpoint_that_fails_on_many_transcripts_or_has_never_answered_ends_t
     with pytest.raises(OutageError, match=message):
         answers(FakeModel(refusing("x")), ledger, "x", limits=SHORT)
     answers(FakeModel(echo), ledger, "a")
-    for texts, kind in (("pqrstuvwxyz", "server"), ("x", "network")):
+    for texts, kind in (("wxyz", "server"), ("x", "network")):
         with pytest.raises(OutageError, match=message):
             answers(FakeModel(refusing(texts, kind)), ledger, *texts, limits=SHORT)
 
