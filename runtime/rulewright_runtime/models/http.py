@@ -165,15 +165,17 @@ def _hint(status: int, location: str | None, url: str) -> str:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, from `Retry-After` (seconds or a date) or `retry-after-ms`; else None."""
+    """Return the seconds to wait, from `Retry-After` (seconds, or a date by the server's clock) or
+    `retry-after-ms`; else None."""
     try:
         if (milliseconds := headers.get("retry-after-ms")) is not None:
-            return max(float(milliseconds) / 1000, 0.0)
+            return max(0.0, float(milliseconds) / 1000)
         value = headers.get("retry-after")
         if value is None:
             return None
         if value.strip().replace(".", "", 1).isdecimal():
             return float(value)
-        return max(parsedate_to_datetime(value).timestamp() - time(), 0.0)
+        now = parsedate_to_datetime(headers["date"]).timestamp() if "date" in headers else time()
+        return max(parsedate_to_datetime(value).timestamp() - now, 0.0)
     except (ValueError, TypeError, OverflowError):
         return None

@@ -206,6 +206,7 @@ def test_a_conversation_that_is_too_long_is_told_apart(error: dict[str, object])
         ({"Retry-After": "7"}, 7.0),
         ({"Retry-After": "0.5"}, 0.5),
         ({"retry-after-ms": "250"}, 0.25),
+        ({"retry-after-ms": "nan"}, 0.0),
         ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
         ({"Retry-After": "soon"}, None),
         ({}, None),
@@ -213,6 +214,11 @@ def test_a_conversation_that_is_too_long_is_told_apart(error: dict[str, object])
 )
 def test_the_server_says_how_long_to_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert failure(Response(429, b"{}", headers)).retry_after == seconds
+
+
+def test_a_clock_that_is_wrong_makes_nobody_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "time", lambda: 0.0)
+    assert failure(Response(429, b"{}", {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})).retry_after == 0.0
 
 
 MALFORMED = {
