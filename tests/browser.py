@@ -11,6 +11,7 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,18 @@ FLAGS = (
     "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking"
     " --disable-component-update --disable-sync --force-prefers-reduced-motion"
 )
+
+OPEN_EVERY_KIND = """
+const seen = new Set();
+const name = (each) => `${each.localName}.${each.className}`;
+const kind = (each) => `${name(each.parentElement)} ${name(each)}`;
+for (const part of document.querySelectorAll("details")) {
+  const own = [...part.querySelectorAll("*")].filter((each) => each.parentElement.closest("details") === part);
+  if (own.map(kind).every((each) => seen.has(each))) continue;
+  own.forEach((each) => seen.add(kind(each)));
+  for (let at = part; at; at = at.parentElement.closest("details")) at.open = true;
+}
+"""  # as many parts as hold each kind of element once: opening all of them shows the same kinds more often
 
 
 class Browser:
@@ -109,6 +122,18 @@ def command(method: str, address: str, body: Any = None) -> Any:
             return json.load(answer)["value"]
     except urllib.error.HTTPError as error:
         raise AssertionError(json.load(error)["value"]["message"]) from None
+
+
+def violations(browser: Browser) -> list[Any]:
+    """What axe-core finds, with every kind of element opened."""
+    browser.run(OPEN_EVERY_KIND)
+    browser.devtools("Runtime.evaluate", expression=files("axe_playwright_python").joinpath("axe.min.js").read_text())
+    found = browser.wait_for(
+        "const done = arguments[0]; axe.run().then((r) => done(r.violations), (e) => done([e.message]))"
+    )
+    return [
+        (each["id"], [node["html"] for node in each["nodes"][:3]]) if isinstance(each, dict) else each for each in found
+    ]
 
 
 @contextlib.contextmanager

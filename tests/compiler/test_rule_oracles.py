@@ -39,6 +39,7 @@ SOUND = rounds(1, 10)
 TRIES = 4_000
 FEWEST = rounds(2, 3)  # some conditions come about in few ways
 PATIENCE = rounds(150, TRIES)  # tries after which the fewest are enough
+TOLD_BY: Final = {"tag_no_scenario_carries": "misspelt-name"}  # a slip that is told once, by another rule
 DOCUMENTS: Final[dict[str, Callable[[Any], bool]]] = {**oracles_of_workflows.ORACLES, **oracles_of_documents.ORACLES}
 PROJECTS: Final = oracles_of_projects.ORACLES
 
@@ -190,7 +191,8 @@ def tally(rule: str, scratch: Path) -> Tally:
         count = found.refused if not is_valid else found.broken if holds else found.sound
         if not count.is_full:
             report = changed.findings(scratch)
-            reported = rule.replace("_", "-") in {each.code for each in report.diagnostics}
+            codes = {each.code for each in report.diagnostics}
+            reported = rule.replace("_", "-") in codes or (holds and TOLD_BY.get(rule) in codes)
             count.add(report.fails() if not is_valid else reported == holds, key)
         if found.is_enough(number):
             break

@@ -124,7 +124,7 @@ def test_a_row_keeps_the_status_of_the_reference_though_its_judge_failed() -> No
     assert {(result.scores or {})["status"] for result in results} <= {"valid", "invalid"}
 
 
-@pytest.mark.parametrize(("run", "profile", "kind", "rows", "records"), every(2, RUNS))
+@pytest.mark.parametrize(("run", "profile", "kind", "rows", "records"), every(4, RUNS))
 def test_the_two_tier_scorecard_gives_the_seed_s_aggregation(
     run: str, profile: str, kind: str, rows: int, records: int
 ) -> None:

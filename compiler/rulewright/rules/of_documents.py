@@ -57,7 +57,6 @@ RULES: Final[dict[str, tuple[str, ...]]] = {
         "impossible_date",
     ),
     "Profile": (
-        "even_repetitions",
         "adaptive_with_one_repetition",
         "yaml_trap",
         "listed_twice",

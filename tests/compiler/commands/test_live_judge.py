@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.folders import write
 from tests.model_server import Response, Server, chat, model_server
 
 from rulewright.cli import main
@@ -27,7 +28,7 @@ prompt: Does the assistant ask?
 
 def project(folder: Path, judge: str, more: str = "") -> Path:
     """A project with one check, an open scenario and one conversation, and this part `judge`."""
-    for name, text in {
+    files = {
         "rulewright.yaml": f"project: p\nscorecard: two-tier\npricing: pricing.yaml\n{more}judge:\n{judge}",
         "pricing.yaml": "priced-model: [1.0, 2.0]\n",
         "checks/A-1.yaml": CHECK,
@@ -36,10 +37,8 @@ def project(folder: Path, judge: str, more: str = "") -> Path:
             json.dumps({"turn": 1, "role": role, "content": said})
             for role, said in (("user", "I am tired."), ("assistant", "What would help?"))
         ),
-    }.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
+    }
+    return write(folder, files)
 
 
 def scan(folder: Path, *options: str) -> int:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.folders import write
 
 from rulewright.cli import main
 
@@ -126,9 +127,7 @@ def test_a_verdict_without_a_code_is_listed_with_its_quote_and_items_are_counted
         "chats.jsonl": json.dumps({"id": "monday", "model": "m", "messages": said}) + "\n",
         "replies.json": json.dumps({"monday": {"polite": [[json.dumps(judged)]] * 3}}),
     }
-    for name, text in files.items():
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text(text, encoding="utf-8")
+    write(Path(), files)
     assert main(["scan", "chats.jsonl", "--judge", "replay:replies.json", "--out", "run"]) == 1
     capsys.readouterr()
     assert main(["why", "run"]) == 0

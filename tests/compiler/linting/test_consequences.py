@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.linting.mutations import copied
+from tests.folders import write
 
 from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.lint_settings import RuleSelection
@@ -203,10 +204,7 @@ FLOW_SLIPS = [
 def test_a_slip_in_a_workflow_is_one_finding(
     file: str, old: str, new: str, code: str, line: int, tmp_path: Path
 ) -> None:
-    for name, text in FLOW.items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text.replace(old, new, 1) if name == file else text, encoding="utf-8")
+    write(tmp_path, {**FLOW, file: FLOW[file].replace(old, new, 1)})
     found = [(each.code, each.span.line) for each in lint([tmp_path]).grouped().diagnostics]
     assert found == [(code, line)]
 
@@ -217,16 +215,14 @@ SCENARIO = {"title": "T", "category": "loans", "open": True, "tags": ["vulnerabl
 @pytest.mark.parametrize("scenario_id", ["one", None])
 def test_a_scenario_without_an_id_of_its_own_hides_no_tag(scenario_id: str | None, tmp_path: Path) -> None:
     names = {"scenario_id": scenario_id} if scenario_id else {}
-    for name, written in (("one", {**SCENARIO, "scenario_id": "one", "tags": []}), ("two", {**SCENARIO, **names})):
-        path = tmp_path / "scenarios" / f"{name}.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(written), encoding="utf-8")
-    vocabulary = "project: p\nvocabulary: {categories: [loans], tags: [vulnerable]}\n"
-    (tmp_path / "rulewright.yaml").write_text(vocabulary, encoding="utf-8")
-    (tmp_path / "checks").mkdir()
-    check = "id: c\nscope: trigger\neligibility: {scenario_tags_any: [vulnerable]}\nfail: size(answer) > 9\n"
-    (tmp_path / "checks" / "c.yaml").write_text(check, encoding="utf-8")
-    (found,) = lint([tmp_path]).diagnostics
+    files = {
+        "scenarios/one.json": json.dumps({**SCENARIO, "scenario_id": "one", "tags": []}),
+        "scenarios/two.json": json.dumps({**SCENARIO, **names}),
+        "rulewright.yaml": "project: p\nvocabulary: {categories: [loans], tags: [vulnerable]}\n",
+        "checks/c.yaml": "id: c\nscope: trigger\neligibility: {scenario_tags_any: [vulnerable]}\n"
+        "fail: size(answer) > 9\n",
+    }
+    (found,) = lint([write(tmp_path, files)]).diagnostics
     assert found.code == ("duplicate-id" if scenario_id else "missing-key")
 
 
@@ -235,10 +231,7 @@ def test_a_lexicon_that_can_not_be_read_is_not_also_unknown(text: str, tmp_path:
     check = "id: a\nname: a\nseverity: S3\nprimary_bucket: C\nscope: universal\nrouting:\n"
     check += "  route: lexicon_only\n  deterministic_precheck: promises\n"
     files = {"rulewright.yaml": "project: p\n", "checks/a.yaml": check, "lexicons/promises.yaml": text}
-    for name, content in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(content)
-    (found,) = lint([tmp_path]).diagnostics
+    (found,) = lint([write(tmp_path, files)]).diagnostics
     assert found.code in ("wrong-type", "yaml-syntax")
     assert found.span.path.endswith("promises.yaml")
 

@@ -4,11 +4,13 @@ and the page is whole without its script."""
 from __future__ import annotations
 
 import json
-from importlib.resources import files
-from typing import Any
+from pathlib import Path
 
 import pytest
-from tests.browser import Browser
+from tests.browser import Browser, violations
+from tests.compiler.serving.test_serve import WAITING, served
+from tests.compiler.serving.test_serve import demo as demo
+from tests.compiler.serving.test_serve import runs as runs
 from tests.compiler.small_project import check, write
 
 from rulewright.check.project_check import compile_project
@@ -17,28 +19,15 @@ from rulewright.shipped import PROJECT_FILE, shipped_root
 from rulewright_runtime.runs.store import run
 
 TAB, ENTER = "\ue004", "\ue007"
-OPEN_EVERY_KIND = """
-const seen = new Set();
-const name = (each) => `${each.localName}.${each.className}`;
-const kind = (each) => `${name(each.parentElement)} ${name(each)}`;
-for (const part of document.querySelectorAll("details")) {
-  const own = [...part.querySelectorAll("*")].filter((each) => each.parentElement.closest("details") === part);
-  if (own.map(kind).every((each) => seen.has(each))) continue;
-  own.forEach((each) => seen.add(kind(each)));
-  for (let at = part; at; at = at.parentElement.closest("details")) at.open = true;
-}
-"""  # as many parts as hold each kind of element once: opening all of them shows the same kinds more often
 HOSTILE = f"{'W' * 2000} <script>document.title = 'owned'</script> \u202e\u05d0\u05d1"
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> str:
+def page(demo: Path, browser: Browser) -> str:
     """The address of the shipped benchmark's report."""
-    folder = tmp_path_factory.mktemp("demo") / "run"
-    main(["demo", "--out", str(folder)])
     replies = shipped_root() / PROJECT_FILE.parent / "judge_replies" / "replies.json"
-    assert main(["report", str(folder), "--replies", str(replies)]) == 1
-    return (folder / "report.html").as_uri()
+    assert main(["report", str(demo), "--replies", str(replies)]) == 1
+    return (demo / "report.html").as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -58,18 +47,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> str:
     run(plan, [folder / "said"], folder / "run", judge=f"replay:{folder / 'replies.json'}")
     assert main(["report", str(folder / "run"), "--replies", str(folder / "replies.json")]) == 1
     return (folder / "run" / "report.html").as_uri()
-
-
-def violations(browser: Browser) -> list[Any]:
-    """What axe-core finds, with every kind of element opened."""
-    browser.run(OPEN_EVERY_KIND)
-    browser.devtools("Runtime.evaluate", expression=files("axe_playwright_python").joinpath("axe.min.js").read_text())
-    found = browser.wait_for(
-        "const done = arguments[0]; axe.run().then((r) => done(r.violations), (e) => done([e.message]))"
-    )
-    return [
-        (each["id"], [node["html"] for node in each["nodes"][:3]]) if isinstance(each, dict) else each for each in found
-    ]
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
@@ -161,3 +138,22 @@ def test_a_link_opens_the_conversation_without_the_script(browser: Browser, page
         assert shown is True
     finally:
         browser.devtools("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_a_person_decides_in_a_browser_with_the_keyboard(runs: Path, browser: Browser) -> None:
+    tab, enter, space = "\ue004", "\ue007", " "
+    with served(runs) as server:
+        browser.show(server.url)
+        base = f"http://127.0.0.1:{server.server_address[1]}"
+        for path, width, scheme in (("/", 1280, "light"), ("/run/1/label/0", 390, "dark"), ("/diff/1/2", 390, "light")):
+            browser.resize(width)
+            browser.prefer(scheme)
+            browser.show(base + path)
+            assert violations(browser) == []
+            assert browser.overflow() <= 0
+        browser.show(base + WAITING)
+        assert violations(browser) == []
+        browser.run("document.querySelector('form input[type=radio]').focus()")
+        browser.press(space, tab, *"she is safe", tab, tab, enter)
+        browser.wait_until("return document.body.textContent.includes('was UNCLEAR: she is safe')")
+        assert browser.run("return location.pathname") == WAITING

@@ -14,10 +14,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from tests.browser import Browser
 from tests.compiler.reporting.test_page import Document
 from tests.compiler.reporting.test_page import finished as finished
-from tests.compiler.reporting.test_page_in_a_browser import violations
 from tests.compiler.workflow.test_signoff import FLOW, SCRIPT
 from tests.runtime.workflow.running import bench
 
@@ -285,25 +283,6 @@ def test_the_queue_of_a_workflow_stands_on_the_same_site(runs: Path, tmp_path: P
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no finished run"):
         open_runs([str(tmp_path)], (), ())
-
-
-def test_a_person_decides_in_a_browser_with_the_keyboard(runs: Path, browser: Browser) -> None:
-    tab, enter, space = "\ue004", "\ue007", " "
-    with served(runs) as server:
-        browser.show(server.url)
-        base = f"http://127.0.0.1:{server.server_address[1]}"
-        for path, width, scheme in (("/", 1280, "light"), ("/run/1/label/0", 390, "dark"), ("/diff/1/2", 390, "light")):
-            browser.resize(width)
-            browser.prefer(scheme)
-            browser.show(base + path)
-            assert violations(browser) == []
-            assert browser.overflow() <= 0
-        browser.show(base + WAITING)
-        assert violations(browser) == []
-        browser.run("document.querySelector('form input[type=radio]').focus()")
-        browser.press(space, tab, *"she is safe", tab, tab, enter)
-        browser.wait_until("return document.body.textContent.includes('was UNCLEAR: she is safe')")
-        assert browser.run("return location.pathname") == WAITING
 
 
 @pytest.mark.parametrize("name", ["verdicts.jsonl", "scores.jsonl"])

@@ -90,7 +90,7 @@ def test_the_labels_are_those_that_scoring_again_gives(folder: Path, given: dict
     assert (found["cases"], found["not_told"]) == (len(before), [])
 
 
-@pytest.mark.parametrize("parameter", every(2, ["CR_pass", "AC_pass", "AH_review"]))
+@pytest.mark.parametrize("parameter", every(3, ["CR_pass", "AC_pass", "AH_review"]))
 def test_a_sweep_finds_every_value_at_which_a_label_changes(folder: Path, parameter: str) -> None:
     points = relabelled(folder, None, {}, parameter)["sweep"]["breakpoints"]
     steps = sorted({Fraction(number, of) for of in range(1, 6) for number in range(of + 1)})

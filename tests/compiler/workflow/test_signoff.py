@@ -16,8 +16,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from tests.browser import Browser
-from tests.compiler.reporting.test_page_in_a_browser import violations
+from tests.browser import Browser, violations
 from tests.runtime.workflow.running import Bench, bench
 
 from rulewright.signoff.queue_app import serve

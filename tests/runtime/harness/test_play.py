@@ -94,6 +94,9 @@ def test_turn_numbers_and_the_history_run_on_across_sessions(tmp_path: Path) -> 
     ]
     assert len(model.asked[-1].messages) == 7
     assert [turn.turn for turn in read(tmp_path)["return"].turns] == [1, 1, 2, 2, 3, 3, 4, 4]
+    (path,) = (tmp_path / "transcripts").iterdir()
+    said = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line["session"] for line in said if line["role"] == "user"] == [1, 1, 2, 2]
 
 
 def test_a_turn_without_answer_is_recorded_and_ends_the_conversation(tmp_path: Path) -> None:

@@ -159,6 +159,8 @@ def test_reasoning_usage_and_refusals_are_kept_and_do_not_become_turns(tmp_path:
         {"prompt_tokens": 20},
         {"total_prompt_tokens": 20},
     )
+    (unnamed,) = conversations(written(tmp_path, [{**ATIF, "agent": {"name": "teller"}}]))
+    assert (found.model, unnamed.model) == ("m-1", "teller")
     refusing = {"role": "assistant", "content": None, "refusal": "I can't."}
     (found,) = conversations(written(tmp_path, [{"messages": [SAID[0], refusing]}]))
     assert found.messages[1].refusal == "I can't."
