@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Final, TypeGuard
 
@@ -48,13 +48,14 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
     low, high = range_of(parameter)
     found: dict[tuple[Fraction, str, bool], list[str]] = {}
     scorecard, same_effects = policy.prepared(), not reads_verdicts(policy.card, name)
-    cards: dict[Fraction, Scorecard] = {}
+    cards: dict[tuple[int, int], Scorecard] = {}  # a fraction's hash takes longer than that of its parts
 
     def at(value: Fraction) -> Scorecard:
-        if value not in cards:
+        key = value.as_integer_ratio()
+        if key not in cards:
             given = value if parameter.type == "score" else float(value)
-            cards[value] = scorecard.having({name: given}, same_effects=same_effects)
-        return cards[value]
+            cards[key] = scorecard.having({name: given}, same_effects=same_effects)
+        return cards[key]
 
     written = literals_of(programs_of(policy.card))
     compared = _compared(policy, name)
@@ -94,7 +95,8 @@ def changes(points: Sequence[Fraction], result: Callable[[Fraction], object]) ->
     """Yield the changes of the result at the points and between them: the value, its side, and whether it is exact."""
     at_low = result(points[0])
     for low, high in pairwise(points):
-        after, before = low + (high - low) / _CLOSE, high - (high - low) / _CLOSE
+        step = (high - low) / _CLOSE
+        after, before = low + step, high - step
         at_after, at_before, at_high = result(after), result(before), result(high)
         if at_after != at_low:
             yield low, "after", True
@@ -144,15 +146,19 @@ def _numbers(
     """Yield the numbers of a row that a parameter may be compared with: rates, confidences, the score and the
     coverage."""
     yield from (Fraction(rate.numerator, rate.denominator) for rate in card.rates(summed[1]) if rate is not None)
-    yield from _exact((row.get(card.plan.headline), row[ENGINE]["coverage"], *(each.confidence for each in verdicts)))
+    yield from _exact((row.get(card.plan.headline), row[ENGINE]["coverage"], *{each.confidence for each in verdicts}))
 
 
 def _exact(values: Iterable[object]) -> Iterator[Fraction]:
     """Yield the numbers among the values, and the shares that they may have been before they were rounded."""
     for value in values:
         if is_number(value):
-            yield Fraction(repr(value))
-            yield Fraction(repr(value)).limit_denominator(_SHARES)
+            yield from _with_share(value)
+
+
+@lru_cache(maxsize=4096)
+def _with_share(value: float | Score) -> tuple[Fraction, Fraction]:
+    return Fraction(repr(value)), Fraction(repr(value)).limit_denominator(_SHARES)
 
 
 def _compared(policy: ScoringPolicy, name: str) -> Scorecard | None:

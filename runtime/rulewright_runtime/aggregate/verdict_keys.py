@@ -31,9 +31,9 @@ class VerdictKey:
             if getattr(verdict, name, None) != EMPTY[name]:
                 return None
         key: tuple[Any, ...] = self._fields(verdict)
-        extra = getattr(verdict, "extra", None)
-        if not self._extra or not extra:
+        if not self._extra:
             return key
+        extra = getattr(verdict, "extra", None) or {}
         for name in self._extra:
             if name in extra:
                 value = extra[name]
