@@ -2,6 +2,7 @@
 
 RuntimeFailure
 |-- EvaluationError   an expression has no value: absent key, overflow, no such overload ...; carries a stable `code`
+|   `-- NoSuchKeyError   a map lacks a key
 |-- PlanError         a plan is refused: malformed, wrong version, wrong hash, too large
 |-- InputError        an input row is refused; carries its file and line
 |-- JudgeError        a judge can't be reached or has no reply
@@ -24,6 +25,16 @@ class EvaluationError(RuntimeFailure):
         """Keep the message and the code."""
         self.code = code
         super().__init__(message)
+
+
+class NoSuchKeyError(EvaluationError):
+    """A map lacks the `key` that an expression reads."""
+
+    def __init__(self, key: object) -> None:
+        """Keep the key."""
+        self.key = key
+        shown = key if isinstance(key, str) and len(key) < 80 else repr(key)[:80]
+        super().__init__(f"no such key: `{shown}`", "no_such_key")
 
 
 class PlanError(RuntimeFailure):

@@ -49,12 +49,15 @@ def _broken(check: CheckDocument, prompt: Scalar, project: Project) -> Iterator[
             filled(lowered.segments, known)
         except (EvaluationError, TypeError) as failure:
             message = f"this prompt can't be rendered for the scenario `{scenario.id}`: {failure}"
-            yield error(_place(prompt, str(failure)), message, notes=[(scenario.place("scenario_id"), "this scenario")])
+            yield error(
+                _place(prompt, getattr(failure, "key", None)),
+                message,
+                notes=[(scenario.place("scenario_id"), "this scenario")],
+            )
             return
 
 
-def _place(prompt: Scalar, failure: str) -> Span:
-    """The place in a value or condition of the prompt of the word that the failure quotes, else the whole prompt."""
-    word = re.search(r"`(\w+)`", failure)
-    found = word and re.search(rf"\{{[{{%][^}}]*?\b({word[1]})\b", str(prompt.value))
+def _place(prompt: Scalar, key: object) -> Span:
+    """The place of a missing key in a value or condition of the prompt; the whole prompt if it is not known."""
+    found = None if key is None else re.search(rf"\{{[{{%][^}}]*?\b({re.escape(str(key))})\b", str(prompt.value))
     return place(prompt, found.start(1), found.end(1)) if found else prompt.span
