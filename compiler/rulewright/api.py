@@ -137,6 +137,8 @@ def scan(
     project = source if isinstance(source, Project | Plan) else _project(source)
     plan = plan_of(project, profile, scorecard)
     paths = [transcripts] if isinstance(transcripts, str | os.PathLike) else list(transcripts)
+    if not all(isinstance(path, str | os.PathLike) for path in paths):
+        raise UsageError("`scan` reads files and folders; write chats to a file of JSON lines first")
     run(plan, paths, out, judge=_judge_of(project, judge), parameters=parameters, resume=resume, overwrite=overwrite)
     return load_run(out)
 

@@ -157,3 +157,9 @@ def test_a_list_of_messages_is_a_chat(tmp_path: Path) -> None:
     assert [verdict.verdict for verdict in listed.verdicts] == ["FAIL"]
     assert listed.verdicts == rulewright.check_transcript(str(tmp_path), {"messages": messages}).verdicts
     assert rulewright.check_transcript(str(tmp_path), []).errors
+
+
+def test_many_chats_in_memory_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path)]) == 0
+    with pytest.raises(UsageError, match="write chats to a file of JSON lines first"):
+        rulewright.scan(str(tmp_path), [{"messages": []}], tmp_path / "run")  # type: ignore[list-item]

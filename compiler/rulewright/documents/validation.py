@@ -266,7 +266,9 @@ def _words(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[D
     allowed = [value] if departure.keyword == "const" else value
     expected = [f"`{word}`" for word in allowed]
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
-        yield _wrong_type(node, path, expected)
+        found = _wrong_type(node, path, expected)
+        one = found.help or declared_by(departure.vocabulary) or "write one of these words"
+        yield found if found.fix else dataclass_replace(found, help=one)
         return
     near = suggest(node.value, allowed) or by_meaning(node.value, departure.meanings) or by_degree(node.value, allowed)
     message = f"`{node.value}` is not allowed for {_subject(path)}; expected {either(expected)}"

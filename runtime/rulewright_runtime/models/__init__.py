@@ -7,6 +7,7 @@ record of every call belong to the scheduler, never to a model.
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import Final
 
@@ -57,8 +58,8 @@ def why_unknown(specification: str) -> str | None:
 def _guess(specification: str) -> str:
     """Return what an address or a name without its provider was meant to be, or nothing."""
     provider, colon, rest = specification.partition(":")
-    if colon and rest and provider.lower() in PROVIDERS:
-        return f"did you mean `{provider.lower()}:{rest}`? "
+    if colon and rest and (known := re.sub("[-_ ]", "", provider.lower())) in PROVIDERS:
+        return f"did you mean `{known}:{rest}`? "
     if provider in ("http", "https"):
         return f"did you mean `openai:MODEL@{specification}`? "
     if "@http" in specification:

@@ -400,6 +400,7 @@ def test_a_key_goes_only_to_the_host_it_was_made_for(monkeypatch: pytest.MonkeyP
     [
         ("gpt-5", "unknown model `gpt-5`; did you mean `openai:gpt-5`? expected one of `openai:MODEL"),
         ("OpenAI:gpt-5", "did you mean `openai:gpt-5`?"),
+        ("open-ai:m@http://localhost:1/v1", "did you mean `openai:m@http://localhost:1/v1`?"),
         ("llama.gguf", "did you mean `local:llama.gguf`?"),
         ("ollama:llama3", "a server with OpenAI's interface is `openai:llama3@http://HOST:PORT/v1`"),
         ("llama3@http://localhost:1/v1", "did you mean `openai:llama3@http://localhost:1/v1`?"),
