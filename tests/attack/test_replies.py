@@ -368,14 +368,14 @@ def test_of_every_single_object_the_verdict_read_is_its_own(
     assert set(found) == {key.encode("utf-8", "replace").decode() for key in (*fields, "verdict")}
 
 
-@settings(max_examples=rounds(120, 3_000))
+@settings(max_examples=rounds(60, 3_000))
 @given(st.text(alphabet='{}[]"\\:,`~> \n\u200bPASFILverdict', max_size=60), st.text(max_size=20))
 def test_whatever_stands_around_an_object_the_verdict_is_its_own_or_there_is_none(before: str, after: str) -> None:
     for verdict in sorted(VERDICTS):
         assert read(f'{before}{{"verdict": "{verdict}"}}{after}') in (verdict, None)
 
 
-@settings(max_examples=rounds(80, 2_000))
+@settings(max_examples=rounds(40, 2_000))
 @given(st.text() | JSON.map(lambda value: json.dumps(value)))
 def test_a_reply_without_a_verdict_is_never_given_one(raw: str) -> None:
     assert read(raw) is None

@@ -174,7 +174,7 @@ def accepts(parser: lark.Lark, text: str) -> bool:
     return True
 
 
-@settings(max_examples=rounds(120, 3_000))
+@settings(max_examples=rounds(60, 3_000))
 @given(st.lists(st.sampled_from(SNIPPETS), max_size=8).map("".join))
 def test_a_text_that_lark_refuses_is_a_mistake_and_no_other(text: str) -> None:
     mistakes = Mistakes(text)

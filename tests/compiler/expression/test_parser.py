@@ -260,7 +260,7 @@ def outcome(text: str, dialect: Dialect, *, macros: bool) -> syntax_tree.Expr | 
         return refusal
 
 
-@settings(max_examples=rounds(200, 5_000))
+@settings(max_examples=rounds(100, 5_000))
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join), st.sampled_from(list(Dialect)), st.booleans())
 def test_any_text_gives_a_tree_or_mistakes_within_it(text: str, dialect: Dialect, macros: bool) -> None:
     found = outcome(text, dialect, macros=macros)

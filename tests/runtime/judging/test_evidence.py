@@ -188,7 +188,7 @@ PIECES = (
 )
 
 
-@settings(max_examples=rounds(300, 8_000))
+@settings(max_examples=rounds(150, 8_000))
 @given(st.data(), st.lists(st.sampled_from(PIECES), max_size=12))
 def test_quotes_that_occur_as_they_are_written_occur_in_the_folded_turn(data: st.DataObject, pieces: list[str]) -> None:
     said = "".join(pieces)
@@ -217,7 +217,7 @@ def test_a_quote_has_to_name_a_turn_and_a_role() -> None:
     assert tolerant({"evidence": items}) == ([], items)
 
 
-@settings(max_examples=rounds(80, 2_000))
+@settings(max_examples=rounds(40, 2_000))
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
 def test_what_was_said_can_be_quoted(before: str, quote: str, after: str) -> None:
     """A whole turn is always a quote of it; and folding what is folded changes nothing that matters."""
@@ -229,7 +229,7 @@ def test_what_was_said_can_be_quoted(before: str, quote: str, after: str) -> Non
     assert folded == folded.strip()
 
 
-@settings(max_examples=rounds(80, 2_000))
+@settings(max_examples=rounds(40, 2_000))
 @given(st.lists(st.sampled_from(["I", "will", "stay", "with", "you", "tonight", "promise"]), min_size=3, max_size=30))
 def test_three_words_in_a_row_are_a_quote_and_others_are_not(words: list[str]) -> None:
     said = " ".join(words) + "."

@@ -108,7 +108,7 @@ def test_turns_around_cues_are_bounded_and_cut_where_a_session_starts() -> None:
     assert first.about["cue_turns"] == second.about["cue_turns"] == [1, 5, 7]
 
 
-@settings(max_examples=rounds(120, 3_000))
+@settings(max_examples=rounds(60, 3_000))
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["user", "assistant"])), max_size=40),
     st.integers(4, 12),

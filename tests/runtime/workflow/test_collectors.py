@@ -366,7 +366,7 @@ SHAPES = st.recursive(
 COLLECTORS = {"test_coverage": line_coverage, "lint_score": scan, "checklist_completion": checklist}
 
 
-@settings(max_examples=rounds(80, 1_500), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=rounds(40, 1_500), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(report=SHAPES | st.text(max_size=60) | st.binary(max_size=40), kind=st.sampled_from(sorted(COLLECTORS)))
 def test_whatever_a_report_holds_it_is_a_share_or_an_error_of_collection(
     tmp_path: Path, report: Any, kind: str
@@ -380,7 +380,7 @@ def test_whatever_a_report_holds_it_is_a_share_or_an_error_of_collection(
             assert reading.total > 0
 
 
-@settings(max_examples=rounds(80, 1_500))
+@settings(max_examples=rounds(40, 1_500))
 @given(st.text(alphabet='{}[]":,.0123456789 scoreNaInf-', max_size=40))
 def test_whatever_a_judge_says_is_a_score_or_refused(reply: str) -> None:
     with contextlib.suppress(JudgeError):
