@@ -2,7 +2,6 @@
 
 RuntimeFailure
 |-- EvaluationError   an expression has no value: absent key, overflow, no such overload ...; carries a stable `code`
-|   `-- NoSuchKeyError   a map lacks a key
 |-- PlanError         a plan is refused: malformed, wrong version, wrong hash, too large
 |-- InputError        an input row is refused; carries its file and line
 |-- JudgeError        a judge can't be reached or has no reply
@@ -19,22 +18,12 @@ class RuntimeFailure(Exception):  # noqa: N818  the tree's root reads as what it
 
 
 class EvaluationError(RuntimeFailure):
-    """An expression has no value. `code` is a short, documented word such as `no_such_key`."""
+    """An expression has no value. `code` is a short, documented word such as `no_such_key`, `key` the missing one."""
 
-    def __init__(self, message: str, code: str = "error") -> None:
-        """Keep the message and the code."""
-        self.code = code
+    def __init__(self, message: str, code: str = "error", key: object = None) -> None:
+        """Keep the message, the code and the key."""
+        self.code, self.key = code, key
         super().__init__(message)
-
-
-class NoSuchKeyError(EvaluationError):
-    """A map lacks the `key` that an expression reads."""
-
-    def __init__(self, key: object) -> None:
-        """Keep the key."""
-        self.key = key
-        shown = key if isinstance(key, str) and len(key) < 80 else repr(key)[:80]
-        super().__init__(f"no such key: `{shown}`", "no_such_key")
 
 
 class PlanError(RuntimeFailure):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from rulewright_runtime.errors import EvaluationError, NoSuchKeyError
+from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.table import Table, check_list, check_text
 from rulewright_runtime.values import (
     INT_MAX,
@@ -176,9 +176,15 @@ def index(container: Value, key: Value) -> Value:
     if isinstance(container, Mapping):
         entry = find(container, key)
         if not entry.present:
-            raise NoSuchKeyError(key)
+            raise no_such_key(key)
         return entry.value
     raise no_overload("_[_]", container, key)
+
+
+def no_such_key(key: object) -> EvaluationError:
+    """Return the error for a missing key of a map."""
+    shown = key if isinstance(key, str) and len(key) < 80 else repr(key)[:80]
+    return EvaluationError(f"no such key: `{shown}`", "no_such_key", key)
 
 
 def list_index(container: Value, key: Value) -> int | None:

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from rulewright_runtime.errors import EvaluationError, NoSuchKeyError
+from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import operators
-from rulewright_runtime.functions.operators import list_index
+from rulewright_runtime.functions.operators import list_index, no_such_key
 from rulewright_runtime.interpreter.closures import FIRST_SLOT, Builder, Closure, Failed, Layout, deciding
 from rulewright_runtime.ir import Node, literal_value
 from rulewright_runtime.values import NONE, Optional, Value, find, make_map, no_overload
@@ -55,7 +55,7 @@ def _selected(value: object, field: str) -> object:
     if isinstance(value, Mapping):
         entry = find(value, field)
         if not entry.present:
-            raise NoSuchKeyError(field)
+            raise no_such_key(field)
         return entry.value
     if isinstance(value, Optional):
         return _optional(value, field, "select")
