@@ -16,7 +16,7 @@ id: brief
 each: reply
 params:
   words: 60
-fail: size(turn.content) > params.words
+fail: word_count(turn.content) > params.words
 primary_bucket: F
 severity: S3
 """
@@ -34,7 +34,7 @@ def reported_places(root: Path) -> list[tuple[str, str, int]]:
         ("params:\n  words", "words", "unknown-key", 3, "write it below `params`: `params.words` is read"),
         ("words: 60", "words: sixty", "parameter-does-not-fit", 4, None),
         ("words: 60", "words: -60", "parameter-does-not-fit", 4, None),
-        ("size(turn", "size(turn.content) == 1; size(turn", "bad-expression", 5, None),
+        ("word_count(turn", "word_count(turn.content) == 1; word_count(turn", "bad-expression", 5, None),
     ],
 )
 def test_a_slip_in_a_check_gives_one_finding(old: str, new: str, code: str, line: int, cure: str | None) -> None:
