@@ -34,7 +34,7 @@ MEASURES: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("ms", "millis", "millisecond", "milliseconds"), ("time", 0.001)),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds", "latency"), ("time", 1)),
     **dict.fromkeys(("minute", "minutes", "mins"), ("time", 60)),
-    **dict.fromkeys(("hour", "hours"), ("time", 3600)),
+    **dict.fromkeys(("hour", "hours", "o"), ("time", 3600)),  # `at six o'clock`
     **dict.fromkeys(("day", "days"), ("time", 86400)),
     **dict.fromkeys(("week", "weeks"), ("time", 604800)),
     **dict.fromkeys(("dollar", "dollars", "usd", "cost", "euro", "euros"), ("money", 1)),
@@ -42,7 +42,10 @@ MEASURES: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("%", "percent"), ("share", 0.01)),
     **dict.fromkeys(("word", "words"), ("words", 1)),
     **dict.fromkeys(("sentence", "sentences"), ("sentences", 1)),
+    **dict.fromkeys(("character", "characters", "letters"), ("characters", 1)),
 }
+
+COUNTED: Final = frozenset({"words", "sentences", "characters"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ def units_agree(number: float, unit: str, value: float, measured: str) -> bool:
     """Whether a number in words, with the word after it, is the value with this unit."""
     kind, factor = MEASURES.get(unit, ("", 1.0))
     other, by = measured.rsplit(" ", 1) if measured else ("", "1")
+    if kind != other and {kind, other} <= COUNTED:
+        return False
     if kind and kind == other:
         return abs(number * factor - value * float(by)) <= 1e-9 * max(1.0, abs(value))
     if kind == "share":

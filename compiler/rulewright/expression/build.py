@@ -11,7 +11,18 @@ from rulewright.expression.checker import TOO_DEEP, CheckedExpression, check
 from rulewright.expression.environment import TYPE_NAMES, Environment
 from rulewright.expression.lower import lower
 from rulewright.expression.parser import parse
-from rulewright.expression.syntax_tree import Call, Expr, Has, Index, Literal, Name, Select, children, with_children
+from rulewright.expression.syntax_tree import (
+    Call,
+    Expr,
+    Has,
+    Index,
+    Literal,
+    Name,
+    Select,
+    TextSpan,
+    children,
+    with_children,
+)
 from rulewright.expression.type_messages import mistake
 from rulewright.expression.types import SCORE, Type
 from rulewright_runtime.errors import PlanError
@@ -50,14 +61,19 @@ def build(text: str, environment: Environment, *, expect: Type | None = None, fo
 
 def parsed(text: str, environment: Environment) -> Expr:
     """The syntax tree of `text`, with calls of the environment's lookups as index nodes. Raises ExpressionError."""
-    tree = parse(text, environment.dialect)
+    return with_lookups(parse(text, environment.dialect), environment)
+
+
+def with_lookups(tree: Expr, environment: Environment) -> Expr:
+    """The tree with calls of the environment's lookups as index nodes."""
     return _with_lookups(tree, environment.lookups) if environment.lookups else tree
 
 
 def _with_lookups(tree: Expr, lookups: frozenset[str]) -> Expr:
     tree = with_children(tree, lambda child: _with_lookups(child, lookups))
     if isinstance(tree, Call) and tree.target is None and tree.function in lookups and len(tree.args) == 1:
-        return Index(Name(tree.function, tree.span), tree.args[0], tree.span)
+        name = TextSpan(tree.span.start, tree.span.start + len(tree.function), tree.span.start)
+        return Index(Name(tree.function, name), tree.args[0], tree.span)
     return tree
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, get_args
 
@@ -276,6 +276,15 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return tuple(part for entry in expr.entries for part in entry)
         case MessageLiteral():
             return tuple(value for _, value in expr.fields)
+
+
+def below(expr: Expr) -> Iterator[Expr]:
+    """The node and all nodes below it, in pre-order."""
+    pending = [expr]
+    while pending:
+        part = pending.pop()
+        yield part
+        pending.extend(reversed(children(part)))
 
 
 def with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:

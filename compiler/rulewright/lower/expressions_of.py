@@ -16,7 +16,7 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.build import parsed
 from rulewright.expression.checker import CheckedExpression, check
 from rulewright.expression.environment import Environment
-from rulewright.expression.syntax_tree import Expr, Literal, children
+from rulewright.expression.syntax_tree import Expr, Literal, below
 from rulewright.load import Scalar, place
 
 if TYPE_CHECKING:
@@ -56,11 +56,7 @@ class WrittenExpression:
 
     def parts(self) -> Iterator[Expr]:
         """The nodes of the syntax tree in pre-order."""
-        pending = [self.checked.expr]
-        while pending:
-            part = pending.pop()
-            yield part
-            pending.extend(reversed(children(part)))
+        yield from below(self.checked.expr)
 
     def text(self, part: Expr) -> str:
         """The source text of a node."""

@@ -74,6 +74,7 @@ def _items(
         yield from _values(kind, reading, source, context, encoding)
         return
     for word in suggestions_at(expression.text, expression.environment):
+        place = range_at(source, reading.start - word.before, reading.end, encoding)
         yield _item(word.text, _KINDS[word.sort], TextEdit(place, word.text), detail=word.detail)
 
 

@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from rulewright.check.document import models_of
 from rulewright.documents.base import items
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.workflow import TaskDocument, read_workflow
 from rulewright.expression.environment import Environment
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.lower.environments import prompt_environment
+from rulewright.lower.expression_checks import environment_of
 from rulewright.lower.expressions_of import scoped_expressions
 from rulewright.lower.workflow_environments import features_of, gate_environment
 from rulewright.lsp.cursor import Cursor
@@ -46,13 +48,16 @@ def expression_at(
                 return EmbeddedExpression(value[1], value.start(1), prompt_environment(context.vocabulary))
     elif isinstance(root, Mapping):
         for document in _documents(kind, root, context):
-            for scalar, environment in _scalars_with_environment(document):
+            for scalar, environment in _scalars_with_environment(document, context):
                 if scalar.start == cursor.scalar.start:
                     return EmbeddedExpression(text, 0, environment)
     return None
 
 
-def _scalars_with_environment(document: Any) -> Iterator[tuple[Scalar, Environment]]:
+def _scalars_with_environment(document: Any, context: DocumentContext) -> Iterator[tuple[Scalar, Environment]]:
+    if isinstance(document, CheckDocument) and context.project is not None:
+        environment = environment_of(document, [check.id for check in context.project.checks])
+        yield from ((scalar, environment) for scalar in document.verdict_conditions)
     yield from scoped_expressions(document)
     if isinstance(document, TaskDocument):
         conditions = items(document.overlays["policy_gate"].find("conditions"))

@@ -9,16 +9,18 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from rulewright.errors import ExpressionError
+from rulewright.expression.build import parsed, with_lookups
 from rulewright.expression.checker import Checker
 from rulewright.expression.declarations import Overload
 from rulewright.expression.environment import Environment
-from rulewright.expression.parser import parse, parse_unfinished
+from rulewright.expression.parser import parse_unfinished
 from rulewright.expression.syntax_tree import (
     MACROS,
     Binary,
     Call,
     Expr,
     Has,
+    Index,
     ListLiteral,
     Macro,
     Name,
@@ -51,11 +53,13 @@ Sort = Literal["variable", "field", "constant", "function"]
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A completion inside an expression: its text, its kind, and its type or signature."""
+    """A completion inside an expression: its text, its kind, its type or signature, and how many characters before the
+    word at the cursor it replaces."""
 
     text: str
     sort: Sort
     detail: str
+    before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class PartDescription:
 def describe_at(text: str, environment: Environment, index: int) -> PartDescription | None:
     """Describe the part at a character: a name with its type, a call with its signatures; None for any other part."""
     try:
-        tree = parse(text, environment.dialect)
+        tree = parsed(text, environment)
     except ExpressionError:
         return None
     checker = _checked(tree, text, environment)
@@ -85,11 +89,11 @@ def suggestions_at(text: str, environment: Environment) -> list[Suggestion]:
     """Return the completions at `MARK`, the likeliest first; the text after it may be incomplete or invalid."""
     mark = text.index(MARK)
     try:
-        tree = parse(text, environment.dialect)
+        tree = parsed(text, environment)
     except ExpressionError:
         text = text[: mark + len(MARK)]
         try:
-            tree = parse_unfinished(text, environment.dialect)
+            tree = with_lookups(parse_unfinished(text, environment.dialect), environment)
         except ExpressionError:
             return []
     ancestors = _ancestors(tree, mark)
@@ -110,12 +114,12 @@ def _covers(part: Expr, index: int) -> bool:
 
 
 def _ancestors(tree: Expr, index: int) -> list[Expr]:
-    """The parts that hold the mark, the innermost first; empty inside a string or number."""
+    """The parts that hold the mark, the innermost first; empty inside a number."""
     ancestors = [tree]
     while (inner := next((each for each in children(ancestors[0]) if _covers(each, index)), None)) is not None:
         ancestors.insert(0, inner)
     part = ancestors[0]
-    names = {Name: "name", Select: "field", Has: "field", Call: "function"}
+    names = {Name: "name", Select: "field", Has: "field", Call: "function", LiteralNode: "value"}
     written = getattr(part, names.get(type(part), ""), None)
     return ancestors if isinstance(written, str) and MARK in written else []
 
@@ -130,11 +134,23 @@ def _suggestions(ancestors: list[Expr], checker: Checker) -> Iterator[Suggestion
         yield from _members(part.operand, checker)
     elif isinstance(part, Call) and part.target is not None:
         yield from _members(part.target, checker)
+    elif isinstance(part, LiteralNode):
+        before = str(part.value).partition(MARK)[0]
+        yield from (Suggestion(text, "constant", "text", len(before)) for text in _quoted(ancestors, checker))
     else:
         expected = _expected_enum(ancestors, checker)
         if expected is not None:
             yield from (Suggestion(member, "constant", expected.name) for member in expected.members)
         yield from _roots(ancestors, checker, () if expected is None else expected.members)
+
+
+def _quoted(ancestors: list[Expr], checker: Checker) -> Iterable[str]:
+    """The texts that quotes may hold: the members of an enum, or the names that a lookup knows."""
+    outer = ancestors[1] if len(ancestors) > 1 else None
+    known = _type(checker, outer.operand) if isinstance(outer, Index) else _expected_enum(ancestors, checker)
+    if isinstance(known, RecordType):
+        return known.fields
+    return known.members if isinstance(known, EnumType) else ()
 
 
 def _members(operand: Expr, checker: Checker) -> Iterator[Suggestion]:

@@ -6,6 +6,7 @@ test of an inner conditional is checked under the tests of the conditionals arou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -39,6 +40,9 @@ AFTER: Final = " after those before it"
 _BY_DEFAULT: Final = " with the default parameters"
 _LOOP: Final[Path] = ("loop", "iteration")
 _COUNTERS: Final[tuple[Path, ...]] = (_LOOP, ("pair", "iteration"), ("review", "iteration"))
+# Conversations are numbered from 1 or 0; who compares a number with 0 knows of the latter.
+_NUMBER: Final[Path] = ("turn", "number")
+_COMPARED_WITH_0: Final = re.compile(r"\bnumber *[<>=!]=? *0\b")
 _FACTS: Final[dict[Path, Domain]] = {
     ("turn",): whole(0),  # a conversation may start with turn 0
     ("session",): whole(1),
@@ -129,7 +133,9 @@ class _WhatIsKnown(NamedTuple):
 def _studies_of(text: str, key: _EnvironmentKey, facts: _WhatIsKnown) -> tuple[Study, ...]:
     """The studies of an expression's conditions, cached for all rules and all documents that contain it."""
     variables = key.environment.variables
-    known = _FACTS | dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, facts.iterations)} | dict(facts.bounds)
+    numbered = {_NUMBER: whole(0 if _COMPARED_WITH_0.search(text) else 1)}
+    counters = dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, facts.iterations)}
+    known = _FACTS | numbered | counters | dict(facts.bounds)
     if isinstance(counts := variables.get("counts"), RecordType):
         known |= {("counts", name): whole(0) for name in counts.fields}
     domains = Domains(as_seen(variables), known)
@@ -173,7 +179,8 @@ def _bodies(program: Program, domains: Domains) -> Iterator[tuple[Program, Domai
             for n in body.nodes
         ]
         known = {path: domain for path, domain in domains.known.items() if path[0] != name}
-        below = Domains({**domains.types, name: range_.element}, {**known, (name, "number"): whole(0)})
+        known[name, "number"] = domains.known[_NUMBER]
+        below = Domains({**domains.types, name: range_.element}, known)
         body = Program(tuple(renamed), program.source, program.strict)
         for inner, names in ((body, below), *_bodies(body, below)):
             if inner.nodes[-1].at not in seen:

@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.syntax_tree import Call, Expr, Literal, Name, children
+from rulewright.expression.syntax_tree import Call, Expr, Literal, Macro, Name, Select, below, children
+from rulewright.load import place
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 JUDGED_BY: Final = frozenset({"matches", "valid_against"})  # a value of the conversation, and what it is held against
+EXTRACTING: Final = frozenset(
+    {"urls", "numbers", "emails", "phone_numbers", "ibans", "card_numbers", "personal_data", "code_blocks", "split"}
+)
 WEIGHTED: Final = frozenset({"wmean", "wmean_present"})
 
 
@@ -21,6 +25,10 @@ def arguments_swapped(document: DocumentWithExpressions) -> Iterator[Diagnostic]
     Instead: `text.matches(pattern)`, `valid_against(value, schema)`, `wmean(values, weights)`.
     """
     for written, part in parts_of(document):
+        for piece, whole in _pieces_that_contain(part):
+            message = f"`{written.text(piece)}` and `{written.text(whole)}` are swapped"
+            help = "a piece of a text never contains a whole message"
+            yield warning(place(written.scalar, piece.span.start, whole.span.end), message, help=help)
         if not isinstance(part, Call):
             continue
         args = (*(() if part.target is None else (part.target,)), *part.args)
@@ -28,6 +36,17 @@ def arguments_swapped(document: DocumentWithExpressions) -> Iterator[Diagnostic]
             first, second = map(written.text, args)
             help = f"`{second}` is what comes first"
             yield warning(written.span(part), f"`{first}` and `{second}` are swapped", help=help)
+
+
+def _pieces_that_contain(part: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """What was extracted from texts and is searched for a whole message, and the message."""
+    if not isinstance(part, Macro) or not isinstance(part.target, Call) or part.target.function not in EXTRACTING:
+        return
+    for each in (each for body in part.bodies for each in below(body)):
+        match each:
+            case Call(function="contains", target=Name(name=name) as piece, args=(Select(field="content") as whole,)):
+                if name in part.variables:
+                    yield piece, whole
 
 
 def _is_swapped(function: str, first: Expr, second: Expr, first_text: str, second_text: str) -> bool:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.expression.syntax_tree import Binary, Expr, Name, Select, chain
+from rulewright.lower.expressions_of import parts_of
 from rulewright.proving.located import DocumentWithConditions, placed_conditions
 from rulewright.proving.program_parts import written
 from rulewright.proving.studies import span_of
+from rulewright.rules.units_differ import measured_in
 
 
 def condition_adds_nothing(document: DocumentWithConditions) -> Iterator[Diagnostic]:
@@ -20,6 +23,34 @@ def condition_adds_nothing(document: DocumentWithConditions) -> Iterator[Diagnos
         for part, joined in placed.study.idle:
             message = f"`{written(part)}` is redundant: the other side of `{_WORDS[joined]}` already decides it"
             yield warning(span_of(placed, part), message)
+    yield from _of_one_value(document)
+
+
+def _of_one_value(document: DocumentWithConditions) -> Iterator[Diagnostic]:
+    """The comparisons of one value, in one direction, with two settings that are joined by one operator."""
+    for expression, part in parts_of(document):
+        if not isinstance(part, Binary) or part.operator not in _WORDS.values():
+            continue
+        limit = _limit(part.right, document)
+        same = [each for each in chain(part.left, part.operator) if limit and _limit(each, document) == limit]
+        if same and part.right not in same:
+            message = f"`{expression.text(part.right)}` and `{expression.text(same[0])}` limit one value on one side"
+            notes = [(expression.span(same[0]), "the other limit")]
+            yield warning(expression.span(part.right), message, notes=notes)
+
+
+def _limit(part: Expr, document: DocumentWithConditions) -> tuple[Expr, str] | None:
+    """The value that a part compares with a setting, and the direction and unit."""
+    if not isinstance(part, Binary) or part.operator[0] not in "<>" or not _is_setting(part.right, document):
+        return None
+    return part.left, part.operator[0] + (measured_in(part.right) or "")  # else `units-differ`
+
+
+def _is_setting(part: Expr, document: DocumentWithConditions) -> bool:
+    if isinstance(part, Select):
+        return isinstance(part.operand, Name) and part.operand.name == "params"
+    declared = (*getattr(document, "parameters", ()), *getattr(document, "settings", ()))
+    return isinstance(part, Name) and any(each.name == part.name for each in declared)
 
 
 _WORDS = {"and": "&&", "or": "||"}

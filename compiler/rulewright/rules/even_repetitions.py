@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Diagnostic, Located, Span, warning
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.profile import Profile
 
 
-def even_repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
+def even_repetitions(check: CheckDocument | Profile) -> Iterator[Diagnostic]:
     """A judge casts an even number of votes, or none.
 
     Why it matters: a verdict needs more than half of the votes, so a tie gives UNCLEAR. An even number needs as many
     equal votes as the next odd one. Without a vote, the check never runs.
     Instead: use an odd number.
     """
+    if isinstance(check, Profile):
+        if check.repetitions is not None and check.repetitions > 0:
+            yield from _even(check.repetitions, check.place("llm_repetitions"))
+        return
     dev = check.routing.dev_repetitions
     for votes, place in (
         (check.repetitions, check.repetitions_place),
@@ -22,6 +27,11 @@ def even_repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
     ):
         if check.is_judged and votes == 0:
             yield warning(place, "with 0 votes, the check never runs", help="cast at least one vote")
-        elif check.is_judged and votes is not None and votes > 0 and votes % 2 == 0:
-            help = f"{votes - 1} or {votes + 1} votes can't tie"
-            yield warning(place, f"{votes} votes can end in a tie, which is UNCLEAR", help=help)
+        elif check.is_judged and votes is not None and votes > 0:
+            yield from _even(votes, place)
+
+
+def _even(votes: int, place: Located | Span) -> Iterator[Diagnostic]:
+    if votes % 2 == 0:
+        help = f"{votes - 1} or {votes + 1} votes can't tie"
+        yield warning(place, f"{votes} votes can end in a tie, which is UNCLEAR", help=help)

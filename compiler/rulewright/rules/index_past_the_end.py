@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.syntax_tree import Call, Expr, Index, Literal
-from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Index, Literal, below
+from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 
 
 def index_past_the_end(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """An index is the size of its own list, or below 0.
+    """An index is the size of its own list, below 0, or not below the size that a condition before it demands.
 
     Why it matters: the last item has the index `size(xs) - 1`, so there is never an item at this one, and the condition
     can't be decided. Nor is there an item below 0: a negative index does not count from the end.
     Instead: write `xs[size(xs) - 1]` for the last item.
     """
     for written, part in parts_of(document):
+        if isinstance(part, Binary) and part.operator == "&&":
+            yield from _beyond_its_guard(written, part)
         if isinstance(part, Index) and _is_negative(part.index):
             name, index = written.text(part.operand), written.text(part.index)
             message = f"`{name}` never has an item at `{index}`"
@@ -27,6 +29,25 @@ def index_past_the_end(document: DocumentWithExpressions) -> Iterator[Diagnostic
             name, index = written.text(part.operand), written.text(part.index)
             message = f"`{name}` never has an item at `{index}`"
             yield warning(written.span(part.index), message, help=f"write `{index} - 1`")
+
+
+def _beyond_its_guard(written: WrittenExpression, part: Binary) -> Iterator[Diagnostic]:
+    """The items after the last one that the size on the left side demands, if nothing else reads a size."""
+    guard, rest = part.left, list(below(part.right))
+    if not isinstance(guard, Binary) or any(isinstance(each, Call) and each.function == "size" for each in rest):
+        return
+    match guard:
+        case Binary(operator=">" | ">=", left=Call(function="size", args=(xs,)), right=Literal(value=int(number))):
+            demanded = number + (guard.operator == ">")
+        case Binary(operator="!=", left=Call(function="size", args=(xs,)), right=Literal(value=0)):
+            demanded = 1
+        case _:
+            return
+    for each in rest:
+        match each:
+            case Index(operand=operand, index=Literal(value=int(number))) if operand == xs and number >= demanded:
+                message = f"`{written.text(guard)}` does not demand an item at `{number}`"
+                yield warning(written.span(each), message, notes=[(written.span(guard), "the condition")])
 
 
 def _is_negative(index: Expr) -> bool:

@@ -57,6 +57,7 @@ RULES: Final[dict[str, tuple[str, ...]]] = {
         "impossible_date",
     ),
     "Profile": (
+        "even_repetitions",
         "adaptive_with_one_repetition",
         "yaml_trap",
         "listed_twice",

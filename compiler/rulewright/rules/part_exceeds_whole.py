@@ -8,6 +8,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.syntax_tree import (
+    NOWHERE,
     Binary,
     Call,
     Expr,
@@ -21,6 +22,7 @@ from rulewright.expression.syntax_tree import (
 )
 from rulewright.lower.expressions_of import DocumentWithExpressions, expressions_of, parts_of
 
+SHARE: Final = Name("share", NOWHERE)
 CONVERSIONS: Final = frozenset({"double", "int", "score"})
 
 
@@ -36,6 +38,9 @@ def part_exceeds_whole(document: DocumentWithExpressions) -> Iterator[Diagnostic
         if not isinstance(part, Binary):
             continue
         left, right = _factors(part.left), _factors(part.right)
+        if part.operator == "-" and part.left == SHARE and _number(part.right, document) == 1:
+            yield warning(written.span(part), "a share is at most 1: the difference is never above 0")
+            continue
         if part.operator == "-" and _is_part(left[-1], right[-1], counts):
             result = "the difference is never above 0"
         elif part.operator == "/" and _is_part(right[-1], left[-1], counts):

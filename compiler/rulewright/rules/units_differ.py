@@ -14,11 +14,13 @@ _WORDS: Final = """
     milliseconds=milliseconds ms=milliseconds millis=milliseconds seconds=seconds secs=seconds latency=seconds
     minutes=minutes mins=minutes hours=hours days=days weeks=weeks
     dollars=dollars usd=dollars cost=dollars cents=cents euros=euros tokens=tokens
+    words=words sentences=sentences characters=characters chars=characters letters=characters
 """
 UNITS: Final = dict(word.split("=") for word in _WORDS.split())
 QUANTITIES: Final = frozenset({"cost", "latency"})  # say a unit only as fields of `usage`
 SECONDS: Final = {"minutes": 60, "hours": 3600, "days": 86400, "weeks": 604800}
 USAGE: Final = Name("usage", NOWHERE)
+COUNTS: Final = {"word_count": "words", "sentence_count": "sentences"}
 CONVERSIONS: Final = frozenset({"orValue", "value", "double", "int"})  # of an optional or a number
 COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
@@ -27,29 +29,37 @@ def units_differ(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """A comparison of two quantities whose names say different units, or of hours with a number of seconds.
 
     Why it matters: both are numbers, so nothing refuses it, but a cost is never compared with a time, and 86400 hours
-    are ten years.
+    are ten years, and 200 words 1,200 characters.
     Instead: compare with the parameter of the same unit, or convert the number.
     """
     for written, part in parts_of(document):
         if not isinstance(part, Binary) or part.operator not in COMPARISONS:
             continue
         for one, other in ((part.left, part.right), (part.right, part.left)):
-            unit, number = _unit(one), number_in(other)
+            unit, number = measured_in(one), number_in(other)
             if unit in SECONDS and number and number >= max(SECONDS[unit], 3600) and number % 3600 == 0:
                 message = f"`{written.text(one)}` is in {unit}, but `{written.text(other)}` looks like seconds"
                 help = f"{int(number)} seconds are {number / SECONDS[unit]:g} {unit}"
                 yield warning(written.span(other), message, help=help)
-        left, right = _unit(part.left), _unit(part.right)
+        left, right = measured_in(part.left), measured_in(part.right)
         if left and right and left != right:
             message = f"`{written.text(part.left)}` is in {left}, but `{written.text(part.right)}` in {right}"
             yield warning(written.span(part), message)
 
 
-def _unit(part: Expr) -> str | None:
+def measured_in(part: Expr) -> str | None:
     """The unit that the last name of an expression says."""
     while isinstance(part, Call) and part.function in CONVERSIONS:
         part = part.target or part.args[0]
+    if isinstance(part, Call):
+        return "characters" if counts_characters(part) else COUNTS.get(part.function)
     words = [word for word in last_name(part).split("_") if word in UNITS]
     if not words or (words[-1] in QUANTITIES and not (isinstance(part, Select) and part.operand == USAGE)):
         return None
     return UNITS[words[-1]]
+
+
+def counts_characters(part: Expr) -> bool:
+    """Whether a part is the size of a message's text."""
+    sized = (part.target, *part.args) if isinstance(part, Call) and part.function == "size" else ()
+    return any(isinstance(each, Select) and each.field == "content" for each in sized)

@@ -15,6 +15,7 @@ from rulewright.expression.direction import OPPOSITE, ORDERED, comparisons, deni
 from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, chain, field_of, last_name, number_in
 from rulewright.load import Scalar
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
+from rulewright.rules.units_differ import COUNTS, counts_characters
 
 WORDS: Final = ("note", "description", "pass_rule")  # say what is wanted
 ROUTED: Final = ("within_replies", "recalled_share", "likeness")
@@ -83,7 +84,11 @@ def _of_limits(words: str, said: Scalar | None, numbers: list[ComparedNumber]) -
         same = [each for each in numbers if units_agree(limit.number, limit.unit, each.value, each.unit)]
         other = [each for each in idle if each.unit.split()[:1] in ([], unit_of(limit.unit).split()[:1])]
         notes: list[tuple[Span | Located, str]] = [] if said is None else [(said, "said here")]
-        if not same and len(other) == 1 and limit.number not in (0, 1):
+        counted = next((each for each in numbers if each.value == limit.number and each.unit), None)
+        if not same and counted is not None and counted.comparison is not None and unit_of(limit.unit):
+            message = f"the words say `{limit.text}`, but this counts {counted.unit.split()[0]}"
+            yield warning(counted.comparison, message, notes=notes)
+        elif not same and len(other) == 1 and limit.number not in (0, 1):
             yield warning(other[0].place, f"the words say `{limit.text}`, but this is {other[0].value:g}", notes=notes)
         elif len(same) == 1 and same[0].operator and limit.operator and not _keeps(limit, same[0], words):
             place = same[0].comparison or same[0].place
@@ -150,8 +155,8 @@ def _value(check: CheckDocument, part: Expr) -> Literal | Scalar | None:
 def _last(part: Expr) -> str:
     """The last name of an expression, also of what is converted: `int(call.arguments.in_days)`."""
     while isinstance(part, Call) and (part.target is not None or part.args):
-        if part.function in ("word_count", "sentence_count"):
-            return part.function.split("_")[0] + "s"
+        if part.function in COUNTS or counts_characters(part):
+            return COUNTS.get(part.function, "characters")
         part = part.args[0] if part.args else part.target or part
     return last_name(part)
 

@@ -32,7 +32,7 @@ _NUMBER: Final = re.compile(r"(?<![\w.,])[-+\u2212]?\d+(?:[.,]\d+)*")
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _FENCE: Final = re.compile(r"(`{3,}|~{3,})")
 # Scripts by their Unicode names, as RE2 knows them.
-_SCRIPTS: Final = (
+SCRIPTS: Final = (
     "Latin", "Greek", "Cyrillic", "Armenian", "Hebrew", "Arabic", "Syriac", "Thaana", "Devanagari", "Bengali",
     "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Thai", "Lao", "Tibetan",
     "Myanmar", "Georgian", "Hangul", "Ethiopic", "Cherokee", "Khmer", "Mongolian", "Hiragana", "Katakana", "Han",
@@ -142,7 +142,7 @@ def sentences(text: str) -> list[str]:
 def scripts(text: Value) -> list[str]:
     """Return the scripts of the letters by their Unicode names, most frequent first."""
     _text("scripts", text)
-    counts = {name: sum(map(len, _findall(rf"\p{{{name}}}+", text))) for name in _SCRIPTS}
+    counts = {name: sum(map(len, _findall(rf"\p{{{name}}}+", text))) for name in SCRIPTS}
     return sorted((name for name, count in counts.items() if count), key=lambda name: -counts[name])
 
 

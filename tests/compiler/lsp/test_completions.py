@@ -55,6 +55,15 @@ def test_keys_that_the_route_leaves_unread_are_not_offered(editor: Editor, proje
     assert "state_machine" in labels(offered(editor, project / CHECK, f"{unrouted}  |\n"))
 
 
+def test_quotes_offer_the_checks_of_the_project(editor: Editor, project: Path) -> None:
+    checks = project / "checks"
+    (checks / "brief.yaml").write_text("id: brief\nfail: answer == 'x'\n", encoding="utf-8")
+    (each,) = offered(editor, checks / "brief.yaml", 'id: brief\nfail: v("promises-|").verdict == FAIL\n')
+    assert each["label"] == "promises-presence"
+    written = each["textEdit"]["range"]
+    assert (written["start"]["character"], written["end"]["character"]) == (9, 18)
+
+
 def test_an_empty_file_is_known_by_its_folder(editor: Editor, project: Path) -> None:
     empty = project / "checks" / "empty.yaml"
     empty.write_text("", encoding="utf-8")

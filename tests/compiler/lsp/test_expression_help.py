@@ -6,7 +6,7 @@ import pytest
 
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.expression.environment import Environment
-from rulewright.lower.environments import scenario_environment
+from rulewright.lower.environments import scenario_environment, verdict_environment
 from rulewright.lower.workflow_environments import TaskFeatures, loop_environment
 from rulewright.lsp.cursor import MARK
 from rulewright.lsp.expression_help import describe_at, suggestions_at
@@ -25,6 +25,14 @@ def test_a_dot_offers_the_fields_of_a_record() -> None:
 def test_a_comparison_with_an_enum_offers_its_members_first() -> None:
     assert words("review.decision == |")[:2] == ["GO", "NO_GO"]
     assert words("scenario.category in ['safety', |]", scenario_environment(invisiblebench()))[0] == "confidential"
+
+
+def test_quotes_offer_the_members_of_an_enum_and_the_names_of_other_checks() -> None:
+    assert words("scenario.category == '|'", scenario_environment(invisiblebench()))[0] == "confidential"
+    checks = verdict_environment(None, (), ("no-promises", "brief"), invisiblebench())
+    assert words("v('no-|').verdict == FAIL", checks) == ["no-promises", "brief"]
+    assert words("v('brief').verdict == |", checks)[0] == "PASS"
+    assert words("answer == '|'", checks) == []
 
 
 def test_a_root_is_offered_beside_constants_and_functions() -> None:
