@@ -19,6 +19,7 @@ from rulewright_runtime.aggregate.inference import clustered_mean, holm, mcnemar
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.report.summary import judge_line
+from rulewright_runtime.report.text import p_value
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
@@ -327,7 +328,7 @@ def _worse(comparison: JsonMapping) -> Iterator[str]:
         yield f"{_count(broken)} now fail{'s' if len(broken) == 1 else ''} that did not fail before"
     for check in comparison["checks"]:
         if check["p_holm"] < LEVEL and check["broken"] > check["mended"]:
-            yield f"{check['check_id']} fails more often (p = {check['p_holm']:.3f} after Holm's correction)"
+            yield f"{check['check_id']} fails more often ({p_value(check['p_holm'])} after Holm's correction)"
     score = comparison["score"]
     lower = all(each["high"] is not None and each["high"] < 0 for each in (score, comparison["score_at_best"]))
     if lower and score["low"] < -comparison["margin"]:

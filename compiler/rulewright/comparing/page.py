@@ -17,6 +17,7 @@ from rulewright.comparing.render import significant as significant_checks
 from rulewright.reporting.figures import Figure
 from rulewright.reporting.page import Link
 from rulewright.web.rendering import PageFrame, rendered
+from rulewright_runtime.report.text import p_value
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 
@@ -56,7 +57,7 @@ def _figures(comparison: JsonMapping) -> Iterator[Figure]:
     if score["count"]:
         value, _, notes = score_line(score).partition(" ")
         yield Figure("Mean score", value, tuple(notes.removeprefix("(").replace(")", ";", 1).split("; ")))
-    tests = (f"{failed['mended']} no longer", f"McNemar, exact: p = {failed['p']:.3f}")
+    tests = (f"{failed['mended']} no longer", f"McNemar, exact: {p_value(failed['p'])}")
     yield Figure("Newly failing", str(failed["broken"]), tests, "bad" if failed["broken"] else "")
     steps = [each["step"] for each in comparison["flips"]]
     down, up = steps.count("down"), steps.count("up")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rulewright_runtime.english import plural, some
-from rulewright_runtime.report.text import escape, section, table
+from rulewright_runtime.report.text import escape, p_value, section, table
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import left, one_line, width, wrapped
@@ -104,8 +104,10 @@ def _markdown(comparison: JsonMapping) -> Iterator[str]:
         lines = table(heads, [_flip_row(flip) for flip in flips[:MAX_ROWS]])
         yield from section(plural(len(flips), "verdict flips", "verdicts flip"), [*lines, *_more(len(flips))])
     if tested := significant(comparison["checks"]):
-        rows = [(c["check_id"], c["pairs"], c["broken"], c["mended"], f"{c['p_holm']:.3f}") for c in tested]
-        yield from section("Checks", table(("check", "pairs", "newly failing", "mended", "p (Holm)"), rows))
+        rows = [(c["check_id"], c["pairs"], c["broken"], c["mended"], p_value(c["p_holm"])) for c in tested]
+        yield from section(
+            "Checks", table(("check", "pairs", "newly failing", "mended", "after Holm's correction"), rows)
+        )
 
 
 def _more(count: int) -> list[str]:
@@ -161,14 +163,14 @@ def score_line(score: JsonMapping) -> str:
     return line + undetected if score["error"] else line
 
 
-def failed_line(failed: Mapping[str, object]) -> str:
+def failed_line(failed: JsonMapping) -> str:
     """The numbers of transcripts that newly fail and no longer fail, and the exact test."""
-    return f"{failed['broken']} newly, {failed['mended']} no longer (McNemar, exact: p = {failed['p']:.3f})"
+    return f"{failed['broken']} newly, {failed['mended']} no longer (McNemar, exact: {p_value(failed['p'])})"
 
 
-def check_line(check: Mapping[str, object]) -> str:
+def check_line(check: JsonMapping) -> str:
     """The line of `failed_line` for one check, with Holm's correction."""
-    return f"{failed_line(check)}, after Holm's correction {check['p_holm']:.3f}"
+    return f"{failed_line(check)}, {p_value(check['p_holm'])} after Holm's correction"
 
 
 def significant(checks: Sequence[JsonMapping]) -> list[JsonMapping]:

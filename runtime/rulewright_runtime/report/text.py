@@ -59,6 +59,11 @@ def percent(part: float | None) -> str:
     return "–" if part is None else f"{part:.0%}"
 
 
+def p_value(p: float) -> str:
+    """A p-value with three decimals, such as `p = 0.041`, and `p < 0.001` for one that would be shown as 0."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
 def number(value: float | None) -> str:
     """A score with two decimals, or a dash."""
     return "–" if value is None else f"{value:.2f}"

@@ -11,7 +11,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary, exit_status
-from rulewright_runtime.report.text import escape
+from rulewright_runtime.report.text import escape, p_value
 from rulewright_runtime.terminal import center, fit, left, one_line, right, width, wrapped
 
 
@@ -244,3 +244,9 @@ def test_widths_are_those_of_a_terminal() -> None:
 def test_control_characters_and_direction_marks_do_not_reach_a_terminal() -> None:
     assert one_line("a\x1b[31m\u202eb\tc\nd") == "a\\u001b[31m\\u202eb c d"
     assert escape("`*_[x]`") == "\\`\\*\\_\\[x\\]\\`"
+
+
+def test_a_small_p_value_is_not_shown_as_zero() -> None:
+    assert [p_value(p) for p in (0.0, 0.0004, 0.00099, 0.001, 0.0412, 1.0)] == [
+        "p < 0.001", "p < 0.001", "p < 0.001", "p = 0.001", "p = 0.041", "p = 1.000",
+    ]  # fmt: skip
