@@ -93,6 +93,7 @@ def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
     found += _unreadable(records, plan)
     found += _duplicates(cases or records)
     found += _of_other_concerns(cases, root)
+    found += _misspelt_groups(cases, root)
     for each in cases:
         found += _expectations(each, plan)
     return found
@@ -176,6 +177,26 @@ def _of_other_concerns(cases: list[_Record], root: Node) -> Iterator[Diagnostic]
             message = f"the case has the concern `{each.concern}`, but its batch has `{expected}`"
             help = did_you_mean(each.concern, [expected])
             yield error(each.place("concern_id"), message, code="unknown-concern", help=help)
+
+
+def _misspelt_groups(cases: list[_Record], root: Node) -> Iterator[Diagnostic]:
+    """The only case of an archetype or a metric whose name is almost that of several others."""
+    for name in GROUPS.values():
+        known = _named(Path(root.source.path), name)
+        for written in (each.case.get(name) for each in cases):
+            group = str(written.value) if isinstance(written, Scalar) else ""
+            near = next((each for each, count in known.items() if count > 1 and _is_slip(group, each)), None)
+            if written is not None and known[group] == 1 and near is not None:
+                yield warning(written, f"no other case has the {name} `{group}`", code="bad-case", help=Guess(near))
+
+
+def _is_slip(name: str, other: str) -> bool:
+    """Whether a name is another one but for a letter, or for a word of which it has a part. Digits tell names apart."""
+    if re.sub(r"\d+", "", name) == re.sub(r"\d+", "", other):
+        return False
+    differing = [pair for pair in zip(name.split("_"), other.split("_"), strict=False) if pair[0] != pair[1]]
+    is_part = name.count("_") == other.count("_") and len(differing) == 1 and differing[0][0] in differing[0][1]
+    return is_spelt_like(name, other) or is_part
 
 
 def _same(one: str, other: str) -> bool:
@@ -271,8 +292,8 @@ def strange_outputs(path: str, ids: dict[str, Scalar]) -> Iterator[Diagnostic]:
 
 
 def _named(path: Path, key: str) -> Counter[str]:
-    """The values of a key, with their numbers, in the files of the folder `cases` next to a file or its folder."""
-    folder = next((each / FOLDER for each in path.parents[:2] if dependencies.is_folder(each / FOLDER)), None)
+    """The values of a key, with their numbers, in the files of the folder `cases` near a file."""
+    folder = next((each / FOLDER for each in path.parents[:3] if dependencies.is_folder(each / FOLDER)), None)
     pattern = re.compile(rf'"{key}"\s*:\s*"([^"\\]*)"')
     found = Counter[str]()
     for file in [] if folder is None else files_below(folder, deep=True, suffixes=SUFFIXES | CASE_LINES):

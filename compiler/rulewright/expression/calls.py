@@ -45,6 +45,8 @@ FOREIGN_NAMES: Final[dict[str, tuple[str, str]]] = {
     "any": ("exists", "write `xs.exists(x, ...)`"),
     "average": ("mean", "write `mean(xs)`"),
     "avg": ("mean", "write `mean(xs)`"),
+    "contains_any_word": ("has_any_word", "write `has_any_word(text, words)`"),
+    "contains_word": ("has_any_word", "write `has_any_word(text, [word])`"),
     "count": ("size", "write `size(xs)`, or `size(xs.filter(x, ...))`"),
     "every": ("all", "write `xs.all(x, ...)`"),
     "includes": ("contains", "write `text.contains(part)`, or `item in list`"),

@@ -71,7 +71,9 @@ def unselected_checks(document: ScorecardDocument, plan: ScorecardPlan) -> Itera
     if left and rates and any(parts.values()) and not reads_all:
         more = f" and {len(left) - 1} more checks" if len(left) > 1 else ""
         message = f"no gate, dimension or rate selects `{left[0]}`{more}"
-        yield warning(rates[-1].of, message, code="check-without-part")
+        words = [str(value) for key, value in plan.checks[left[0]].items() if key in SELECTING]
+        nearest = max(reversed(rates), key=lambda rate: sum(word in str(rate.of.value) for word in words))
+        yield warning(nearest.of, message, code="check-without-part")
 
 
 def unseen_checks(

@@ -6,18 +6,19 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.direction import OPPOSITE, ORDERED, meaning, tells, unwrapped
-from rulewright.expression.syntax_tree import Binary, Conditional, Expr, Literal, Name
+from rulewright.expression.syntax_tree import Binary, Conditional, Expr, Index, Literal, Name, Select, chain
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 
 
 def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """A choice gives a good outcome for a bad condition, a bad one for a good condition, or its steps turn around.
+    """A choice gives a good outcome for a bad condition or a bad one for a good condition, or a `fail` asks for a PASS.
 
     Why it matters: `failed ? 'release' : 'stop'` releases what failed. In `x >= 0.9 ? 'A' : x <= 0.7 ? 'B' : 'C'` the
     values between are the worst.
     Instead: exchange the outcomes, or turn the condition around.
     """
     for written, part in parts_of(document):
+        yield from _mixed(document, written, part)
         if not isinstance(part, Conditional):
             continue
         told, then, otherwise = tells(part.condition), _worth(part.then), _worth(part.otherwise)
@@ -28,6 +29,29 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator
             yield warning(written.span(part.condition), message + ("outcome" if chosen is part.then else "opposite"))
         else:
             yield from _turned_around(written, part)
+
+
+def _mixed(document: DocumentWithExpressions, written: WrittenExpression, part: Expr) -> Iterator[Diagnostic]:
+    """The only part of a `fail` that asks for the PASS of another check, where the others ask for a FAIL."""
+    wanted = {"fails": "FAIL", "passes": "PASS"}
+    key = next((key for key in wanted if getattr(document, key, None) is written.scalar), None)
+    if key is None or part is not written.checked.expr:
+        return
+    asked = [(each, _verdict_asked(each)) for each in chain(part, "||")]
+    odd = [each for each, verdict in asked if verdict not in (wanted[key], "")]
+    if len(odd) == 1 and any(verdict == wanted[key] for _, verdict in asked):
+        message = f"`{written.text(odd[0])}` asks for another verdict than the parts beside it"
+        yield warning(written.span(odd[0]), message, help=f"the others ask for `{wanted[key]}`")
+
+
+def _verdict_asked(part: Expr) -> str:
+    """The verdict of another check that a part asks for, or the empty text."""
+    match part:
+        case Binary(
+            operator="==", left=Select(operand=Index(operand=Name(name="v")), field="verdict"), right=Name(name=verdict)
+        ):
+            return verdict if verdict in ("PASS", "FAIL") else ""
+    return ""
 
 
 def _turned_around(written: WrittenExpression, part: Conditional) -> Iterator[Diagnostic]:

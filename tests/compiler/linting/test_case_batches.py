@@ -10,7 +10,7 @@ import pytest
 from tests.safe_cases import case, output, safe, write
 
 from rulewright.cli import main
-from rulewright.linting.lint_run import lint
+from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.lint_settings import RuleSelection
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.errors import InputError
@@ -169,3 +169,19 @@ def test_a_project_may_name_a_scorecard_over_cases_beside_its_checks(
     assert codes(Path()) == []
     assert main(["score", "--show-config"]) == 0
     assert "found_pass" in capsys.readouterr().out
+
+
+def test_a_metric_that_one_case_misspells_is_found_and_one_with_another_number_is_not(tmp_path: Path) -> None:
+    (tmp_path / "cases").mkdir()
+    names = ["scan_within_1h", "scan_within_1h", "scan_in_1h", "scan_within_2h"]
+    cases = [case(f"c{at}") | {"metric_id": name} for at, name in enumerate(names)]
+    (tmp_path / "cases" / "batch.json").write_text(json.dumps(cases))
+    found = lint([tmp_path]).diagnostics
+    assert [(each.code, each.message) for each in found] == [
+        ("bad-case", "no other case has the metric_id `scan_in_1h`")
+    ]
+
+
+def test_a_function_that_other_words_name_is_suggested() -> None:
+    found = lint_text(b"id: c\nfail: contains_any_word(answer, ['no'])\n", "c.yaml").diagnostics
+    assert ["has_any_word" in str(each.help) for each in found] == [True]
