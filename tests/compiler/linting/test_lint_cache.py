@@ -79,8 +79,10 @@ def test_unchanged_files_give_the_same_bytes_without_linting(
 def test_a_cached_output_equals_that_of_linting(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = unpacked(path, tmp_path)
+    folder = tmp_path / "project"  # the folder around test cases is looked at, and must not change meanwhile
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    words = unpacked(path, folder)
     first = lint(capsys, *words)
     assert is_cached(capsys, *words) == first
     assert lint(capsys, *words, "--no-cache") == first
