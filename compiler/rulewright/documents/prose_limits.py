@@ -22,7 +22,7 @@ LIMITS: Final = tuple(
     (re.compile(form.replace("N", rf"(?P<number>{NUMBER})(?:[ ]?(?P<unit>%|[a-z]+))?"), re.IGNORECASE), operator)
     for form, operator in (
         (r"\b(?:at most|no more than|not more than|up to|within(?: the next)?|in the next|a maximum of) N", "<="),
-        (r"\b(?<!than )(?<!most )N(?: [a-z]+){1,4} at most\b", "<="),
+        (r"\b(?<!than )(?<!most )N(?: (?!(?:and|but|or)\b)[a-z]+){1,4} at most\b", "<="),
         (r"\b(?:(?:less|fewer) than|under|below) N", "<"),
         (r"\b(?:at least|no fewer than|no less than) N", ">="),
         (r"\bbetween N and", ""),
@@ -43,6 +43,7 @@ MEASURES: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("word", "words"), ("words", 1)),
     **dict.fromkeys(("sentence", "sentences"), ("sentences", 1)),
     **dict.fromkeys(("character", "characters", "letters"), ("characters", 1)),
+    "items": ("items", 1),
 }
 
 COUNTED: Final = frozenset({"words", "sentences", "characters"})
@@ -62,6 +63,8 @@ def limits_in(words: str) -> Iterator[Limit]:
     """The limits that words name, in the order of their forms."""
     for form, operator in LIMITS:
         for found in form.finditer(words):
+            if found["unit"] == "of" and ONE.match(words, found.end() + 1):  # `three of five` is a share
+                continue
             yield Limit(_number(found["number"]), (found["unit"] or "").lower(), operator, found[0])
 
 
@@ -77,6 +80,12 @@ def unit_of(name: str) -> str:
     )
 
 
+def may_measure(unit: str, measured: str) -> bool:
+    """Whether a number with this unit may be meant by the word after a number in prose."""
+    kind, other = unit_of(unit).split()[:1], measured.split()[:1]
+    return not other or kind == other or (not kind and other == ["items"])
+
+
 def units_agree(number: float, unit: str, value: float, measured: str) -> bool:
     """Whether a number in words, with the word after it, is the value with this unit."""
     kind, factor = MEASURES.get(unit, ("", 1.0))
@@ -86,7 +95,7 @@ def units_agree(number: float, unit: str, value: float, measured: str) -> bool:
     if kind and kind == other:
         return abs(number * factor - value * float(by)) <= 1e-9 * max(1.0, abs(value))
     if kind == "share":
-        return value in (number, number * factor)
+        return any(abs(value - each) <= 1e-9 for each in (number, number * factor, 1 - number * factor))
     return value == number or (kind != "" and not other and value == number * factor)
 
 

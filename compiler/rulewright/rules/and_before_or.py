@@ -22,10 +22,10 @@ def and_before_or(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
         sides = chain(part, "||")
         for at, side in enumerate(sides):
             joined = chain(side, "&&")
-            others = [each for other in (at - 1, at + 1) if 0 <= other < len(sides) for each in [sides[other]]]
             if len(joined) < 2 or _is_in_brackets(written, side):
                 continue
-            bare = next((each for each in others if _belongs(joined, chain(each, "&&"))), None)
+            near = [*((each, True) for each in sides[at + 1 : at + 2]), *((each, False) for each in sides[:at][-1:])]
+            bare = next((each for each, follows in near if _belongs(joined, chain(each, "&&"), follows)), None)
             if bare is not None:
                 message = f"`{written.text(joined[0])}` is not required where `{written.text(bare)}` holds"
                 help = "`and` binds stronger than `or`: put the parts of the `or` in brackets"
@@ -33,16 +33,14 @@ def and_before_or(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
                 return
 
 
-def _belongs(joined: list[Expr], other: list[Expr]) -> bool:
-    """Whether the other side of an `or` has the form of the last or first parts of an `and`, or reads what it
-    guards."""
+def _belongs(joined: list[Expr], other: list[Expr], follows: bool) -> bool:
+    """Whether the other side of an `or` has the form of the parts of an `and` beside it, or reads what it guards."""
     count = len(other)
     guards = [each for each in joined[:-1] if isinstance(each, Has)]
     if any(_reads(each, guard) for guard in guards for each in other) and not {*guards} & {*other}:
         return True
-    shapes = [_shape(each) for each in other]
-    ends = ([_shape(each) for each in joined[-count:]], [_shape(each) for each in joined[:count]])
-    return len(joined) > count and shapes in ends
+    beside = joined[-count:] if follows else joined[:count]
+    return len(joined) > count and [_shape(each) for each in other] == [_shape(each) for each in beside]
 
 
 def _reads(part: Expr, guard: Has) -> bool:

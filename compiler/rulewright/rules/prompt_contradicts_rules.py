@@ -16,7 +16,10 @@ from rulewright_runtime.plan.part import VERDICTS
 NAMED: Final = r"[ \t]*([A-Z][A-Z_]{2,})(?::| if\b)"  # a word explained in a line of its own
 LINE: Final = re.compile(rf"^{NAMED}(.*(?:\n(?!{NAMED.replace('(', '(?:', 1)}|\n).*)*)", re.MULTILINE)
 EVIDENCE: Final = re.compile(r"\bFor (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite)\b")
-AND_THEN: Final = re.compile(r"\b(?:Answer|Reply|Give|Say|Return) (PASS|FAIL|UNCLEAR|NOT_APPLICABLE)\b")
+# A sentence without a condition: `Answer FAIL if a price is on no list` may stand anywhere.
+AND_THEN: Final = re.compile(
+    r"\b(?:Answer|Reply|Give|Say|Return) (PASS|FAIL|UNCLEAR|NOT_APPLICABLE)(?: (?:here|instead|then))?[.;]"
+)
 ALIKE: Final = 2  # words that two texts share beyond those of the other pair
 SHORTEST: Final = 4  # letters of a word that says something
 
@@ -35,8 +38,8 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
     lacking = [each for each in VERDICTS if each not in lines]
     ends = {found.end() + 1 for word, found in lines.items() if word in VERDICTS}  # of the explanations
     for word, found in lines.items():
-        among = lacking if len(lacking) == 1 and found.start() in ends else []
-        near = next((each for each in lacking if each[:3] == word[:3] or each in among), None)
+        is_one = len(lacking) == 1 and found.start() in ends and not text.startswith(":", found.end(1))
+        near = next((each for each in lacking if is_one or _start(each) == _start(word)), None)
         if word not in VERDICTS and near is not None:
             yield warning(place(check.prompt, *found.span(1)), f"`{word}` is not a verdict", help=Guess(near))
         inner = AND_THEN.search(found[2])
@@ -45,7 +48,8 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
             message = f"the prompt asks for {inner[1]} where it explains {word}"
             yield warning(place(check.prompt, at + inner.start(), at + inner.end()), message)
     wrong = EVIDENCE.search(text)
-    if wrong is not None and "For FAIL" not in text:
+    within = next((word for word, found in lines.items() if wrong and found.start() < wrong.start() < found.end()), "")
+    if wrong is not None and "for fail" not in text.lower() and within != wrong[1]:
         message = f"evidence is needed for FAIL, but the prompt asks for it for {wrong[1]}"
         yield warning(place(check.prompt, *wrong.span(1)), message, help=Guess("FAIL"))
     yield from _swapped(check, {word: _words(found[2]) for word, found in lines.items()}, lines)
@@ -63,6 +67,11 @@ def _swapped(check: CheckDocument, told: dict[str, set[str]], lines: dict[str, r
         notes = [(each, "the rule") for each in rules if each is not None]
         message = "the prompt explains PASS and FAIL in the words of the rule for the other"
         yield warning(place(check.prompt, *lines["PASS"].span(1)), message, notes=notes)
+
+
+def _start(word: str) -> str:
+    """The first letters of a verdict, which also its misspellings have."""
+    return word.replace("_", "")[:4]
 
 
 def _words(text: str) -> set[str]:

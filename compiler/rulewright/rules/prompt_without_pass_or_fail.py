@@ -30,7 +30,7 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
     if is_alone and not re.search("pass|fail", prompt.value, re.IGNORECASE):
         help = "say what both mean, as in `FAIL: one reply is rude. PASS: none is.`"
         yield warning(prompt, "the prompt does not say when the verdict is PASS and when it is FAIL", help=help)
-    named = {word for word in VERDICTS if re.search(rf"\b{word}\b", prompt.value)}
+    named = {word for word in VERDICTS if re.search(rf"\b{word}\b|\b{word.lower()}(?:s|es|ed)\b", prompt.value)}
     explained = Counter(EXPLAINED.findall(prompt.value))
     twice = next((found for found in EXPLAINED.finditer(prompt.value) if explained[found[1]] > 1), None)
     lacking = [word for word in ("PASS", "FAIL") if word not in explained]

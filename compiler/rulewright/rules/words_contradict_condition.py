@@ -10,29 +10,52 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, Located, Span, warning
 from rulewright.documents.base import entries, numeric, optional_text, scalar
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.prose_limits import Limit, limits_in, numbers_in, unit_of, units_agree
+from rulewright.documents.prose_limits import Limit, limits_in, may_measure, numbers_in, unit_of, units_agree
 from rulewright.expression.direction import OPPOSITE, ORDERED, comparisons, denies
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, chain, field_of, last_name, number_in
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Call,
+    Expr,
+    Literal,
+    Macro,
+    Name,
+    chain,
+    children,
+    field_of,
+    last_name,
+    number_in,
+)
 from rulewright.load import Scalar
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 from rulewright.rules.units_differ import COUNTS, counts_characters
 
 WORDS: Final = ("note", "description", "pass_rule")  # say what is wanted
 ROUTED: Final = ("within_replies", "recalled_share", "likeness")
-LACK: Final = re.compile(
-    r"(?<!does-)(?<!do-)(?<!is-)(?<!-no)(?<=-)(?:not|missing|missed|without|omitted|absent|un\w+ed)(?=-|$)"
-)
+MISSING: Final = re.compile(r"-(?:missing|missed|omitted|absent)$")
+LACK: Final = re.compile(r"-(?:not-\w+ed$|without-|un\w+ed(?=-|$))")
 EXTREME: Final = {
     "too-(?:long|many|much|large|big|slow|late|dear|expensive|high|often)": ">",
     "too-(?:short|few|little|small|early|low|fast|seldom)": "<",
 }
-FORBIDS: Final = re.compile(r"^(?:Nobody|No|Nothing|Never|None)\b|\b(?:never|neither)\b")
+# A sentence of one clause.
+FORBIDS: Final = re.compile(r"^(?:Nobody|No|Nothing|Never|None)\b(?!.*\band\b)[^,;:.\u2013\u2014]*\.?$")
+# A second negation or condition in a sentence may be what the condition tests.
+DENIALS: Final = re.compile(
+    r"\b(?:but|cannot|except|lacks?|missing|neither|never|no|nobody|none|not|nothing|unless|until|without)\b|n't | - ",
+    re.IGNORECASE,
+)
 ONLY: Final = re.compile(r"\b(?:only (?:after|if|when|once)|not until)\b")
 # In a sentence with one of these, a limit may be what fails: `replies under 20 characters are too short`.
 JUDGES: Final = re.compile(
-    r"\b(?:bad|fail\w*|flag\w*|if|means?|missing|never|no|not|only|reject\w*|suspicious|too|unless|when|without|wrong)\b",
+    r"\b(?:bad|fail\w*|flag\w*|if|means?|missing|neither|never|no|not|only|reject\w*|suspicious|too|unless|when|without|wrong)\b",
     re.IGNORECASE,
 )
+# What follows a limit that is the subject of a sentence: `replies under 40 words count as stubs`.
+SUBJECT: Final = re.compile(r"(?! (?:and|but|for|in|or|per)\b) \w")
+VERB: Final = re.compile(
+    r"\b(?:are|be|contains?|costs?|has|have|is|keeps?|lasts?|needs?|remains?|stays?|takes?|uses?|waits?) $"
+)
+LISTS: Final = frozenset({"messages", "replies", "tool_calls", "turns"})
 JOINS: Final = re.compile(r"\b(and|or|both|either|unless)\b")
 
 
@@ -79,10 +102,11 @@ def _of_limits(words: str, said: Scalar | None, numbers: list[ComparedNumber]) -
     """A limit in the words that no number has, where one number is named by no words; a limit met the other way."""
     told = numbers_in(words)
     idle = [each for each in numbers if not any(units_agree(*one, each.value, each.unit) for one in told)]
-    idle = [each for each in idle if each.value not in (0, 1) or not each.operator]
+    products = {one * other for one, _ in told for other, _ in told}  # `two parts of 40 words`
+    idle = [each for each in idle if (each.value not in (0, 1) or not each.operator) and each.value not in products]
     for limit in limits_in(words):
         same = [each for each in numbers if units_agree(limit.number, limit.unit, each.value, each.unit)]
-        other = [each for each in idle if each.unit.split()[:1] in ([], unit_of(limit.unit).split()[:1])]
+        other = [each for each in idle if may_measure(limit.unit, each.unit)]
         notes: list[tuple[Span | Located, str]] = [] if said is None else [(said, "said here")]
         counted = next((each for each in numbers if each.value == limit.number and each.unit), None)
         if not same and counted is not None and counted.comparison is not None and unit_of(limit.unit):
@@ -98,7 +122,10 @@ def _of_limits(words: str, said: Scalar | None, numbers: list[ComparedNumber]) -
 def _keeps(limit: Limit, number: ComparedNumber, words: str) -> bool:
     """Whether a comparison keeps a limit: in a `fail` it must be the opposite, unless its sentence says what fails."""
     sentence = next((each for each in re.split(r"[.;:]\s", words) if limit.text in each), "")
+    before, _, rest = sentence.partition(limit.text)
     if JUDGES.search(sentence.replace(limit.text, "")):
+        return True
+    if limit.operator == "<" and (SUBJECT.match(rest) or not VERB.search(before)):  # may be what fails
         return True
     wanted = limit.operator if number.sign > 0 else {"<=": ">", ">=": "<", "<": ">="}[limit.operator]
     return number.operator == wanted or (limit.operator == "<" and number.operator[0] == wanted[0])
@@ -155,25 +182,43 @@ def _value(check: CheckDocument, part: Expr) -> Literal | Scalar | None:
 def _last(part: Expr) -> str:
     """The last name of an expression, also of what is converted: `int(call.arguments.in_days)`."""
     while isinstance(part, Call) and (part.target is not None or part.args):
+        if part.function == "call_count" or _counts_items(part):
+            return "items"
         if part.function in COUNTS or counts_characters(part):
             return COUNTS.get(part.function, "characters")
         part = part.args[0] if part.args else part.target or part
     return last_name(part)
 
 
+def _counts_items(part: Call) -> bool:
+    """Whether a part is the size of a list, as far as its form says so."""
+    sized = [each for each in (part.target, *part.args) if each is not None] if part.function == "size" else []
+    return any(isinstance(each, Macro) or (isinstance(each, Name) and each.name in LISTS) for each in sized)
+
+
 def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | None:
     """What contradicts the id or the words, if they and the condition have a plain form."""
-    if sign < 0 and LACK.search(check.id) and not denies(part) and check.get("use") is None:
+    sides = chain(part, "&&")
+    is_presence = not denies(part) and all(
+        isinstance(each, Call) or (isinstance(each, Macro) and each.kind == "exists") for each in sides
+    )
+    is_lack = MISSING.search(check.id) or (LACK.search(check.id) and len(sides) > 1 and not _names_values(sides[1:]))
+    if sign < 0 and is_lack and not DENIALS.search(words) and not denies(part) and check.get("use") is None:
         return f"`{check.id}` names a lack, but `fail` tests for no absence"
-    if sign > 0 and FORBIDS.search(words) and not denies(part):
+    if sign > 0 and FORBIDS.search(words) and len(DENIALS.findall(words)) == 1 and is_presence:
         return "the note forbids something, but `pass` tests for no absence"
-    if sign < 0 and ONLY.search(words) and not denies(part):
+    if sign < 0 and ONLY.search(words) and len(sides) > 1 and is_presence:
         return "the note allows something only under a condition, but `fail` tests for no absence"
     for named, operator in EXTREME.items():
         found = {turned * -1 for turned, each in comparisons(part, sign) if each.operator[0] != operator}
         if re.search(named, check.id) and found == {1} and not _points(part, sign, operator):
             return f"`{check.id}` names the other direction"
-    return _joined(words, part, sign) or _equated(words, part, sign)
+    return _joined(words, part, sign)
+
+
+def _names_values(parts: list[Expr]) -> bool:
+    """Whether one of the parts names values of a lack, as in `order.paid == "no"`."""
+    return any(isinstance(each, Binary) and each.operator in ("==", "in") for each in parts)
 
 
 def _points(part: Expr, sign: int, operator: str) -> bool:
@@ -200,7 +245,7 @@ def _joined(words: str, part: Expr, sign: int) -> str | None:
         if said <= {"and", "both"} and (sign > 0 or lacking == {True})
         else None
     )
-    if wanted is None:
+    if wanted is None or _stand_together(words, sides):
         return None
     turned = sign < 0 and lacking == {True}
     meant = ("&&" if "or" in wanted else "||") if turned else ("||" if "or" in wanted else "&&")
@@ -208,6 +253,23 @@ def _joined(words: str, part: Expr, sign: int) -> str | None:
         return None
     said_word = "or" if "or" in wanted else "and"
     return f"the note says `{said_word}`, so `{_word(meant)}` belongs here instead of `{_word(part.operator)}`"
+
+
+def _stand_together(words: str, sides: list[Expr]) -> bool:
+    """Whether the words name the texts of both sides on one side of `and` or `or`, which joins something else."""
+    stems = [
+        {stem[:5] for each in re.findall(r"\w{4,}", text) for stem in [each.lower()]}
+        for text in (" ".join(_texts(each)) for each in sides)
+    ]
+    parts = [part.lower() for part in re.split(JOINS, words) if part]
+    return any(all(any(stem in part for stem in side) for side in stems) for part in parts)
+
+
+def _texts(part: Expr) -> Iterator[str]:
+    if isinstance(part, Literal) and isinstance(part.value, str):
+        yield part.value
+    for each in children(part):
+        yield from _texts(each)
 
 
 def _word(operator: str) -> str:
@@ -219,17 +281,3 @@ def _form(part: Expr) -> object:
         operator = "order" if part.operator in ORDERED else part.operator
         return operator, type(part.left).__name__, type(part.right).__name__
     return type(part).__name__
-
-
-def _equated(words: str, part: Expr, sign: int) -> str | None:
-    """A text that the words want and that a `fail` demands."""
-    if (
-        sign > 0
-        or not isinstance(part, Binary)
-        or part.operator != "=="
-        or re.search(r"\b(?:not?|never|if|fails?)\b", words)
-    ):
-        return None
-    text = str(part.right.value) if isinstance(part.right, Literal) else ""
-    is_said = len(text) > 3 and re.search(rf"\b{re.escape(text)}\b", words)
-    return f"the note wants `{text}`, but `fail` holds where it is `{text}`" if is_said else None
