@@ -7,7 +7,7 @@ from typing import Final
 from rulewright.expression.types import STRING
 from rulewright.proving.atoms import value_of
 from rulewright.proving.domains import Domains, Path
-from rulewright.proving.program_parts import extract, path_at, unabridged
+from rulewright.proving.program_parts import extract, is_optional, path_at, unabridged
 from rulewright.proving.static_types import ORDER, TOTAL, typed
 from rulewright_runtime.ir import NUMBERS, Node, Program
 
@@ -24,7 +24,7 @@ def _sources(program: Program, at: int, domains: Domains) -> frozenset[Path]:
     node = program.nodes[at]
     if typed(program, domains)[at].total or value_of(program, at) is not None:
         return frozenset()
-    path = path_at(program, at) if node.op != "has" else None
+    path = path_at(program, at) if node.op != "has" and not is_optional(program, at) else None
     if path is not None:
         domain = domains.find(path)
         return frozenset({path} if domain is None else {path[: part + 1] for part in domain.absent})
@@ -46,7 +46,8 @@ def _failure(program: Program, at: int, node: Node, domains: Domains) -> str:
             given = program.nodes[two]
             kind = given.value[0] if given.op == "const" else ""
             if node.value in ORDER and kind in (*NUMBERS, "string"):
-                return f"{'text' if kind == 'string' else 'number'}: {_text(program, one)}"
+                named = {"string": "text", "score": "finite number"}.get(kind, "number")
+                return f"{named}: {_text(program, one)}"
         is_search = node.value in TOTAL and typed(program, domains)[node.args[1]] == (STRING, True)
         if is_search and program.nodes[node.args[1]].op == "const":
             return f"text: {_text(program, node.args[0])}"

@@ -62,6 +62,13 @@ def path_at(program: Program, at: int) -> Path | None:
     return None
 
 
+def is_optional(program: Program, at: int) -> bool:
+    """Whether a node reads a path of which some part is optional: `a.?b.c`."""
+    node = program.nodes[at]
+    is_inside = node.op in ("select", "opt_select", "has", "index", "opt_index")
+    return node.op in ("opt_select", "opt_index") or (is_inside and is_optional(program, node.args[0]))
+
+
 def reading(path: Path) -> Program:
     """The program that reads a path."""
     nodes = [Node("name", (), [[path[0], []]])]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, reduce
-from itertools import accumulate, count, pairwise
+from itertools import accumulate, chain, count, pairwise
 from operator import and_
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -20,7 +21,7 @@ from rulewright.expression.compose import all_of, any_of, negate
 from rulewright.expression.types import DURATION, DYN, STRING, TIMESTAMP, ListType, Type
 from rulewright.proving.absence import sources_of
 from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, TRUE, bits_of, value_of
-from rulewright.proving.domains import Absent, Domains, Path, whole
+from rulewright.proving.domains import Absent, Domains, Path, whole, wholes_at
 from rulewright.proving.languages import (
     ANY,
     Language,
@@ -38,11 +39,12 @@ from rulewright.proving.program_parts import extract, path_at, reading, unabridg
 from rulewright.proving.static_types import Typed, typed
 from rulewright.proving.substitution import reads_name, with_program
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
+from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import NUMBERS, Node, Program, literal_value
 from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.score import Score, exact_pair
-from rulewright_runtime.values import Duration, Timestamp, Value
+from rulewright_runtime.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value
 
 Box: TypeAlias = tuple[int, ...]
 # All results that several conditions can have together; None where they can't be told.
@@ -211,7 +213,8 @@ def _where_defined(found: _TextVariable, condition: TextCondition, domains: Doma
     if not condition.partial:
         return found
     types = typed(program, domains, {*condition.partial, condition.at})
-    nowhere = (*[None] * len(found.languages), False) if types[-1].total else None
+    is_text = types[condition.at].type == STRING
+    nowhere = (*[None] * len(found.languages), False) if is_text and types[-1].total else None
     answers = [nowhere if each is None else (*each, True) for each in found.answers]
     return found._replace(languages=[*found.languages, condition.defined], answers=answers)
 
@@ -318,8 +321,20 @@ class _Values(_Rows):
         around = [numbers[0] - 1, *numbers, numbers[-1] + 1] if numbers else []
         between = [(one + two) / 2 for one, two in pairwise(around)]
         yield from (Score(each.numerator, each.denominator) for each in between)
-        times = [each for each in given if isinstance(each, Timestamp | Duration)]
-        yield from (type(each)(each.nanos + step) for each in times for step in (-1, 1))
+        yield from chain.from_iterable(map(_beside, given))
+
+
+def _beside(value: Value) -> Iterator[Value]:
+    """The neighbours of a time or a number. An int is compared with a double as its nearest double."""
+    if isinstance(value, Timestamp | Duration):
+        for step in (-1, 1):
+            with suppress(EvaluationError):  # out of range
+                yield type(value)(value.nanos + step)
+    elif _is_number(value):
+        double = float(value)
+        yield from (double, *(math.nextafter(double, end) for end in (-math.inf, math.inf)))
+        ints = {edge + step for edge in (*wholes_at(double), math.floor(value)) for step in (-1, 0, 1)}
+        yield from (UInt(each) if each > INT_MAX else each for each in ints if INT_MIN <= each <= UINT_MAX)
 
 
 def _is_number(value: Value) -> bool:

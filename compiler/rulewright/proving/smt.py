@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, MIRRORED, TRUE
 from rulewright.proving.domains import Absent, Domain, Domains, Path, wholes_at
-from rulewright.proving.program_parts import extract, path_at, paths_of, shape
+from rulewright.proving.program_parts import extract, is_optional, path_at, paths_of, shape
 from rulewright.proving.results import Unknown
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
@@ -166,6 +166,8 @@ class _Encoding:
             return self.constant(literal_value(node.value))
         path = path_at(program, at)
         if path is not None:
+            if node.args and is_optional(program, node.args[0]):
+                raise _BeyondSolver
             return self.has(path) if node.op == "has" else self.read(path, optional=node.op.startswith("opt"))
         if node.op == "opt_map" and not node.at:  # the conversion of an optional score
             return self.term(program, node.args[0])

@@ -169,8 +169,8 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
     if name == "@in":
         return Typed(BOOL, total and isinstance(types[1], ListType))
     if name in ORDER:
-        comparable = types[0] == types[1] and types[0] in (*_NUMBERS, STRING, TIMESTAMP, DURATION)
-        return Typed(BOOL, total and (comparable or all(each in _NUMBERS for each in types)))
+        comparable = types[0] == types[1] and types[0] in (STRING, TIMESTAMP, DURATION)
+        return Typed(BOOL, total and (comparable or _are_ordered([program.nodes[arg] for arg in node.args], types)))
     if name in ("orValue", "value") and isinstance(types[0], OptionalType):
         return Typed(types[0].value, total and name == "orValue")
     result = _result(name, types)
@@ -183,6 +183,12 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
     if name == "replace" and result == STRING:
         return Typed(STRING, total and _is_shortening(*(program.nodes[arg] for arg in node.args[1:])))
     return Typed(result, total and result is not None and (name in TOTAL or _is_total_of(name, types)))
+
+
+def _are_ordered(nodes: Sequence[Node], types: Sequence[Type | None]) -> bool:
+    """Whether numbers of these types have an order: a score has none with a double that is infinite or not a number."""
+    is_infinite = any(type_ == DOUBLE and node.op != "const" for node, type_ in zip(nodes, types, strict=True))
+    return all(each in _NUMBERS for each in types) and not (SCORE in types and is_infinite)
 
 
 def _is_total_of(name: str, types: Sequence[Type | None]) -> bool:

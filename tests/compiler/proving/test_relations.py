@@ -9,7 +9,7 @@ from tests.rounds import rounds
 
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, DYN, STRING, TIMESTAMP, ListType, MapType
+from rulewright.expression.types import BOOL, DOUBLE, DYN, SCORE, STRING, TIMESTAMP, ListType, MapType, RecordType
 from rulewright.lower.environments import message_type
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains, text
@@ -25,6 +25,9 @@ VARIABLES = {
     "messages": ListType(message_type()),
     "calls": ListType(MapType(STRING, DYN)),
     "t": TIMESTAMP,
+    "s": SCORE,
+    "e": DOUBLE,
+    "o": RecordType("o", {"r": RecordType("r", {"n": STRING, "m": STRING}, frozenset({"n", "m"}))}, frozenset({"r"})),
 }
 DOMAINS = Domains(VARIABLES, {("a",): text(absent=True)})
 
@@ -104,6 +107,9 @@ def test_what_excludes_each_other_is_proved(condition: str) -> None:
         "d.n > 9007199254740992",
         "d.n < -1e300",
         "d.n > 9007199254740992 && d.n < 9007199254740994",
+        "d.n > 9007199254740992 && !(d.n > 9007199254740992.0)",  # an int is compared with a double as its nearest one
+        "d.n > 9223372036854775807 && !(d.n > 9223372036854775808.0)",  # a uint
+        "t == timestamp('9999-12-31T23:59:59.999999999Z')",
         "texts[0] > 'b'",
         "contains_any(a, ['refund']) && !has_any_word(a, ['refund'])",
         "a > 'b' && a < 'ba'",
@@ -139,6 +145,10 @@ def test_what_some_input_shows_is_not_refuted(condition: str) -> None:
         ("d.n > 3", "d.m > 3", False),
         ("d.n > 3", "d.n > 'x'", False),
         ("d.n.matches('x')", "d.n > 3", False),
+        ("d.n.substring(0) == 'x'", "d.n != 'x'", False),  # a number differs from every text
+        ("d.n > score(0.5)", "d.n > 0", False),  # a score has no order with infinity
+        ("s == e", "s < e", False),
+        ("o.r.n == o.r.m", "o.r.?n == o.r.?m", False),
         ("messages.exists(m, m.metadata.x > 1)", "messages.exists(m, m.metadata.x > 2)", False),
         ("calls.all(c, c.n > 3)", "calls.all(c, c.n > 4)", False),
         ("['x', 'y'].all(w, a.contains(w))", "a.startsWith('y')", True),

@@ -7,10 +7,15 @@ import sys
 import pytest
 from tests.compiler.proving.conditions_at_random import DOMAINS, implies, program
 
-from rulewright.proving.atoms import TRUE
+from rulewright.expression.build import build
+from rulewright.expression.environment import Environment
+from rulewright.expression.types import INT, RecordType
+from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.conditions import holds_always, holds_never, never
 from rulewright.proving.decision_tables import survey
+from rulewright.proving.domains import Domains
 from rulewright.proving.results import Proved, Refuted, Unknown
+from rulewright.proving.search import Search
 from rulewright.proving.smt import MISSING
 
 
@@ -64,6 +69,13 @@ def test_absence_is_known_to_the_solver() -> None:
     result = implies(program("x > 0.5"), program("r.p > x || r.p <= x"))
     assert isinstance(result, Refuted)
     assert ("r.p", "absent") in (result.witness.values if result.witness else ())
+
+
+def test_optional_parts_are_left_to_splitting() -> None:
+    inner = RecordType("q", {"z": INT}, frozenset({"z"}))
+    types = {"r": RecordType("r", {"q": inner}, frozenset({"q"}))}
+    pair = [build(each, Environment(variables=types)).program for each in ("r.?q.?z.hasValue()", "has(r.q.z)")]
+    assert isinstance(Search(pair, Domains(types)).solved([(0, FALSE), (1, ERROR)], ""), Unknown)
 
 
 def test_a_table_over_a_composite_is_proved() -> None:
