@@ -18,13 +18,17 @@ def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
     Why it matters: a score is absent if nothing was measured, and then the best label is given.
     Instead: write `orValue(score(0))`, or test `hasValue()` first.
     """
-    of_failures = {rate.name for rate in scorecard.rates if "FAIL" in rate.hit}  # 1 is the worst of these
     for written, part in parts_of(scorecard):
         if not isinstance(part, Binary) or part.operator not in (">=", ">") or not _is_full(part.left):
             continue
         text = written.text(part.left)
-        if of_failures.isdisjoint(re.findall(r"\brates\.(\w+)", text)):
+        if not reads_failures(text, scorecard):
             yield warning(written.span(part.left), f"`{text}` is 1 if nothing was measured")
+
+
+def reads_failures(text: str, scorecard: ScorecardDocument) -> bool:
+    """Whether an expression reads a rate of which 1 is the worst, because it does not count what passed."""
+    return any(rate.name in re.findall(r"\brates\.(\w+)", text) for rate in scorecard.rates if "PASS" not in rate.hit)
 
 
 def _is_full(part: Expr) -> bool:

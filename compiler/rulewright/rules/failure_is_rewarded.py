@@ -55,9 +55,9 @@ def _rewarded(written: WrittenExpression, named: Mapping[str, Expr]) -> Iterator
             continue
         worse, better = (part.then, part.otherwise) if failed else (part.otherwise, part.then)
         test = written.text(part.condition)
-        if number_in(unwrapped(better)) == 0 and number_in(unwrapped(worse)) != 0:
+        if number_in(unwrapped(better)) == 0 and _is_graded(worse, named):
             yield warning(written.span(part.condition), f"`{test}` gives the score 0 to what did not fail")
-        elif not failed and isinstance(better, Literal) and isinstance(worse, Conditional) and _is_graded(worse):
+        elif not failed and isinstance(better, Literal) and isinstance(worse, Conditional) and _is_graded(worse, {}):
             message = f"`{test}` gives `{written.text(better)}` to all that did not fail, and grades the failures"
             yield warning(written.span(part.condition), message)
         elif (raised := _raised(worse, better)) is not None:
@@ -105,6 +105,8 @@ def _raised(after: Expr, otherwise: Expr) -> Expr | None:
     return None
 
 
-def _is_graded(part: Expr) -> bool:
+def _is_graded(part: Expr, named: Mapping[str, Expr]) -> bool:
     """Whether a value depends on rates, dimensions or undecided gates."""
-    return (isinstance(part, Name) and part.name in GRADED) or any(map(_is_graded, children(part)))
+    if isinstance(part, Name):
+        return part.name in GRADED or (part.name in named and _is_graded(named[part.name], named))
+    return any(_is_graded(each, named) for each in children(part))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.direction import OPPOSITE, ORDERED, meaning, tells, unwrapped
-from rulewright.expression.syntax_tree import Binary, Conditional, Expr, Index, Literal, Name, Select, chain
+from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, Index, Literal, Name, Select, chain
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
+from rulewright.rules.absent_counts_as_full import reads_failures
 
 
 def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
@@ -22,13 +24,16 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator
         if not isinstance(part, Conditional):
             continue
         told, then, otherwise = tells(part.condition), _worth(part.then), _worth(part.otherwise)
+        chosen, other = (part.then, part.otherwise) if then == -told else (part.otherwise, part.then)
         if told and (then == -told or (otherwise == told and not then)):
+            of_failures = isinstance(document, ScorecardDocument) and reads_failures(written.text(other), document)
+            if of_failures or _is_neutral(other):
+                continue
             kind = "something bad" if told < 0 else "something good"
-            chosen = part.then if then == -told else part.otherwise
             message = f"`{written.text(part.condition)}` tells {kind}, but `{written.text(chosen)}` is its "
             yield warning(written.span(part.condition), message + ("outcome" if chosen is part.then else "opposite"))
-        else:
-            yield from _turned_around(written, part)
+        elif isinstance(part.otherwise, Conditional):
+            yield from _turned_around(written, part, part.otherwise)
 
 
 def _mixed(document: DocumentWithExpressions, written: WrittenExpression, part: Expr) -> Iterator[Diagnostic]:
@@ -54,24 +59,37 @@ def _verdict_asked(part: Expr) -> str:
     return ""
 
 
-def _turned_around(written: WrittenExpression, part: Conditional) -> Iterator[Diagnostic]:
+def _is_neutral(part: Expr) -> bool:
+    """Whether an outcome is a word that tells nothing, as in `failed ? 'send' : 'none'`, or the 0 of a flag."""
+    return isinstance(part, Literal) and not _worth(part)
+
+
+def _turned_around(written: WrittenExpression, part: Conditional, following: Conditional) -> Iterator[Diagnostic]:
     """A step that compares the same value in the other direction than the step before it."""
-    first, second = part.condition, part.otherwise.condition if isinstance(part.otherwise, Conditional) else None
+    first, second, third = part.condition, following.condition, following.otherwise
     if not isinstance(first, Binary) or not isinstance(second, Binary) or first.left != second.left:
         return
     if first.operator in ORDERED and second.operator in (OPPOSITE[first.operator], OPPOSITE[first.operator][0]):
-        third = part.otherwise.otherwise if isinstance(part.otherwise, Conditional) else None
-        follows = isinstance(third, Conditional) and isinstance(third.condition, Binary)
-        odd = first if follows and third.condition.operator == second.operator else second  # type: ignore[union-attr]
+        after = third.condition if isinstance(third, Conditional) else None
+        if not isinstance(after, Binary) and not _descend(part.then, following.then, third):
+            return  # outcomes above, below and within a band
+        odd = first if isinstance(after, Binary) and after.operator == second.operator else second
         message = f"`{written.text(odd)}` points in the other direction than the step beside it"
         yield warning(written.span(odd), message)
 
 
+def _descend(*outcomes: Expr) -> bool:
+    """Whether outcomes are grades in their order, or the last is a bad one."""
+    texts = [str(each.value) for each in outcomes if isinstance(each, Literal)]
+    are_grades = len(texts) == len(outcomes) and max(map(len, texts)) == 1 and texts == sorted(texts)
+    return are_grades or _worth(outcomes[-1]) < 0
+
+
 def _worth(part: Expr) -> int:
     """1 for a good outcome, -1 for a bad one, 0 if unknown: a word, or the highest or lowest score."""
-    part = unwrapped(part)
+    is_score, part = isinstance(part, Call), unwrapped(part)
     if isinstance(part, Literal) and isinstance(part.value, str):
         return meaning(part.value)
-    if isinstance(part, Literal) and not isinstance(part.value, bool) and part.value in (0, 1):
+    if isinstance(part, Literal) and is_score and part.value in (0, 1):
         return 1 if part.value else -1
     return meaning(part.name) if isinstance(part, Name) and part.name.isupper() else 0
