@@ -37,6 +37,8 @@ MEASURES: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("hour", "hours", "o"), ("time", 3600)),  # `at six o'clock`
     **dict.fromkeys(("day", "days"), ("time", 86400)),
     **dict.fromkeys(("week", "weeks"), ("time", 604800)),
+    **dict.fromkeys(("month", "months"), ("time", 2629800)),
+    **dict.fromkeys(("year", "years"), ("time", 31557600)),
     **dict.fromkeys(("dollar", "dollars", "usd", "cost", "euro", "euros"), ("money", 1)),
     **dict.fromkeys(("cent", "cents"), ("money", 0.01)),
     **dict.fromkeys(("%", "percent"), ("share", 0.01)),

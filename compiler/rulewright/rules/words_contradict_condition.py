@@ -114,7 +114,7 @@ def _of_limits(words: str, said: Scalar | None, numbers: list[ComparedNumber]) -
             yield warning(counted.comparison, message, notes=notes)
         elif not same and len(other) == 1 and limit.number not in (0, 1):
             yield warning(other[0].place, f"the words say `{limit.text}`, but this is {other[0].value:g}", notes=notes)
-        elif len(same) == 1 and same[0].operator and limit.operator and not _keeps(limit, same[0], words):
+        elif len(same) == 1 and same[0].sign and limit.operator and not _keeps(limit, same[0], words):
             place = same[0].comparison or same[0].place
             yield warning(place, f"the words say `{limit.text}`, but this comparison does not", notes=notes)
 
@@ -135,6 +135,7 @@ def _numbers(check: CheckDocument, roots: list[tuple[WrittenExpression, int]]) -
     """The numbers that conditions compare with, and the parameters."""
     compared: set[str] = set()
     for written, sign in roots:
+        decisive = [each for side in _decisive(written.checked.expr, sign) for _, each in comparisons(side, sign)]
         for turned, part in comparisons(written.checked.expr, sign):
             for side, limit, operator in (
                 (part.left, part.right, part.operator),
@@ -144,10 +145,19 @@ def _numbers(check: CheckDocument, roots: list[tuple[WrittenExpression, int]]) -
                 compared |= {_last(limit)}
                 if value is not None and not _counts_pieces(side):
                     place = value.span if isinstance(value, Scalar) else written.span(limit)
+                    turned = turned if part in decisive else 0
                     yield ComparedNumber(float(str(value.value)), place, unit, turned, operator, written.span(part))
     for name, value in _parameters(check):
         if name not in compared:
             yield ComparedNumber(float(str(value.value)), value.span, unit_of(name))
+
+
+def _decisive(part: Expr, sign: int) -> Iterator[Expr]:
+    """The parts that decide a condition, without those that say when it applies: `size(replies) < 3 or ...`."""
+    outer, inner = ("||", "&&") if sign < 0 else ("&&", "||")
+    for side in chain(part, outer):
+        own = [each for each in chain(side, inner) if not _names_values([each])]
+        yield from own if len(own) == 1 else ()
 
 
 def _counts_pieces(side: Expr) -> bool:
@@ -205,7 +215,8 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
     is_lack = MISSING.search(check.id) or (LACK.search(check.id) and len(sides) > 1 and not _names_values(sides[1:]))
     if sign < 0 and is_lack and not DENIALS.search(words) and not denies(part) and check.get("use") is None:
         return f"`{check.id}` names a lack, but `fail` tests for no absence"
-    if sign > 0 and FORBIDS.search(words) and len(DENIALS.findall(words)) == 1 and is_presence:
+    is_named = any(stem in words.lower() for stem in _stems(part))
+    if sign > 0 and FORBIDS.search(words) and len(DENIALS.findall(words)) == 1 and is_presence and is_named:
         return "the note forbids something, but `pass` tests for no absence"
     if sign < 0 and ONLY.search(words) and len(sides) > 1 and is_presence:
         return "the note allows something only under a condition, but `fail` tests for no absence"
@@ -218,7 +229,7 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
 
 def _names_values(parts: list[Expr]) -> bool:
     """Whether one of the parts names values of a lack, as in `order.paid == "no"`."""
-    return any(isinstance(each, Binary) and each.operator in ("==", "in") for each in parts)
+    return any(isinstance(each, Binary) and each.operator in ("==", "!=", "in") for each in parts)
 
 
 def _points(part: Expr, sign: int, operator: str) -> bool:
@@ -257,19 +268,14 @@ def _joined(words: str, part: Expr, sign: int) -> str | None:
 
 def _stand_together(words: str, sides: list[Expr]) -> bool:
     """Whether the words name the texts of both sides on one side of `and` or `or`, which joins something else."""
-    stems = [
-        {stem[:5] for each in re.findall(r"\w{4,}", text) for stem in [each.lower()]}
-        for text in (" ".join(_texts(each)) for each in sides)
-    ]
     parts = [part.lower() for part in re.split(JOINS, words) if part]
-    return any(all(any(stem in part for stem in side) for side in stems) for part in parts)
+    return any(all(any(stem in part for stem in _stems(side)) for side in sides) for part in parts)
 
 
-def _texts(part: Expr) -> Iterator[str]:
-    if isinstance(part, Literal) and isinstance(part.value, str):
-        yield part.value
-    for each in children(part):
-        yield from _texts(each)
+def _stems(part: Expr) -> set[str]:
+    """The first letters of the words in the texts and the parameters of an expression."""
+    text = str(part.value) if isinstance(part, Literal) else field_of(part, "params") or ""
+    return {each[:4] for each in re.findall(r"[^\W_]{4,}", text.lower())}.union(*map(_stems, children(part)))
 
 
 def _word(operator: str) -> str:
