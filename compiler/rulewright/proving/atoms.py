@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, Type
 from rulewright.proving.domains import MAX_TEXTS, Domain, Domains, Path, wholes_at
-from rulewright.proving.program_parts import extract, path_at, paths_of, shape, unabridged, written
+from rulewright.proving.program_parts import extract, is_optional, path_at, paths_of, shape, unabridged, written
 from rulewright.proving.static_types import ORDER, typed
 from rulewright.proving.sums import NumberRange, Sum, Terms, bounds_of
 from rulewright_runtime.errors import RuntimeFailure
@@ -148,7 +148,7 @@ class Atoms:
         if node.op == "call":
             return node.value in COMPARISONS
         path = path_at(program, at)
-        if path is not None and node.op in ("name", "select"):
+        if path is not None and node.op in ("name", "select") and not is_optional(program, at):
             domain = self.domains.find(path)
             return domain is not None and domain.kind == "bool" and not (domain.null or domain.optional)
         return node.op in ("and", "or", "not") or (node.op == "const" and node.value[0] == "bool")

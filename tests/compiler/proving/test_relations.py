@@ -27,7 +27,9 @@ VARIABLES = {
     "t": TIMESTAMP,
     "s": SCORE,
     "e": DOUBLE,
-    "o": RecordType("o", {"r": RecordType("r", {"n": STRING, "m": STRING}, frozenset({"n", "m"}))}, frozenset({"r"})),
+    "o": RecordType(
+        "o", {"r": RecordType("r", {"n": STRING, "m": STRING, "b": BOOL}, frozenset({"n", "m"}))}, frozenset({"r"})
+    ),
 }
 DOMAINS = Domains(VARIABLES, {("a",): text(absent=True)})
 
@@ -110,6 +112,7 @@ def test_what_excludes_each_other_is_proved(condition: str) -> None:
         "d.n > 9007199254740992 && !(d.n > 9007199254740992.0)",  # an int is compared with a double as its nearest one
         "d.n > 9223372036854775807 && !(d.n > 9223372036854775808.0)",  # a uint
         "t == timestamp('9999-12-31T23:59:59.999999999Z')",
+        "o.?r.b == o.?r.b",  # without `r`, both are none
         "texts[0] > 'b'",
         "contains_any(a, ['refund']) && !has_any_word(a, ['refund'])",
         "a > 'b' && a < 'ba'",
