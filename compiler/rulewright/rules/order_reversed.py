@@ -27,6 +27,6 @@ def order_reversed(project: Project) -> Iterator[Diagnostic]:
     for entry in entries(project.roots.get("pricing")):
         prices = [each.value for each in items(entry.value) if isinstance(each, Scalar)]
         numbers = [each for each in prices if isinstance(each, int | float)]
-        if len(prices) == len(numbers) == 2 and numbers[0] > numbers[1]:
+        if len(prices) == len(numbers) == 2 and numbers[0] > numbers[1] > 0:  # a model for embeddings has no output
             message = f"the input of `{entry.name}` costs more than its output"
             yield warning(entry.value, message, help="the price of the input comes first")
