@@ -81,7 +81,7 @@ def lower_parts(
         left_out = tuple(lower_left_out(chosen, lowering, card))
         ids = {check.id for check in chosen} | {each.id for each in criteria} | {part.id for part in left_out}
         fields = {key: values for key, values in card.checks.items() if key in ids}
-        card = replace(card, checks=fields, unproven="keep" if project.semantics == "reference" else "adjudicate")
+        card = replace(card, checks=fields, unproven=lowering.policies.unproven)
     return PlanParts(chosen, checks, criteria, card, left_out, lowering)
 
 

@@ -32,12 +32,13 @@ UNDECIDED_UNIT: Final = "turn_level_or_session_state"
 @dataclass(frozen=True, slots=True)
 class Policies:
     """The policies that differ between the semantics. `reading`: which replies of a judge are usable; `fold`: the
-    folding of literals in lexicons that set none."""
+    folding of literals in lexicons that set none; `unproven`: the effect of an unproven failure on the status."""
 
     semantics: Semantics
     vote: Vote
     reading: Literal["strict", "lenient"]
     fold: Fold
+    unproven: Literal["adjudicate", "keep"]
 
     @property
     def is_seed(self) -> bool:
@@ -73,9 +74,9 @@ class Policies:
         return ("UNCLEAR", "FAIL") if check.severity in check.vocabulary.gate_severities else ("UNCLEAR",)
 
 
-SEED: Final = Policies("seed", Vote(), "strict", TEXT)
+SEED: Final = Policies("seed", Vote(), "strict", TEXT, "adjudicate")
 REFERENCE: Final = Policies(
-    "reference", Vote(denominator="usable", rationale="first", record=False, stop="never"), "lenient", NONE
+    "reference", Vote(denominator="usable", rationale="first", record=False, stop="never"), "lenient", NONE, "keep"
 )
 
 

@@ -220,7 +220,7 @@ def _scorecards(
     left = policy_of_scorecard(plans[0], plans[1], vocabulary, given)
     right = policy_of_scorecard(plans[1], plans[0], vocabulary, given)
     left, right = (
-        _as_written(policy, project, document)
+        _in_project(policy, project, document)
         for policy, project, (document, _) in zip((left, right), projects, lowered, strict=True)
     )
     comparisons = compared(left, right)
@@ -251,10 +251,10 @@ def _projects(kind: str, one: Path, two: Path, chosen: Project | None) -> Projec
     return first or second, second or first
 
 
-def _as_written(policy: Policy, project: Project | None, document: ScorecardDocument) -> Policy:
-    """The policy of a scorecard without a project, with its weights as written."""
+def _in_project(policy: Policy, project: Project | None, document: ScorecardDocument) -> Policy:
+    """The policy of a scorecard with what its project adds, or without a project, with its weights as written."""
     if project is not None:
-        return policy
+        return replace(policy, settings={**policy.settings, "unproven failures": policies(project.semantics).unproven})
     written = {rate.name: rate.weight.value for rate in document.dimensions if rate.weight is not None}
     weights = {f"dimensions.{name}.weight, as written": each for name, each in written.items() if isinstance(each, str)}
     return replace(policy, settings={**policy.settings, **weights})

@@ -250,6 +250,17 @@ def test_a_threshold_a_weight_and_an_output_are_shown_by_rows(tmp_path: Path) ->
     assert [each["place"] for each in found["settings"]] == ["dimensions.d.weight, as written"]
 
 
+def test_scorecards_of_projects_with_other_semantics_treat_unproven_failures_differently(tmp_path: Path) -> None:
+    pair = []
+    for semantics in ("seed", "reference"):
+        folder = tmp_path / semantics
+        folder.mkdir()
+        (folder / "rulewright.yaml").write_text(f"project: {semantics}\nsemantics: {semantics}\n", encoding="utf-8")
+        pair.append(card(folder, name="mine"))
+    found = policy_diff(*pair)
+    assert (found["verdict"], [each["place"] for each in found["settings"]]) == ("undecided", ["unproven failures"])
+
+
 def test_a_region_of_outputs_is_shown_by_a_row_that_makes_its_step(tmp_path: Path) -> None:
     two_tier = SAFE.with_name("two-tier.yaml")
     other = tmp_path / "earlier.yaml"  # stands in no project, so it belongs to that of the first
