@@ -22,10 +22,11 @@ def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
     scenarios = list(project.scenarios.values())
     for check in project.checks if scenarios else ():
         holds, serves = by_condition(check), _serves(check, project)
-        reached = [each for each in scenarios if _reaches(each, check, holds)]
-        if any(map(serves, reached)):
+        reached = (each for each in scenarios if _reaches(each, check, holds))  # until one serves
+        first = next(reached, None)
+        if first is not None and (serves(first) or any(map(serves, reached))):
             continue
-        if reached:
+        if first is not None:
             message = f"no scenario in which `{check.id}` applies has a {_served(check)}"
         elif len(scenarios) > 1:
             message = f"`{check.id}` applies in none of the {len(scenarios)} scenarios"
