@@ -10,11 +10,12 @@ from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import CheckDocument
 from rulewright.load import place
-from rulewright.spelling import Guess
+from rulewright.spelling import Guess, is_slip_of
 from rulewright_runtime.plan.part import VERDICTS
 
 NAMED: Final = r"[ \t]*([A-Z][A-Z_]{2,})(?::| if\b)"  # a word explained in a line of its own
 LINE: Final = re.compile(rf"^{NAMED}(.*(?:\n(?!{NAMED.replace('(', '(?:', 1)}|\n).*)*)", re.MULTILINE)
+WORD: Final = re.compile(r"\b([A-Z][A-Z_]{2,})(?::| if\b)")  # anywhere
 EVIDENCE: Final = re.compile(r"\bFor (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite)\b")
 # A sentence without a condition: `Answer FAIL if a price is on no list` may stand anywhere.
 AND_THEN: Final = re.compile(
@@ -34,7 +35,11 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
     if check.prompt is None or not isinstance(check.prompt.value, str):
         return
     text = check.prompt.value
-    lines = {found[1]: found for found in LINE.finditer(text)}
+    slips = {word: guess for word in WORD.findall(text) if (guess := _misspelt(word, text)) is not None}
+    for found in WORD.finditer(text):
+        if found[1] in slips:
+            yield warning(place(check.prompt, *found.span(1)), f"`{found[1]}` is not a verdict", help=slips[found[1]])
+    lines = {found[1]: found for found in LINE.finditer(text) if found[1] not in slips}
     lacking = [each for each in VERDICTS if each not in lines]
     ends = {found.end() + 1 for word, found in lines.items() if word in VERDICTS}  # of the explanations
     for word, found in lines.items():
@@ -67,6 +72,14 @@ def _swapped(check: CheckDocument, told: dict[str, set[str]], lines: dict[str, r
         notes = [(each, "the rule") for each in rules if each is not None]
         message = "the prompt explains PASS and FAIL in the words of the rule for the other"
         yield warning(place(check.prompt, *lines["PASS"].span(1)), message, notes=notes)
+
+
+def _misspelt(word: str, text: str) -> Guess | None:
+    """The verdict that a word misspells: one that a prompt with other verdicts does not name."""
+    named = [each for each in VERDICTS if re.search(rf"\b{each}\b", text)]
+    if not named or word.startswith(VERDICTS):
+        return None
+    return next((Guess(each) for each in VERDICTS if each not in named and is_slip_of(word, each)), None)
 
 
 def _start(word: str) -> str:
