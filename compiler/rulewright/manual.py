@@ -6,13 +6,12 @@ The page of a rule is its docstring. The page of any other code is the beginning
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from inspect import cleandoc
-from itertools import chain
 from pathlib import Path
 
 from rulewright import dependencies
-from rulewright.rules import code_of, rule_named, rule_page
-from rulewright.rules.of_documents import RULES, RULES_OF_EXPRESSIONS
+from rulewright.rules import Rule, code_of, rule_page
 from rulewright.shipped import page_paths
 
 PACKAGE = Path(__file__).parent
@@ -21,14 +20,17 @@ PACKAGE = Path(__file__).parent
 @cache
 def pages() -> dict[str, str]:
     """Return every manual page by its code, sorted."""
-    texts = {code_of(name): cleandoc(rule_named(name).__doc__ or "") for name in every_rule()}
+    texts = {code_of(rule): cleandoc(rule.__doc__ or "") for rule in every_rule()}
     written = {code: _beginning(path) for code, path in page_paths().items() if code not in texts}
     return dict(sorted((texts | written).items()))
 
 
-def every_rule() -> tuple[str, ...]:
-    """Return the names of all rules without duplicates."""
-    return tuple(dict.fromkeys(chain(*RULES.values(), *RULES_OF_EXPRESSIONS.values())))
+def every_rule() -> tuple[Rule[object], ...]:
+    """Return all rules without duplicates."""
+    names = sorted(path.stem for path in (PACKAGE / "rules").glob("of_*.py"))
+    modules = [import_module(f"{PACKAGE.name}.rules.{name}") for name in names]
+    lists = [value for module in modules for value in vars(module).values() if isinstance(value, tuple)]
+    return tuple(dict.fromkeys(rule for rules in lists for rule in rules))
 
 
 def advice_of(code: str) -> str | None:

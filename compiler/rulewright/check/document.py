@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Final
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import Document, with_vocabulary
@@ -17,23 +15,7 @@ from rulewright.load import Mapping
 from rulewright.load.load_errors import LOAD_CODES
 from rulewright.load.suppressions import SUPPRESSION_CODES
 from rulewright.lower.routing_conflicts import routing_conflicts_of
-from rulewright.rules import code_of, findings, rule_page
-from rulewright.rules.of_documents import RULES
-
-# The modules of `documents` with the functions `read_KIND`, each imported with the first document of its kind.
-READERS: Final = {
-    "check": "check",
-    "profile": "profile",
-    "profiles": "profile",
-    "lexicon": "lexicon",
-    "lexicons": "lexicon",
-    "markers": "lexicon",
-    "scenario": "scenario",
-    "scorecard": "scorecard",
-    "case_scorecard": "case_scorecard",
-    "state_machine": "state_machine",
-}
-NAMED_BY_FILE: Final = frozenset({"profile", "lexicon", "markers", "state_machine"})
+from rulewright.rules import code_of, document_kind, findings, rule_page
 
 
 def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
@@ -42,7 +24,7 @@ def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = 
     is_sound = not found
     models = models_of(kind, root, vocabulary)
     found += [each for model in models if isinstance(model, CheckDocument) for each in routing_conflicts_of(model)]
-    found += findings(RULES[type(models[0]).__name__] if models else (), models)
+    found += findings(reader.rules if (reader := document_kind(kind)) else (), models)
     if any(each.holds_expressions for each in models):
         from rulewright.check.expression_findings import expression_findings  # slow to import
 
@@ -52,12 +34,8 @@ def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = 
 
 def models_of(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) -> Sequence[Document]:
     """The models in a document of this kind; empty for kinds without rules."""
-    if kind not in READERS:
-        return []
-    reader = getattr(import_module(f"rulewright.documents.{READERS[kind]}"), f"read_{kind}")
-    stem = Path(root.source.path).stem
-    found = reader(root, *((vocabulary,) if kind == "check" else (stem,) if kind in NAMED_BY_FILE else ()))
-    models = [each for each in (found if isinstance(found, tuple) else (found,)) if isinstance(each, Document)]
+    reader = document_kind(kind)
+    models = reader.read(root, Path(root.source.path).stem, vocabulary) if reader else ()
     return [with_vocabulary(each, vocabulary) for each in models] if vocabulary else models
 
 
@@ -65,4 +43,6 @@ def is_seen_alone(code: str) -> bool:
     """Whether all findings of a code need only the file they are about, not its project."""
     if rule_page(code) is None:
         return code in SUPPRESSION_CODES | LOAD_CODES | STRUCTURE_CODES
-    return code not in map(code_of, (*RULES["Project"], *RULES["UnreadFiles"]))
+    from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
+
+    return code not in {*map(code_of, PROJECT), *map(code_of, UNREAD_FILES)}

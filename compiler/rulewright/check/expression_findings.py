@@ -14,7 +14,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import Document
 from rulewright.documents.kinds import CASE_SCORECARD
 from rulewright.rules import findings
-from rulewright.rules.of_documents import RULES_OF_EXPRESSIONS
+from rulewright.rules.of_conditions import BY_KIND
 
 # For each kind, the modules and functions that lower and prove one model.
 FINDERS: Final = {
@@ -33,5 +33,4 @@ def expression_findings(kind: str, models: Sequence[Document], *, is_sound: bool
         module, name = FINDERS[kind]
         finder: Callable[[Document], list[Diagnostic]] = getattr(import_module(module), name)
         found += [each for model in models for each in finder(model)]
-    rules = RULES_OF_EXPRESSIONS.get(type(models[0]).__name__, ())
-    return [*found, *findings(rules, models)]
+    return [*found, *findings(BY_KIND.get(kind, ()), models)]

@@ -8,25 +8,27 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.project import Project
 from rulewright.project.unread_files import UnreadFiles
-from rulewright.rules import findings
-from rulewright.rules.of_documents import RULES, RULES_OF_EXPRESSIONS
+from rulewright.rules import findings, of_conditions
+from rulewright.rules.of_checks import CHECK, PROFILE
+from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
+from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
+from rulewright.rules.of_scenarios import SCENARIO
+from rulewright.rules.of_scorecards import CASE_SCORECARD as CASE_SCORECARD_RULES
+from rulewright.rules.of_scorecards import SCORECARD
+from rulewright.rules.of_state_machines import STATE_MACHINE
 
 
 def rule_findings(
     project: Project, cards: Iterable[CaseScorecardDocument], unread: UnreadFiles
 ) -> Iterator[Diagnostic]:
     """The findings of the rules, except those of workflows, which `workflow_check` runs."""
-    models: dict[str, Iterable[object]] = {
-        "Project": [project],
-        "CheckDocument": project.checks,
-        "Profile": project.profiles.values(),
-        "ScenarioDocument": project.scenarios.values(),
-        "LexiconDocument": project.lexicons.values(),
-        "MarkerSet": project.markers,
-        "ScorecardDocument": project.scorecards.values(),
-        "CaseScorecardDocument": cards,
-        "StateMachineDocument": project.state_machines.values(),
-        "UnreadFiles": [unread],
-    }
-    for name, found in models.items():
-        yield from findings((*RULES[name], *RULES_OF_EXPRESSIONS.get(name, ())), found)
+    yield from findings(PROJECT, [project])
+    yield from findings((*CHECK, *of_conditions.CHECK), project.checks)
+    yield from findings((*PROFILE, *of_conditions.PROFILE), project.profiles.values())
+    yield from findings((*SCENARIO, *of_conditions.SCENARIO), project.scenarios.values())
+    yield from findings(LEXICON, project.lexicons.values())
+    yield from findings(MARKER_SET, project.markers)
+    yield from findings(SCORECARD, project.scorecards.values())
+    yield from findings(CASE_SCORECARD_RULES, cards)
+    yield from findings(STATE_MACHINE, project.state_machines.values())
+    yield from findings(UNREAD_FILES, [unread])

@@ -13,7 +13,7 @@ from rulewright.load import Loaded
 from rulewright.lower.workflow import LoweredWorkflow, lower_workflow
 from rulewright.project import Project
 from rulewright.rules import findings
-from rulewright.rules.of_documents import RULES
+from rulewright.rules.of_workflows import TASK, WORKFLOW
 from rulewright.workflow import Workflow, WorkflowReader, load_workflow
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
@@ -63,4 +63,4 @@ def lowered(workflow: Workflow) -> LoweredWorkflow:
 @lru_cache(maxsize=8)
 def rule_findings(workflow: Workflow) -> tuple[Diagnostic, ...]:
     """The findings of the rules about workflows and their tasks."""
-    return (*findings(RULES["Workflow"], [workflow]), *findings(RULES["TaskDocument"], workflow.document.tasks))
+    return (*findings(WORKFLOW, [workflow]), *findings(TASK, workflow.document.tasks))

@@ -4,43 +4,70 @@ A rule looks at the one parameter that it takes: a document model (`Check`, `Sce
 (`Check | Profile`), or the whole `Project`. It yields `error(...)`, `warning(...)` or `advice(...)` of
 `rulewright.diagnostics`; the engine writes the rule's name, with dashes, into `code`.
 
-`of_documents` lists the names of the rules for each model. A rule is imported with the first model that it looks at, so
+The modules `of_*` list the rules for each kind of document. `document_kind` imports only the one that a kind needs, so
 that linting a single document starts fast.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from rulewright.diagnostics import Diagnostic
 
-Rule: TypeAlias = Callable[[Any], Iterable[Diagnostic]]
+if TYPE_CHECKING:
+    from rulewright.documents.base import Document
+    from rulewright.documents.vocabulary import Vocabulary
+    from rulewright.load import Mapping
+
+Model = TypeVar("Model")
+Rule: TypeAlias = Callable[[Model], Iterable[Diagnostic]]
+MODULES: Final = {
+    "check": "of_checks",
+    "profile": "of_checks",
+    "profiles": "of_checks",
+    "lexicon": "of_lexicons",
+    "lexicons": "of_lexicons",
+    "markers": "of_lexicons",
+    "scenario": "of_scenarios",
+    "scorecard": "of_scorecards",
+    "case_scorecard": "of_scorecards",
+    "state_machine": "of_state_machines",
+}
 
 
-@cache
-def rule_named(name: str) -> Rule:
-    """Return a rule, imported on first use."""
-    rule: Rule = getattr(import_module(f"{__name__}.{name}"), name)
-    return rule
+@dataclass(frozen=True, slots=True)
+class DocumentKind:
+    """A kind of document. `read` returns the models in a file, given its root, its name (the file's stem) and the
+    project's vocabulary; each of the `rules` looks at one model."""
+
+    read: Callable[[Mapping, str, Vocabulary | None], Sequence[Document]]
+    rules: tuple[Rule[Any], ...]
 
 
-def code_of(name: str) -> str:
-    """Return the code of the rule with this name: the name with dashes."""
-    return name.replace("_", "-")
+def document_kind(name: str) -> DocumentKind | None:
+    """Return a kind of document, imported on first use, or None if no rule looks at it."""
+    if name not in MODULES:
+        return None
+    kind: DocumentKind = import_module(f"{__name__}.{MODULES[name]}").KINDS[name]
+    return kind
 
 
-def findings(names: Iterable[str], models: Iterable[object]) -> Iterator[Diagnostic]:
-    """Yield the findings of the rules with these names in the models, each with its rule's code."""
+def code_of(rule: Rule[Model]) -> str:
+    """Return the rule's code: its name with dashes."""
+    return rule.__name__.replace("_", "-")
+
+
+def findings(rules: Iterable[Rule[Model]], models: Iterable[Model]) -> Iterator[Diagnostic]:
+    """Yield the findings of the rules in the models, each with its rule's code."""
     models = tuple(models)
-    for name in names if models else ():
+    for rule in rules:
         for model in models:
-            for found in rule_named(name)(model):
-                yield replace(found, code=code_of(name))
+            for found in rule(model):
+                yield replace(found, code=code_of(rule))
 
 
 def rule_page(code: str) -> str | None:
@@ -48,4 +75,5 @@ def rule_page(code: str) -> str | None:
     name = code.replace("-", "_")
     if code.startswith("of-") or not (Path(__file__).parent / f"{name}.py").is_file():
         return None
-    return rule_named(name).__doc__
+    page: str | None = getattr(import_module(f"{__name__}.{name}"), name).__doc__
+    return page
