@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -72,10 +73,11 @@ def read_unread_files(project: Project) -> UnreadFiles:
 def _answers_in(folder: Path) -> Iterator[Path]:
     """The files in a folder that look like prepared replies."""
     for path in files_below(folder, deep=False, suffixes=frozenset({".json"})):
-        if dependencies.is_file(path) and path.stat().st_size <= LARGEST:
-            dependencies.note_content(path, None)
-            if ANSWERS.match(path.read_text(encoding="utf-8", errors="replace")):
-                yield path
+        with suppress(OSError):  # a file that can't be read is none of the project's
+            if dependencies.is_file(path) and path.stat().st_size <= LARGEST:
+                dependencies.note_content(path, None)
+                if ANSWERS.match(path.read_text(encoding="utf-8", errors="replace")):
+                    yield path
 
 
 def _below(home: Path, others: Sequence[Path]) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rulewright.cli import main
 from rulewright.linting.lint_run import lint
 from rulewright.linting.lint_settings import RuleSelection
 
@@ -46,3 +47,17 @@ def test_a_lost_quote_is_one_finding(names: tuple[str, str], shipped: Path) -> N
             path.write_text(text, encoding="utf-8")
     assert {each.code for each in found} <= {"yaml-syntax", "json-syntax"}
     assert sorted(Path(each.span.path).resolve() for each in found) == sorted(path.resolve() for path in texts)
+
+
+def test_a_json_file_that_cannot_be_read_ends_no_lint_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main(["init", str(tmp_path)]) == 0
+    (tmp_path / "answers.json").write_text('{"replies": {}}', encoding="utf-8")
+    read = Path.read_text
+
+    def refused(path: Path, **options: str) -> str:
+        if path.name == "answers.json":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path, **options)
+
+    monkeypatch.setattr(Path, "read_text", refused)
+    assert lint([tmp_path]).diagnostics == ()
