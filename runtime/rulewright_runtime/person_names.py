@@ -5,14 +5,15 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
-_INVISIBLE: Final = frozenset({"Cf", "Mn"})  # format characters and combining marks
+_BLANK_LETTERS: Final = "\u115f\u1160\u2800\u3164"  # Hangul fillers and the empty Braille cell
 # Small letters of other alphabets (Cyrillic, Greek, Armenian, Cherokee, Latin of other shapes), each before the Latin
 # letter that it or its capital looks like.
 _LOOK_ALIKES: Final = (
     "аa вb сc еe һh нh іi јj кk мm оo рp ѕs тt хx уy үy ԛq ԝw ԁd ӏl ьb гr пn ѵv αa βb εe ζz ιi κk μm νv οo ρp τt υu χx "
-    "γy ηn ωw ϳj օo տs լl սu ոn հh ցg յj զq Ꭺa Ᏼb Ꮯc Ꭼe Ꮋh Ꭻj Ꮶk Ꮮl Ꮇm Ꮲp Ꮪs Ꭲt Ꮩv Ꮃw Ꮓz "
+    "γy ηn ωw ϳj օo տs լl սu ոn հh ցg յj զq ԍg ϲc Ꭺa Ꮐg Ᏼb Ꮯc Ꭼe Ꮋh Ꭻj Ꮶk Ꮮl Ꮇm Ꮲp Ꮪs Ꭲt Ꮩv Ꮃw Ꮓz "
     "ıi ɑa ɡg ɩi ʟl ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ᴍm ɴn ᴏo ᴘp ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz"
 )
+_BESIDE_LATIN: Final = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "HANGUL")  # first words of the names of letters
 _LATIN: Final = {ord(pair[0]): pair[1] for pair in _LOOK_ALIKES.split()}
 
 
@@ -21,5 +22,19 @@ def folded_name(name: str) -> str:
     the same, so that look-alikes are equal."""
     name = name.casefold()
     if not name.isascii():
-        name = unicodedata.normalize("NFKD", name).casefold().translate(_LATIN)
-    return " ".join("".join(c for c in name if unicodedata.category(c) not in _INVISIBLE).split())
+        name = unicodedata.normalize("NFKD", name.translate(_LATIN)).casefold().translate(_LATIN)
+    return " ".join("".join(c for c in name if not _is_invisible(c)).split())
+
+
+def _is_invisible(char: str) -> bool:
+    """Whether a character is a mark on another one, or shows nothing and is no white space."""
+    return char in _BLANK_LETTERS or (unicodedata.category(char)[0] in "CM" and not char.isspace())
+
+
+def is_readable(name: str) -> bool:
+    """Whether a name can be told from others: it has letters and no other signs than ASCII, and next to Latin letters
+    only those of languages that use them in names."""
+    others = [char for char in folded_name(name) if not char.isascii() and not char.isdecimal()]
+    is_mixed = any(char.isascii() and char.isalpha() for char in name)
+    scripts = _BESIDE_LATIN if is_mixed else ("",)
+    return all(char.isalpha() and unicodedata.name(char, "?").startswith(scripts) for char in others)

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Final
 
 from rulewright.errors import UsageError
+from rulewright.reporting.conversations import conversations
 from rulewright.reporting.spreadsheet import cell, text_of
 from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.input_files import read_expanded
+from rulewright_runtime.judging.evidence import fold
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.transcripts.containers import delimiter_of
 
@@ -161,13 +163,24 @@ def refuse_other_conversations(run: StoredRun, labels: Iterable[GoldLabel]) -> N
 def refuse_shared_conversations(run: StoredRun, labels: Iterable[GoldLabel], splits: Collection[str | None]) -> None:
     """Raise UsageError where a check has labels of one conversation in two of the splits, under two ids."""
     first: dict[tuple[str, str], GoldLabel] = {}
+    said_in = texts_of(run)
     for each in labels:
-        said = run.fingerprint(each.item[0])
+        said = said_in[each.item[0]]
         if each.target and said and each.split in splits:
             other = first.setdefault((each.item[1], said), each)
             if other.split != each.split:
                 both = f"`{id_of(other.item)}` in `{other.split}` and `{id_of(each.item)}` in `{each.split}`"
-                raise UsageError(f"{both} are the same conversation; it belongs to one split")
+                raise UsageError(f"{both} say the same; a conversation belongs to one split")
+
+
+def texts_of(run: StoredRun) -> dict[str, str]:
+    """Return a fingerprint of what each conversation says, equal where only blanks, case or marks differ; where its
+    file is gone, the one of its messages, which is empty if the run did not record it."""
+    folded = {
+        name: hashlib.sha256(repr([(turn.role, fold(turn.content)) for turn in each.turns]).encode()).hexdigest()
+        for name, each in conversations(run).items()
+    }
+    return {name: folded.get(name) or run.fingerprint(name) for name in run.rows}
 
 
 def gold_of(labels: Iterable[GoldLabel], split: str | None = None) -> Gold:
@@ -194,10 +207,10 @@ def draw(
     """Draw items to label: equally many of every check and verdict, in an order given by the seed, with alternating
     splits; a conversation that several transcripts hold is in one split. Items that are `known` already are skipped.
     The rows do not show verdicts."""
-    skipped, split_of = set(), {}
+    skipped, split_of, said_in = set(), {}, texts_of(run)
     for each in known:
         skipped.add(each.item)
-        split_of[each.item[1], run.fingerprint(each.item[0])] = each.split
+        split_of[each.item[1], said_in.get(each.item[0], "")] = each.split
     strata: dict[tuple[str, str], list[Item]] = {}
     for transcript, verdicts in run.verdicts.items():
         for check, verdict in verdicts.items():
@@ -213,7 +226,7 @@ def draw(
         for queue in queues:
             if queue and len(drawn) < count:
                 item = queue.pop()
-                key = item[1], run.fingerprint(item[0]) or item[0]
+                key = item[1], said_in[item[0]] or item[0]
                 drawn.append(GoldLabel(item, "", "", split_of.setdefault(key, splits[turn % len(splits)])))
         turn += 1
     return sorted(drawn, key=lambda each: _shuffle_key(seed, id_of(each.item)))

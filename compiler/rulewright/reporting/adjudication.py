@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal
 
@@ -20,6 +21,7 @@ from rulewright.reporting.stored_run import StoredRun, has_skipped, score_again,
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import reason_of
+from rulewright_runtime.judging.independence import spellings
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.plan.scan import Check
@@ -149,10 +151,11 @@ def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> Js
 def check_person(run: FinishedRun | StoredRun, by: str, about: str) -> None:
     """Raise UsageError if `by` is empty or a model of the run."""
     judge = run.summary.get("judge") or {}
-    machines = {*run.summary["models"], *run.plan.models, judge.get("requested_model"), judge.get("name")} - {None, ""}
+    named = (judge.get("requested_model"), judge.get("name"), *judge.get("served_models", ()))
+    machines = {str(name) for name in (*run.summary["models"], *run.plan.models, *named) if name}
     if not folded_name(by):
         raise UsageError(f"{about} names no person (`by`)")
-    if folded_name(by) in {folded_name(str(name)) for name in machines}:
+    if not spellings(by).isdisjoint(chain.from_iterable(map(spellings, machines))):
         raise UsageError(f"{about} is by `{by}`, a model of this run; a person decides")
 
 

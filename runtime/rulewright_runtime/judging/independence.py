@@ -11,7 +11,7 @@ import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.capabilities import bare_name, family_of
-from rulewright_runtime.person_names import folded_name
+from rulewright_runtime.person_names import folded_name, is_readable
 
 _FILE_ENDING: Final = re.compile(r"\.gguf$")
 
@@ -29,7 +29,12 @@ class Independence(msgspec.Struct, frozen=True):
 
     def refusal(self, judge: str, subject: str) -> str | None:
         """Why `judge` may not judge the replies of `subject`; None if it may."""
-        if self.family(judge) != self.family(subject) or self.allows(subject):
+        if self.allows(subject):
+            return None
+        for name in (judge, subject):
+            if not is_readable(name) and not self.is_known(name):
+                return f"the name `{name}` mixes alphabets, so its family is unknown; name it under `judge.families`"
+        if self.family(judge) != self.family(subject):
             return None
         same = f"as the model `{subject}` is" if _plain(judge) != _plain(subject) else "and judges itself"
         return (
@@ -58,6 +63,16 @@ class Independence(msgspec.Struct, frozen=True):
         return tuple((folded_name(pattern), family) for pattern, family in self.families)
 
 
+def spellings(model: str) -> frozenset[str]:
+    """The name with and without its provider and its tag, each reduced to letters and digits."""
+    name = folded_name(model)
+    return frozenset(map(_letters, (name, re.split("[/:]", name)[-1], bare_name(name)))) - {""}
+
+
 def _plain(model: str) -> str:
-    """The name reduced to letters and digits: file names and routers spell the same model differently."""
-    return re.sub(r"[\W_]+", "", _FILE_ENDING.sub("", bare_name(folded_name(model))))
+    """The bare name reduced to letters and digits: file names and routers spell the same model differently."""
+    return _letters(bare_name(folded_name(model)))
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", _FILE_ENDING.sub("", name))

@@ -46,7 +46,7 @@ WRONG = ("m1", "m2", "m33")  # where the word list errs
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run over 40 transcripts of which the first ten fail by the word list, and the last two are the same."""
+    """A run over 40 transcripts of which the first ten fail by the word list, and the last two say the same."""
     root = tmp_path_factory.mktemp("calibrate")
     rule = check(
         bucket="F", severity="S3", scope="universal", route="lexicon_only", routing="deterministic_precheck: words"
@@ -61,6 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "said").mkdir()
     for number in range(SIZE):
         answer = "you must" if number < 10 else "as you like"
+        answer = "AS  you\nlike\u200b" if number == SIZE - 1 else answer
         said = {"user": "Hello", "assistant": f"{answer}, {min(number, SIZE - 2)}"}
         lines = [{"turn": 1, "role": role, "content": content} for role, content in said.items()]
         text = "".join(json.dumps({**line, "harness": "llm/raw"}) + "\n" for line in lines)
@@ -207,7 +208,7 @@ def test_no_conversation_is_in_two_splits_under_two_ids(
     path = labelled(tmp_path / "g.csv", range(20), f"{twins[0]},PASS,ann,report", f"{twins[1]},PASS,ann,tune")
     assert calibrated(folder, path, capsys)[0] == 0
     assert refused("calibrate", str(folder), "--gold", str(path), "--choose-on", "tune", "--split", "report")
-    told = f"`{twins[0]}` in `report` and `{twins[1]}` in `tune` are the same conversation"
+    told = f"`{twins[0]}` in `report` and `{twins[1]}` in `tune` say the same"
     assert told in capsys.readouterr().err
     known = tmp_path / "known.csv"
     known.write_text(f"id,target,annotator,split\n{twins[0]},PASS,ann,other\n", encoding="utf-8")
@@ -254,7 +255,7 @@ def test_a_model_is_no_person_in_any_spelling(
     assert (code, found["checks"], found["labels"]["of_models"]) == (2, [], 20)
 
 
-@pytest.mark.parametrize("name", ["m7", "M7", "m\u200b7"])
+@pytest.mark.parametrize("name", ["m7", "M7 ", "m\u200b7", "m\u31647", "vendor/M7", "vendor: m-7", "m7:latest"])
 def test_a_model_of_the_run_labels_nothing_under_a_persons_name(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:

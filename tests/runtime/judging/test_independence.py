@@ -34,6 +34,11 @@ PASS = json.dumps({"verdict": "PASS"})
         ("gpt-5", "gрt-4o"),  # a Cyrillic `р`
         ("some-bοt", "some-bot"),  # a Greek `ο`
         ("модель", "МОДЕЛЬ"),
+        *(("gpt-5", f"g{hidden}pt-4o") for hidden in "\u0301\u20dd\u0903\u3164\u2800\x01\u200d\U000e0067"),
+        ("gpt-5", "ｇｐｔ-4o"),
+        ("gpt-5", "ԍрт-4о"),  # all letters are Cyrillic
+        ("gpt-5", "ꓖꓑꓔ-4o"),  # Lisu letters and a Latin one: nobody knows what it is
+        ("a-bot", "🅖pt-4o"),
     ],
 )
 def test_one_model_or_family_is_refused(judge: str, subject: str) -> None:
@@ -43,10 +48,23 @@ def test_one_model_or_family_is_refused(judge: str, subject: str) -> None:
 
 @pytest.mark.parametrize(
     ("judge", "subject"),
-    [("gpt-5", "claude-opus-4-7"), ("gpt-5", "my-bot"), ("a-bot", "b-bot"), ("a-bot", ""), ("модель-а", "模型")],
+    [
+        ("gpt-5", "claude-opus-4-7"),
+        ("gpt-5", "my-bot"),
+        ("a-bot", "b-bot"),
+        ("a-bot", ""),
+        ("модель-а", "模型"),
+        ("gpt-5", "通义千问-max"),
+        ("gpt-5", "rødgrød"),
+    ],
 )
 def test_others_are_not(judge: str, subject: str) -> None:
     assert Independence().refusal(judge, subject) is None
+
+
+def test_a_project_names_the_family_of_a_name_that_mixes_alphabets() -> None:
+    assert "mixes alphabets" in str(Independence().refusal("gpt-5", "модель-7b"))
+    assert Independence(families=(("модель*", "модель"),)).refusal("gpt-5", "модель-7b") is None
 
 
 def test_a_project_names_families_before_the_shipped_ones() -> None:
