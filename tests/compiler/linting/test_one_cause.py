@@ -35,6 +35,15 @@ def reported_places(root: Path) -> list[tuple[str, str, int]]:
         ("words: 60", "words: sixty", "parameter-does-not-fit", 4, None),
         ("words: 60", "words: -60", "parameter-does-not-fit", 4, None),
         ("word_count(turn", "word_count(turn.content) == 1; word_count(turn", "bad-expression", 5, None),
+        ("word_count(turn.content)", "sentence_count(turn.content)", "units-differ", 5, None),
+        (
+            "params.words\n",
+            "params.words and word_count(turn.content) < 60\n"
+            "examples: [{verdict: FAIL, chat: [user: a, assistant: b]}]\n",
+            "check-never-fails",
+            5,
+            None,
+        ),
     ],
 )
 def test_a_slip_in_a_check_gives_one_finding(old: str, new: str, code: str, line: int, cure: str | None) -> None:
