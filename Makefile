@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet --no-strip-extras --no-emit-package rulewright-runtime
-EXTRAS := $(foreach extra,data hyperscan lsp signing smt workflow,--extra $(extra))  # all but embedding (torch), local (llama.cpp) and inspect
+EXTRAS := $(foreach extra,data hyperscan lsp signing workflow,--extra $(extra))  # all but embedding (torch), local (llama.cpp) and inspect
 
 .PHONY: demo test live lint types unit expected attack torture speed bench peers ray lock release clean
 

@@ -191,7 +191,7 @@ def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:
         if all(paths_of(each) for each in both[1:]):
             result = refuting(Search(both, domains), [[(0, TRUE), (1, TRUE), (2, TRUE)]]) or Proved()
             found.append(Property(f"no verdict both stops `{gate.name}` and leaves it open", result, gate.stops.span))
-    for gate, proof in zip(document.gates, prove_gates(plan, document.vocabulary, solver=True), strict=True):
+    for gate, proof in zip(document.gates, prove_gates(plan, document.vocabulary), strict=True):
         found += _of_gate(gate, proof)
     return found
 

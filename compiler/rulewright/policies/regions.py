@@ -91,9 +91,6 @@ class _RegionSearch:
     search: Search = field(init=False)
     pairs: dict[tuple[object, object], int] = field(init=False, default_factory=dict)
     guesses: dict[Path, list[Value]] | None = field(init=False, default=None)
-    solved: dict[tuple[int, object, int, object], Counterexample | Unknown | None] = field(
-        init=False, default_factory=dict
-    )
 
     @property
     def names(self) -> set[str]:
@@ -160,7 +157,7 @@ class _RegionSearch:
         return bits != TRUE, at if bits & (bits - 1) else None
 
     def region(self, space: Space, outcomes: tuple[str, str], parts: list[tuple[Box, _Way]]) -> Region | None:
-        """The region of the boxes of one pair of outcomes; None where the solver says that no input lies in it."""
+        """The region of the boxes of one pair of outcomes; None where no input lies in it."""
         before, after = outcomes
         kept: list[Box] = []
         witness: Counterexample | None = None
@@ -176,8 +173,8 @@ class _RegionSearch:
                     self.search.shown(self.goal(way), box) if witness is None else witness
                 )
             else:
-                found = self.solve(way, str(space.opaque_reason(box)))
-                if isinstance(found, Unknown) and witness is None and len(kept) < MOST_GUESSED_BOXES:
+                found = Unknown(str(space.opaque_reason(box)))
+                if witness is None and len(kept) < MOST_GUESSED_BOXES:
                     found = self.guessed(space, way, box, found)
             if found is None:
                 continue
@@ -190,12 +187,6 @@ class _RegionSearch:
             return None
         where = tuple([condition_of(space, box) for box in merged(kept)])
         return Region(before, after, where, witness, "" if witness else why, tuple(models[:MOST_MODELS]))
-
-    def solve(self, way: _Way, why: str) -> Counterexample | Unknown | None:
-        key = way.one, way.left.key, way.two, way.right.key
-        if key not in self.solved:
-            self.solved[key] = self.search.solved(self.goal(way), why)
-        return self.solved[key]
 
     def guessed(self, space: Space, way: _Way, box: Box, why: Unknown) -> Counterexample | Unknown | None:
         """An input in the box on which both end as they do, made of what the conditions compare with; None where all

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from rulewright.expression.types import STRING
-from rulewright.proving.atoms import value_of
 from rulewright.proving.domains import Domains, Path
-from rulewright.proving.program_parts import extract, is_optional, path_at, unabridged
+from rulewright.proving.program_parts import extract, is_optional, path_at, unabridged, value_of
 from rulewright.proving.static_types import ORDER, TOTAL, typed
 from rulewright_runtime.ir import NUMBERS, Node, Program
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.proving.atoms import ANYTHING, COMPARISONS, ERROR, FALSE, TRUE
+from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains
-from rulewright.proving.program_parts import extract, paths_of
+from rulewright.proving.program_parts import COMPARISONS, extract, paths_of
 from rulewright.proving.results import Proved, Result
 from rulewright.proving.search import Search, refuting
 from rulewright_runtime.ir import CONNECTIVES, Node, Program
@@ -23,13 +23,13 @@ def holds_never(condition: Program, domains: Domains) -> Result:
     return never(condition, domains, TRUE)
 
 
-def never(condition: Program, domains: Domains, bits: int, *, solver: bool = True) -> Result:
+def never(condition: Program, domains: Domains, bits: int) -> Result:
     """Whether the condition has no result in `bits` (TRUE, FALSE, ERROR) for any input."""
-    return refuting(Search([condition], domains, solver), [[(0, bits)]]) or Proved()
+    return refuting(Search([condition], domains), [[(0, bits)]]) or Proved()
 
 
 def without_effect(condition: Program, domains: Domains) -> Iterator[tuple[int, str]]:
-    """Yield the operands of an `and` or `or` that have no effect on the result, by exact splitting alone.
+    """Yield the operands of an `and` or `or` that have no effect on the result.
 
     Each is the index of its node with the operator's name. Constant operands are left out; of several equivalent
     operands the last is yielded.
@@ -51,12 +51,12 @@ def _idle(condition: Program, at: int, domains: Domains) -> int | None:
     """The last operand without which node `at` has the same result, and which is not constant."""
     operands = condition.nodes[at].args
     others = [_without(condition, at, operand) for operand in operands]
-    search = Search([extract(condition, at), *others], domains, solver=False)  # one, for all share their atoms
+    search = Search([extract(condition, at), *others], domains)  # one, for all share their atoms
     for number in range(len(operands), 0, -1):
         if any(search.find([(0, bits), (number, ANYTHING & ~bits)]) is not None for bits in (TRUE, FALSE, ERROR)):
             continue
         part = extract(condition, operands[number - 1])
-        if not any(isinstance(never(part, domains, bits, solver=False), Proved) for bits in (TRUE, FALSE)):
+        if not any(isinstance(never(part, domains, bits), Proved) for bits in (TRUE, FALSE)):
             return operands[number - 1]
     return None
 

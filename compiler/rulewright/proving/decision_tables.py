@@ -24,10 +24,10 @@ from rulewright_runtime.ir import Program
 RowLike: TypeAlias = "TableRow | Program | None"
 
 
-def survey(rows: Sequence[RowLike], domains: Domains, *, solver: bool = True) -> tuple[Result, tuple[Result, ...]]:
+def survey(rows: Sequence[RowLike], domains: Domains) -> tuple[Result, tuple[Result, ...]]:
     """Whether some row decides every input (the witness is decided by none), and for each row whether it can decide:
-    Proved with an input for which it does, or Refuted; with the `solver` or by exact splitting alone."""
-    run = _TableProof(Search(_conditions(rows), domains, solver))
+    Proved with an input for which it does, or Refuted."""
+    run = _TableProof(Search(_conditions(rows), domains))
     return run.total(rows), tuple([run.reached(at) for at in range(len(rows))])
 
 

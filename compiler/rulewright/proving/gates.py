@@ -84,15 +84,13 @@ class GateProof:
     stays_open: GateClaim
 
 
-def prove_gates(
-    plan: ScorecardPlan, vocabulary: Vocabulary | None = None, *, solver: bool = False
-) -> Iterator[GateProof]:
+def prove_gates(plan: ScorecardPlan, vocabulary: Vocabulary | None = None) -> Iterator[GateProof]:
     """Yield the proofs about every gate of a lowered scorecard, for the checks in its plan.
 
     For a gate that can select none of them, as in a scorecard without a project, the claims are that some FAIL of some
     check can stop it, and that some UNCLEAR can keep it open.
     """
-    cases = _GateCases(plan, vocabulary or invisiblebench(), solver)
+    cases = _GateCases(plan, vocabulary or invisiblebench())
     for gate in plan.gates:
         holds = tuple([check for check in cases.checks if cases.can_hold(gate.of, check)])
         of_fail, stops = _AnyHolds((gate.of,), "FAIL"), _AnyHolds((gate.stops,), "FAIL")
@@ -110,9 +108,7 @@ def held_by_parts(
 ) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
     """Yield the gates, dimensions and rates (`gates`, `dimensions` or `rates`, and the name), each with the checks of
     the plan that it can select under the default parameters."""
-    cases = _GateCases(
-        plan, vocabulary or invisiblebench(), solver=False, settings=parameter_values(plan.parameters, {})
-    )
+    cases = _GateCases(plan, vocabulary or invisiblebench(), settings=parameter_values(plan.parameters, {}))
     parts = [("gates", gate.name, gate.of) for gate in plan.gates]
     parts += [("dimensions", each.rate.name, each.rate.of) for each in plan.dimensions]
     parts += [("rates", each.name, each.of) for each in plan.rates]
@@ -134,7 +130,6 @@ class _GateCases:
 
     plan: ScorecardPlan
     vocabulary: Vocabulary
-    solver: bool
     settings: Mapping[str, Value] = field(default_factory=dict)  # fixed values of parameters
     domains: Domains = field(init=False)
     cache: dict[Value, Counterexample | Unknown | None] = field(default_factory=dict)
@@ -186,7 +181,7 @@ class _GateCases:
     def find(self, programs: list[Program], goal: Goal) -> Counterexample | Unknown | None:
         key = tuple([shape(program) for program in programs]), tuple(goal)
         if key not in self.cache:
-            self.cache[key] = Search(programs, self.domains, self.solver).find(goal)
+            self.cache[key] = Search(programs, self.domains).find(goal)
         return self.cache[key]
 
     def about(self, condition: Program, check: str, root: str, verdict: str | None = None) -> Program:

@@ -75,7 +75,7 @@ def _is_covered(later: TransitionDocument, earlier: Sequence[TransitionDocument]
         ]
     except ExpressionError:
         return False
-    search = Search(programs, Domains(FACTS.variables), solver=False)
+    search = Search(programs, Domains(FACTS.variables))
     possible = search.find([(len(earlier), TRUE)]) is not None  # else its condition is reported
     goal = [*((at, FALSE | ERROR) for at in range(len(earlier))), (len(earlier), TRUE)]
     return possible and search.find(goal) is None

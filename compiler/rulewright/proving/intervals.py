@@ -17,20 +17,16 @@ from typing import Any, Final, TypeAlias
 
 from rulewright.proving.atoms import (
     ANYTHING,
-    EQUAL,
     ERROR,
     FALSE,
-    GREATER,
-    LESS,
     TRUE,
-    UNORDERED,
     Atom,
     Atoms,
-    Compared,
     Formula,
     Term,
     bits_of,
 )
+from rulewright.proving.comparisons import EQUAL, GREATER, LESS, UNORDERED, Compared
 from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.program_parts import paths_of, reading
 from rulewright.proving.relations import BoxVariable, Texts, relations

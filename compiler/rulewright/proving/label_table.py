@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from rulewright.proving.atoms import COMPARISONS
 from rulewright.proving.decision_tables import survey
 from rulewright.proving.domains import Domain, DomainPiece, Domains, Path, domain_of_parameter, score
+from rulewright.proving.program_parts import COMPARISONS
 from rulewright.proving.results import Refuted, Unknown
 from rulewright.proving.substitution import inline, substitute
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
@@ -91,7 +91,7 @@ def study(plan: CaseScorecardPlan, scorer: CaseScorer) -> TableStudy:
         table = label_table(plan, scorer.parameters)
     except (NotProved, EvaluationError) as reason:
         return TableStudy(unproved=str(reason))
-    total, reached = survey(table.conditions, table.domains, solver=False)
+    total, reached = survey(table.conditions, table.domains)
     dead = tuple([at for at, result in enumerate(reached) if isinstance(result, Refuted)])
     match total:
         case Unknown(reason=why):

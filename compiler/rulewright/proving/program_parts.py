@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Final
+
 from rulewright.expression.decompile import decompile
 from rulewright.expression.unparse import unparse
 from rulewright.proving.domains import Path
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.ir import Node, Program, free_locals, literal_value
+from rulewright_runtime.score import exact_pair
 from rulewright_runtime.values import Value
+
+COMPARISONS: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"))
+MIRRORED: Final = {
+    "_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_",
+}  # fmt: skip
+EQUALITY: Final = frozenset(("_==_", "_!=_"))
 
 
 def unabridged(program: Program) -> str:
@@ -98,3 +110,25 @@ def _read_elsewhere(program: Program, at: int) -> bool:
     """Whether a node inside a path is also used as a value."""
     selections = ("select", "opt_select", "has", "index", "opt_index")
     return any(at in n.args and not (n.op in selections and n.args[0] == at) for n in program.nodes)
+
+
+def value_of(program: Program, at: int) -> Value:
+    """The value of a part that reads nothing; None when it reads something or has no value."""
+    node = program.nodes[at]
+    if node.op == "const":
+        return literal_value(node.value)
+    part = extract(program, at)
+    if paths_of(part) != [] or free_locals(part)[-1]:
+        return None
+    try:
+        return prepare(part)({})
+    except RuntimeFailure:
+        return None
+
+
+def exact_of(value: Value) -> Fraction | None:
+    """The exact number that a value is; None of values that are no finite number."""
+    try:
+        return Fraction(*exact_pair(value))
+    except RuntimeFailure:
+        return None

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from rulewright.expression.compose import all_of, any_of, negate
 from rulewright.expression.types import DURATION, DYN, STRING, TIMESTAMP, ListType, Type
 from rulewright.proving.absence import sources_of
-from rulewright.proving.atoms import COMPARISONS, ERROR, FALSE, TRUE, bits_of, value_of
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.domains import Absent, Domains, Path, whole, wholes_at
 from rulewright.proving.languages import (
     ANY,
@@ -35,7 +35,7 @@ from rulewright.proving.languages import (
     sample_outcomes,
     union,
 )  # fmt: skip
-from rulewright.proving.program_parts import extract, path_at, reading, unabridged
+from rulewright.proving.program_parts import COMPARISONS, extract, path_at, reading, unabridged, value_of
 from rulewright.proving.static_types import Typed, typed
 from rulewright.proving.substitution import reads_name, with_program
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text

@@ -122,6 +122,6 @@ def both_hold(scorecard: CaseScorecardDocument, one: Scalar, two: Scalar) -> str
         programs = [build(str(each.value), environment, expect=BOOL).program for each in (one, two)]
     except ExpressionError:
         return None
-    search = Search([with_values(each, values) for each in programs], Domains(environment.variables), solver=False)
+    search = Search([with_values(each, values) for each in programs], Domains(environment.variables))
     witness = search.find([(0, TRUE), (1, TRUE)])
     return str(witness) if isinstance(witness, Counterexample) and witness.values else None

@@ -1,4 +1,4 @@
-"""Searches for inputs that meet a goal: by exact splitting first, then by a solver if it leaves the goal undecided."""
+"""Searches for inputs that meet a goal, by exact splitting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, Final
 from rulewright.proving.domains import Domains, Path
 from rulewright.proving.intervals import Box, Goal, Space, TooMany
 from rulewright.proving.results import Counterexample, Refuted, Unknown
-from rulewright.proving.smt import solve
 from rulewright.proving.witness import replayed
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
@@ -24,7 +23,6 @@ class Search:
 
     programs: Sequence[Program]
     domains: Domains
-    solver: bool = True  # whether to use the solver if splitting can't decide a goal
     by_terms: bool = False  # whether to divide what parts compute into cells
     space: Space | None = field(init=False, default=None)
     hindrance: str = field(init=False, default="")  # why there is no space
@@ -54,9 +52,7 @@ class Search:
             why = TOO_MANY
         except RecursionError:
             why = TOO_DEEP
-        if why is None:
-            return None
-        return self.solved(goal, why) if self.solver else Unknown(why)
+        return None if why is None else Unknown(why)
 
     def shown(self, goal: Goal, box: Box) -> Counterexample | str:
         """An input in a box on which the goal is met, or the reason why none can be shown."""
@@ -66,18 +62,6 @@ class Search:
             return reason
         witness = self.replayed(goal, self.space.chosen(box), self.space.anything())
         return "no input could be made that shows it" if witness is None else witness
-
-    def solved(self, goal: Goal, why: str) -> Counterexample | Unknown | None:
-        """As `find`, by the solver alone; `why` is the reason why splitting didn't decide it."""
-        try:
-            solved = solve([self.programs[number] for number, _ in goal], [bits for _, bits in goal], self.domains)
-        except RecursionError:
-            return Unknown(TOO_DEEP)
-        if isinstance(solved, Unknown):
-            return Unknown(f"{why}; {solved.reason}" if solved.reason else why)
-        if solved is None:
-            return None
-        return self.replayed(goal, solved, {}) or Unknown(why)
 
     def replayed(self, goal: Goal, shown: Mapping[Path, Any], others: Mapping[Path, Any]) -> Counterexample | None:
         """The input with the values `shown`, completed by `others`, if it meets the goal."""

@@ -19,11 +19,11 @@ from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, ListType, RecordType
 from rulewright.load import Scalar, place
-from rulewright.proving.atoms import ERROR, FALSE, TRUE, value_of
+from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.conditions import choices, comparisons, never, without_effect
 from rulewright.proving.domains import Domain, Domains, Path, whole
 from rulewright.proving.gates import as_seen
-from rulewright.proving.program_parts import extract, paths_of
+from rulewright.proving.program_parts import extract, paths_of, value_of
 from rulewright.proving.results import Proved
 from rulewright.proving.search import Search
 from rulewright.proving.static_types import LOOPS, typed
@@ -220,11 +220,11 @@ def _study_after(study: Study, before: Sequence[tuple[Program, int]], domains: D
 
 def _found_none(programs: Sequence[Program], domains: Domains, goal: Sequence[tuple[int, int]]) -> bool:
     """Whether no input meets a goal, equal calls having equal results."""
-    if Search(programs, domains, solver=False).find(goal) is None:
+    if Search(programs, domains).find(goal) is None:
         return True
     calls: dict[str, CallVariable] = {}
     abstract = [abstracted(each, calls, domains) for each in programs]
-    return bool(calls) and Search(abstract, domains_of(calls, domains), solver=False).find(goal) is None
+    return bool(calls) and Search(abstract, domains_of(calls, domains)).find(goal) is None
 
 
 def _study_given(study: Study, given: tuple[str, tuple[str, ...]], environment: Environment, domains: Domains) -> Study:
@@ -256,10 +256,10 @@ def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> St
 
 def is_never(program: Program, domains: Domains, bits: int) -> bool:
     """Whether the condition has no result in `bits` for any input, by exact splitting alone."""
-    if isinstance(never(program, domains, bits, solver=False), Proved):
+    if isinstance(never(program, domains, bits), Proved):
         return True
     abstract, known = without_calls(program, domains)
-    return abstract != program and isinstance(never(abstract, known, bits, solver=False), Proved)
+    return abstract != program and isinstance(never(abstract, known, bits), Proved)
 
 
 def _dead(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
-from rulewright.proving.atoms import MIRRORED, value_of
 from rulewright.proving.languages import (
     ANY,
     CHARACTER,
@@ -26,7 +25,7 @@ from rulewright.proving.languages import (
     union,
     with_cases,
 )
-from rulewright.proving.program_parts import extract, unabridged
+from rulewright.proving.program_parts import MIRRORED, extract, unabridged, value_of
 from rulewright.proving.re2_syntax import language_of
 from rulewright_runtime.functions.strings import WHITESPACE
 from rulewright_runtime.ir import Node, Program

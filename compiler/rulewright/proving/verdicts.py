@@ -37,7 +37,7 @@ _VARIABLE: Final = re.compile(r"\b__call_\d+\b")  # the names that `abstracted` 
 _OF_LISTS: Final = dict.fromkeys(("exists", "all", "exists_one"), boolean(absent=True))
 
 
-def never_given(check: CheckDocument, verdict: str, *, solver: bool = True) -> Result | None:
+def never_given(check: CheckDocument, verdict: str) -> Result | None:
     """Whether the check gives `verdict` for no conversation, UNCLEAR counting only by its own condition. Calls on the
     conversation may have any result, so only `Proved` says something. None if a condition is invalid.
     """
@@ -47,7 +47,7 @@ def never_given(check: CheckDocument, verdict: str, *, solver: bool = True) -> R
     except ExpressionError:
         return None
     domains = domains_of(calls, domains_of_check(check))
-    search = Search(list(conditions.values()), domains, solver)
+    search = Search(list(conditions.values()), domains)
     return refuting(search, [_goal(list(conditions), verdict)]) or Proved()
 
 

@@ -18,5 +18,5 @@ def check_never_fails(check: CheckDocument) -> Iterator[Diagnostic]:
     """
     if not check.verdict_conditions:
         return
-    if isinstance(never_given(check, "FAIL", solver=False), Proved):
+    if isinstance(never_given(check, "FAIL"), Proved):
         yield warning(check.fails or check.verdict_conditions[0], "this check can never fail")

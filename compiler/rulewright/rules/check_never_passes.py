@@ -18,5 +18,5 @@ def check_never_passes(check: CheckDocument) -> Iterator[Diagnostic]:
     """
     if not check.verdict_conditions:
         return
-    if isinstance(never_given(check, "PASS", solver=False), Proved):
+    if isinstance(never_given(check, "PASS"), Proved):
         yield warning(check.passes or check.verdict_conditions[0], "this check can never pass")

@@ -32,5 +32,5 @@ def _unclear_after_fail(document: object) -> Iterator[Diagnostic]:
     """A finding for an `unclear` that holds only where `fail` has already decided."""
     if not isinstance(document, CheckDocument) or document.unclears is None:
         return
-    if isinstance(never_given(document, "UNCLEAR", solver=False), Proved):
+    if isinstance(never_given(document, "UNCLEAR"), Proved):
         yield warning(document.unclears, "this condition can never hold after `fail`")

@@ -15,10 +15,9 @@ from itertools import combinations, pairwise, product
 from typing import Final, NamedTuple, TypeVar
 
 from rulewright.expression.types import DYN, Type
-from rulewright.proving.atoms import COMPARISONS
 from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.languages import Language, holding, one_of, outcomes
-from rulewright.proving.program_parts import extract, path_at, paths_of, shape
+from rulewright.proving.program_parts import COMPARISONS, extract, path_at, paths_of, shape
 from rulewright.proving.static_types import LOOPS, loop_of
 from rulewright.proving.text_conditions import condition_on_text
 from rulewright.witnesses.inverses import INVERSES, UNKNOWN

@@ -1,4 +1,4 @@
-"""The splitter against a solver, against inputs nobody chose, and against the evaluator."""
+"""The splitter against inputs nobody chose, and against the evaluator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from rulewright.proving.domains import Domains
 from rulewright.proving.intervals import Goal, Space
 from rulewright.proving.results import Counterexample, Unknown
 from rulewright.proving.search import Search
-from rulewright.proving.smt import solve
 from rulewright.proving.witness import bindings_of
 from rulewright_runtime.interpreter import prepare
 
@@ -32,18 +31,11 @@ def questions(draw: st.DrawFn) -> tuple[list[str], Goal]:
 
 @settings(max_examples=rounds(50, 2_500))
 @given(questions(), st.one_of(st.just(DOMAINS), narrowed()))
-def test_the_splitter_agrees_with_the_solver_and_its_witnesses_replay(
-    question: tuple[list[str], Goal], domains: Domains
-) -> None:
+def test_every_question_is_answered_and_its_witness_replays(question: tuple[list[str], Goal], domains: Domains) -> None:
     texts, goal = question
     programs = [program(text) for text in texts]
-    found = Search(programs, domains, solver=False).find(goal)
+    found = Search(programs, domains).find(goal)
     assert not isinstance(found, Unknown)
-    solved = solve([programs[number] for number, _ in goal], [bits for _, bits in goal], domains)
-    if not isinstance(solved, Unknown):
-        assert (found is None) == (solved is None)
-    else:  # it knows nothing of lists of texts
-        assert any("ts" in text for text in texts)
     if isinstance(found, Counterexample):
         assert all(bits_of(prepare(programs[number]), found.bindings) & bits for number, bits in goal)
 
@@ -53,7 +45,7 @@ def test_the_splitter_agrees_with_the_solver_and_its_witnesses_replay(
 def test_no_input_at_all_meets_a_goal_that_is_proved_out_of_reach(question: tuple[list[str], Goal]) -> None:
     texts, goal = question
     programs = [program(text) for text in texts]
-    if Search(programs, DOMAINS, solver=False).find(goal) is None:
+    if Search(programs, DOMAINS).find(goal) is None:
         evaluators = [prepare(each) for each in programs]
         assert not any(all(bits_of(evaluators[n], given_) & bits for n, bits in goal) for given_ in INPUTS[::7])
 
@@ -77,10 +69,8 @@ def test_what_is_known_of_every_cell_is_what_the_evaluator_says(text: str) -> No
     assert sizes == math.prod(cells.bit_count() for cells in space.everything)
 
 
-def test_a_choice_inside_a_comparison_is_split_without_the_solver() -> None:
-    search = Search(
-        [program("(b ? x : 1 - x) < 0.25"), program("(x < 0.5 ? x : (b ? 1 - x : 2 * x)) > 1.5")], DOMAINS, False
-    )
+def test_a_choice_inside_a_comparison_is_split() -> None:
+    search = Search([program("(b ? x : 1 - x) < 0.25"), program("(x < 0.5 ? x : (b ? 1 - x : 2 * x)) > 1.5")], DOMAINS)
     found = [search.find([(number, bits)]) for number in (0, 1) for bits in (TRUE, FALSE)]
     assert [str(each) for each in found] == ["b = true, x = 0.0", "b = true, x = 0.25", "b = false, x = 0.8", "x = 0.0"]
 
@@ -104,12 +94,11 @@ def test_deep_nesting_ends_in_an_answer(layer: str, inner: str) -> None:
 
 def test_many_choices_inside_one_comparison_do_not_multiply_without_end() -> None:
     text = " + ".join(["(b ? x : y)"] * 16) + " > 20"
-    assert isinstance(Search([program(text)], DOMAINS, solver=False).find([(0, TRUE)]), Unknown)
+    assert isinstance(Search([program(text)], DOMAINS).find([(0, TRUE)]), Unknown)
 
 
 def test_what_splits_into_too_many_cases_is_unknown_and_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rulewright.proving.intervals.MAX_BOXES", 3)
-    monkeypatch.setattr("rulewright.proving.smt.STEPS", 1)
     found = Search([program("x > 0.3 || y > 0.3 || n > 3 || b"), program("!b && x < 0.2")], DOMAINS).find(
         [(0, TRUE), (1, TRUE)]
     )

@@ -40,7 +40,7 @@ def program(condition: str) -> Program:
 
 def is_refuted(condition: str, bits: int = TRUE) -> bool:
     """Whether it is proved that a condition never has a result."""
-    return Search([program(condition)], DOMAINS, solver=False, by_terms=True).find([(0, bits)]) is None
+    return Search([program(condition)], DOMAINS, by_terms=True).find([(0, bits)]) is None
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_what_some_input_shows_is_not_refuted(condition: str) -> None:
     ],
 )
 def test_what_lacks_the_same_part_has_no_value_together(one: str, two: str, together: bool) -> None:
-    found = Search([program(one), program(two)], DOMAINS, solver=False, by_terms=True)
+    found = Search([program(one), program(two)], DOMAINS, by_terms=True)
     apart = [found.find([(0, 4), (1, TRUE | FALSE)]), found.find([(1, 4), (0, TRUE | FALSE)])]
     assert (apart == [None, None]) == together
 
@@ -206,7 +206,7 @@ def test_no_random_input_contradicts_a_proof() -> None:
     refuted = 0
     for _ in range(rounds(75, 4_000)):
         several = [program(each) for each in chance.sample(TESTS, 3)]
-        search = Search(several, DOMAINS, solver=False, by_terms=True)
+        search = Search(several, DOMAINS, by_terms=True)
         evaluators = [prepare(each) for each in several]
         seen = {tuple([bits_of(each, given) for each in evaluators]) for given in inputs}
         for bits in seen:
