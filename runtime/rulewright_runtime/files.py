@@ -58,13 +58,21 @@ def open_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     the file, and OSError; an exception inside the block is propagated and leaves the file unchanged.
     """
     target = os.path.realpath(path)
-    if os.path.exists(target) and not os.path.isfile(target):
-        with open(target, "wb") as stream:
+    is_device = os.path.exists(target) and not os.path.isfile(target)
+    try:
+        with open(target, "wb") if is_device else _open_replaced(target, os.fspath(path)) as stream:
             yield stream
-        return
+    except OSError as error:
+        if error.filename is None:  # as of a write to a full disk
+            error.filename = os.fspath(path)
+        raise
+
+
+@contextmanager
+def _open_replaced(target: str, path: str) -> Iterator[IO[bytes]]:
     folder, name = os.path.split(target)
     part = os.path.join(folder, f".{name}.rulewright")  # overwrites the file of a killed writer
-    handle = claim(part, os.fspath(path))
+    handle = claim(part, path)
     try:
         with os.fdopen(handle, "wb", BUFFER, closefd=False) as stream:
             stream.seek(0)

@@ -316,7 +316,7 @@ class SafeStreams:
         sys.stdout, sys.stderr = self._streams
 
     def status(self, status: int) -> int:
-        """The exit status of a command that ends with `status`: output that could not be written is not a success."""
+        """The exit status of a command that ends with `status`: output that could not be written is no result."""
         try:  # noqa: SIM105  importing `contextlib` takes longer than a cached lint may take
             self.output.flush()
         except BrokenPipeError:
@@ -328,7 +328,7 @@ class SafeStreams:
             return status or READER_GONE
         reason = reason_of(failure)
         self.errors.write(f"error: the standard output can't be written: {reason}\n")
-        return status or FAILED_WRITE
+        return max(status, FAILED_WRITE)
 
 
 def _discard(stream: TextIO) -> None:

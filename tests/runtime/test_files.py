@@ -40,8 +40,9 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as failed:
         write_whole(tmp_path / "a", b"new")
+    assert failed.value.filename == str(tmp_path / "a")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"old")]
 
 

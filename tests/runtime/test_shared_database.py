@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,6 +79,42 @@ def test_a_ledger_and_a_store_that_cannot_be_written_say_so(tmp_path: Path) -> N
     ledger._db.close()
     with pytest.raises(LedgerError, match=r"can't be read: "):
         ledger.rows("select 1")
+
+
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is opened for writing, as on a read-only disk."""
+    opened = os.open
+
+    def refusing(path: Any, flags: int, *more: int) -> int:
+        if flags & os.O_RDWR:
+            raise OSError(errno.EROFS, "read-only file system", path)
+        return opened(path, flags, *more)
+
+    monkeypatch.setattr(os, "open", refusing)
+
+
+@pytest.mark.parametrize("is_in_use", [False, True])
+def test_what_cannot_be_written_is_read(tmp_path: Path, is_in_use: bool, request: pytest.FixtureRequest) -> None:
+    ledger, store = tmp_path / "ledger.sqlite3", tmp_path / "store.sqlite3"
+    writer = Database(store)
+    writer._db.execute("insert into contents values ('a', x'00')")
+    Ledger(ledger).close()
+    if not is_in_use:
+        writer.close()
+    request.getfixturevalue("read_only")
+    with Database(store) as database:
+        assert [row["sha256"] for row in database.rows("select sha256 from contents")] == ["a"]
+        assert not database.is_run_active()
+        with pytest.raises(StoreError, match="can't be written"), database.transaction() as db:
+            db.execute("delete from contents")
+        with pytest.raises(StoreError, match=r"the lock .* can't be opened"), database.run_lock():
+            pass
+    assert Ledger(ledger).rows("select * from calls") == []
+    writer.close()
+    missing = tmp_path / "missing.sqlite3"
+    with pytest.raises(StoreError, match="read-only file system"):
+        Database(missing)
 
 
 def test_an_unreadable_answer_in_the_ledger_is_an_error_with_words(tmp_path: Path) -> None:

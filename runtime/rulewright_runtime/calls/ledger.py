@@ -21,7 +21,7 @@ from rulewright_runtime.calls.call_request import CallRequest
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.processes import machine, started
-from rulewright_runtime.shared_database import open_shared, transaction
+from rulewright_runtime.shared_database import open_shared, prepare, transaction
 from rulewright_runtime.strict_json import UNDECODED
 
 FORMAT: Final = 1
@@ -100,14 +100,9 @@ class Ledger:
             raise LedgerError(f"the ledger `{self.path}` can't be opened: {error}") from None
 
     def _prepare(self) -> None:
-        with self._transaction():
-            version = self._db.execute("pragma user_version").fetchone()[0]
-            if version == 0:
-                for statement in filter(str.strip, TABLES.split(";")):
-                    self._db.execute(statement)
-                self._db.execute(f"pragma user_version = {FORMAT}")
-            elif version != FORMAT:
-                raise LedgerError(f"the ledger `{self.path}` has format {version}; this version reads {FORMAT}")
+        version = prepare(self._db, filter(str.strip, TABLES.split(";")), FORMAT)
+        if version != FORMAT:
+            raise LedgerError(f"the ledger `{self.path}` has format {version}; this version reads {FORMAT}")
 
     def close(self) -> None:
         """Close the file, and end the leases of this owner, so that other processes do not wait for its calls."""
@@ -139,7 +134,7 @@ class Ledger:
             ((state, owner, lease, answer),) = rows
             if state == "done":
                 return Claim("answered", _answer(answer))
-            if owner != self.owner and lease > self._clock() and _is_alive(owner):
+            if owner != self.owner and lease > self._clock() and _is_alive(owner, lease - self._clock()):
                 return Claim("busy")
             if state == "sent":
                 return Claim("ambiguous")
@@ -291,10 +286,10 @@ def _answer(data: bytes) -> ModelAnswer:
         raise LedgerError(f"the ledger holds an answer that can't be read: {error}") from None
 
 
-def _is_alive(owner: str) -> bool:
-    """Whether the process that owns a call may still run; True for one on another machine, where only its lease
-    counts."""
+def _is_alive(owner: str, left: float) -> bool:
+    """Whether the process that owns a call may still run. For one on another machine only the rest of its lease counts:
+    with more than twice a whole one, the clock was set back and nobody has renewed it since."""
     boot, process, start, _ = (owner.split("/") + [""] * 4)[:4]
     if boot != machine().boot or not start or not process.isdecimal():
-        return True
+        return left <= 2 * LEASE
     return started(int(process)) == start

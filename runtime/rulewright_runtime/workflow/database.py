@@ -17,7 +17,7 @@ from typing import Any, Final, Self, TypeVar
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.shared_database import open_shared, transaction
+from rulewright_runtime.shared_database import open_shared, prepare, transaction
 from rulewright_runtime.strict_json import UNDECODED
 
 try:
@@ -164,17 +164,13 @@ class Database:
             raise StoreError(f"the database `{self.path}` can't be opened: {error}") from None
 
     def _prepare(self) -> None:
-        with self.transaction():
-            version = self._db.execute("pragma user_version").fetchone()[0]
-            if version == 0:
-                for statement in _schema():
-                    self._db.execute(statement)
-            elif version != VERSION:
-                raise StoreError(
-                    f"schema version mismatch: the database `{self.path}` has version {version}, and this runtime reads"
-                    f" {VERSION}; to migrate, export its runs with the release that wrote it"
-                    " (`rulewright workflow trace RUN --format json`) and name another file in `workflow.state`"
-                )
+        version = prepare(self._db, _schema(), VERSION)
+        if version != VERSION:
+            raise StoreError(
+                f"schema version mismatch: the database `{self.path}` has version {version}, and this runtime reads"
+                f" {VERSION}; to migrate, export its runs with the release that wrote it"
+                " (`rulewright workflow trace RUN --format json`) and name another file in `workflow.state`"
+            )
 
     def close(self) -> None:
         """Close the file."""
@@ -216,7 +212,7 @@ class Database:
 
         Without `fcntl` there is no lock, and the result is True.
         """
-        handle = self._lock_file()
+        handle = self._lock_file(os.O_RDWR | os.O_CREAT)
         if handle is None:
             yield True
             return
@@ -227,7 +223,10 @@ class Database:
 
     def is_run_active(self) -> bool:
         """Whether a run holds the lock of the database."""
-        handle = self._lock_file()
+        try:
+            handle = self._lock_file(os.O_RDONLY)
+        except FileNotFoundError:  # no run has ever locked it
+            return False
         if handle is None:
             return False
         try:
@@ -235,13 +234,15 @@ class Database:
         finally:
             os.close(handle)
 
-    def _lock_file(self) -> int | None:
+    def _lock_file(self, mode: int) -> int | None:
         if fcntl is None:
             return None
         target = self.path.resolve()  # of a link: one database has one lock
         path = target.with_name(target.name + ".lock")
         try:
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)  # less the umask, as the database
+            return os.open(path, mode | os.O_CLOEXEC, 0o666)  # less the umask, as the database
+        except FileNotFoundError:
+            raise
         except OSError as error:
             raise StoreError(f"the lock `{path}` can't be opened: {(error.strerror or str(error)).lower()}") from None
 
@@ -267,7 +268,6 @@ def _schema() -> Iterator[str]:
         for change in ("update", "delete"):
             body = f"begin select raise(abort, '{table} is only ever added to'); end"
             yield f"create trigger no_{change}_of_{table} before {change} on {table} {body}"
-    yield f"pragma user_version = {VERSION}"
 
 
 def pack(value: Any) -> bytes:

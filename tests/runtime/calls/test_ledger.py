@@ -82,6 +82,20 @@ def test_a_lease_that_ran_out_frees_what_was_not_sent_and_marks_what_was(
     assert mine.claim(KEY, ME, ASK).state == "claimed"
 
 
+def test_a_call_from_before_a_restart_is_not_waited_for_when_the_clock_was_set_back(
+    ledgers: tuple[Ledger, Ledger], clock: Clock
+) -> None:
+    mine, theirs = ledgers
+    mine.claim(KEY, ME, ASK)
+    mine.begin_attempt(KEY)
+    clock.now -= 10 * LEASE
+    assert theirs.claim(KEY, ME, ASK).state == "busy"  # its process runs
+    mine._db.execute("update calls set owner = 'another boot/1/2/3'")
+    assert theirs.claim(KEY, ME, ASK).state == "ambiguous"
+    clock.now += 9 * LEASE
+    assert theirs.claim(KEY, ME, ASK).state == "busy"  # its machine may be another one
+
+
 def test_a_call_of_a_process_that_is_gone_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite3"
     code = f"""
