@@ -12,7 +12,11 @@ _RUN = {
     REFUSED: "refused input, an error in the project or plan, or bad usage",
 }
 EXIT_CODES: dict[str, dict[int, str]] = {
-    "init": {MET: "written", REFUSED: "a file already exists, or bad usage"},
+    "init": {
+        MET: "written",
+        FAILED: "written, but a part of the configuration is not translated",
+        REFUSED: "a file already exists, or bad usage",
+    },
     "demo": {MET: "the demo ran", REFUSED: "the demo failed, or bad usage"},
     "inspect-data": {MET: "shown", REFUSED: "an input was refused, or bad usage"},
     "convert": {MET: "written", REFUSED: "an input was refused or missing, a file already exists, or bad usage"},

@@ -13,12 +13,15 @@ def init_arguments(parser: argparse.ArgumentParser) -> None:
 
     FOLDER is created if it does not exist. Existing files are never overwritten. With --from, the project is written
     for your chats, in any format that `rulewright inspect-data` reads: three checks and a scorecard. The chats are not
-    copied.
+    copied. From a configuration of promptfoo (YAML), assertions become checks and tests become scenarios; parts that
+    are not translated are listed.
     """
     parser.add_argument(
         "folder", nargs="?", default=".", metavar="FOLDER", help="where the project goes (default: the working folder)"
     )
-    parser.add_argument("--from", dest="chats", metavar="CHATS", help="a file or folder of chats to write checks for")
+    parser.add_argument(
+        "--from", dest="source", metavar="SOURCE", help="chats to write checks for, or a configuration of promptfoo"
+    )
 
 
 def demo_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.errors import UsageError
+from rulewright.exit_codes import FAILED, MET
+from rulewright.promptfoo_config.config_project import project_from
 from rulewright.reporting.data_summary import summary_lines, summary_of
 from rulewright.shipped import CONFIGS, shipped_root
 from rulewright_runtime.english import plural
@@ -60,24 +62,51 @@ id: request-declined
 each: reply
 fail: is_refusal(turn.content)
 """
+CONFIGURATIONS = (".yaml", ".yml")
 TEMPLATE = Path(__file__).resolve().parents[1] / "starter"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the starter project or one for the chats; write nothing if a file exists. Return the exit code."""
+    """Write the starter project or one for chats or tests; write nothing if a file exists. Return the exit code."""
     target = Path(args.folder)
-    files = _starter() if args.chats is None else _made_for(args.chats, target)
+    if args.source is not None and args.source.endswith(CONFIGURATIONS):
+        return _translate(Path(args.source), args.folder)
+    files = _starter() if args.source is None else _made_for(args.source, target)
+    _write(target, files)
+    say(*(f"wrote {target / name}" for name in files))
+    scanned = "transcripts" if args.source is None else shlex.quote(os.path.relpath(args.source, target))
+    _say_next(args.folder, f"rulewright scan {scanned} --out {os.path.join('runs', 'first')}")
+    return MET
+
+
+def _write(target: Path, files: Mapping[str, bytes]) -> None:
     for name in files:
         if (target / name).exists():
             raise UsageError(f"`{target / name}` exists already; `init` overwrites nothing")
     for name, data in files.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         write_whole(target / name, data)
-        say(f"wrote {target / name}")
-    inside = "" if args.folder == "." else f"cd {shlex.quote(args.folder)} && "
-    scanned = "transcripts" if args.chats is None else shlex.quote(os.path.relpath(args.chats, target))
-    say("", f"next: {inside}rulewright lint && rulewright scan {scanned} --out {os.path.join('runs', 'first')}")
-    return 0
+
+
+def _say_next(folder: str, *commands: str) -> None:
+    inside = [] if folder == "." else [f"cd {shlex.quote(folder)}"]
+    say("", f"next: {' && '.join([*inside, 'rulewright lint', *commands])}")
+
+
+def _translate(source: Path, folder: str) -> int:
+    """Write a project for a configuration of promptfoo; the parts without a translation are warnings."""
+    target = Path(folder)
+    made = project_from(source, target.resolve().name or "tests")
+    _write(target, {name: text.encode() for name, text in made.files.items()})
+    checks, scenarios = (sum(name.startswith(kind) for name in made.files) for kind in ("checks", "scenarios"))
+    say(f"wrote {plural(checks, 'check')} and {plural(scenarios, 'scenario')} to {target}")
+    complain(*(f"warning: {each}" for each in made.notes))
+    _say_next(
+        folder,
+        f"rulewright harness scenarios --model {shlex.quote(made.model)} --out {os.path.join('runs', 'played')}",
+        f"rulewright scan {os.path.join('runs', 'played', 'transcripts')} --out {os.path.join('runs', 'first')}",
+    )
+    return FAILED if made.notes else MET
 
 
 def _starter() -> dict[str, bytes]:

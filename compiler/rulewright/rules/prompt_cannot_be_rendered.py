@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
-from rulewright.lower.applicability import applies, is_silenced
+from rulewright.lower.applicability import applies, by_condition, is_silenced
 from rulewright.lower.environments import prompt_environment
 from rulewright.lower.prompts import lower_prompt
 from rulewright.lower.scan_plan import DEFAULTS, facts
@@ -41,8 +41,10 @@ def _broken(check: CheckDocument, prompt: Scalar, project: Project) -> Iterator[
     mistakes: list[Diagnostic] = []
     lowered = lower_prompt(prompt, prompt_environment(check.vocabulary), mistakes)
     known: dict[str, object] = {"check": {**DEFAULTS, **check.fields}}
+    holds = by_condition(check)
     for scenario in project.scenarios.values() if not mistakes else ():
-        if applies(check, scenario) is False or is_silenced(check, scenario):
+        listed = applies(check, scenario)
+        if listed is False or is_silenced(check, scenario) or (listed is None and not holds(scenario)):
             continue
         known["scenario"] = decisions.facts(scenario.id, facts(scenario, lowered.reads))
         try:

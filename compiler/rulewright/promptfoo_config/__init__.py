@@ -1,0 +1,1 @@
+"""Translates a configuration of promptfoo: assertions become checks, tests become scenarios."""

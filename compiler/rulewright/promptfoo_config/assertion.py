@@ -1,0 +1,189 @@
+"""Assertions of promptfoo and the checks that decide the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from textwrap import indent
+from typing import Final
+
+from rulewright.documents.base import items
+from rulewright.load import Mapping, Node, plain
+from rulewright.promptfoo_config.placeholders import NotTranslatedError, as_expression, as_prompt
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.regex import compile_regex
+
+READ: Final = {"type", "value", "threshold", "metric"}
+WITHOUT_EFFECT: Final = {"weight", "provider"}  # who judges is named when scanning; every check counts the same
+# Types without a translation; a cell of a table that begins with a word that is no type is an expected answer.
+OTHERS: Final = {
+    "agent-rubric", "answer-relevance", "bleu", "classifier", "contains-html", "contains-json", "contains-sql",
+    "contains-xml", "context-faithfulness", "context-recall", "context-relevance", "conversation-relevance",
+    "factuality", "finish-reason", "g-eval", "gleu", "guardrails", "human", "is-html", "is-sql",
+    "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call", "is-xml", "javascript",
+    "max-score", "meteor", "model-graded-factuality", "moderation", "perplexity", "perplexity-score", "pi",
+    "python", "rouge-n", "ruby", "search-rubric", "select-best", "similar", "tool-call-f1", "trace-error-spans",
+    "trace-span-count", "trace-span-duration", "webhook", "word-count",
+}  # fmt: skip
+HINTS: Final = {
+    **dict.fromkeys(("javascript", "python", "ruby", "webhook"), "code is not executed; write a check with `pass`"),
+    "similar": "no check compares meanings; ask a judge with a `prompt`, or compare words with `rouge_l`",
+    "answer-relevance": "use `library/answer-is-relevant`",
+    "context-faithfulness": "use `library/faithful-to-context`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One assertion. `value` is plain data; equal assertions at different places are one check."""
+
+    kind: str
+    value: str  # as JSON
+    threshold: float | None
+    metric: str | None
+    is_default: bool
+    where: str = field(compare=False)
+
+    @property
+    def bare_kind(self) -> str:
+        """The type without `not-`."""
+        return self.kind.removeprefix("not-")
+
+    @property
+    def text(self) -> str:
+        """The value as the expression of a text."""
+        return as_expression(self.template)
+
+    @property
+    def template(self) -> str:
+        """The value as a text."""
+        value = json.loads(self.value)
+        if not isinstance(value, str | int | float) or str(value).startswith("file://"):
+            raise NotTranslatedError(f"`{self.kind}` is only translated with a text as its `value`")
+        return str(value)
+
+    @property
+    def texts(self) -> str:
+        """The value, a list of texts or texts between commas, as the expression of a list."""
+        value = json.loads(self.value)
+        parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        if not isinstance(parts, list) or not parts or str(parts[0]).startswith("file://"):
+            raise NotTranslatedError(f"`{self.kind}` is only translated with a list as its `value`")
+        return f"[{', '.join(as_expression(str(part)) for part in parts)}]"
+
+    def limit(self, usual: float | None = None) -> float:
+        """The threshold."""
+        found = usual if self.threshold is None else self.threshold
+        if found is None:
+            raise NotTranslatedError(f"`{self.kind}` has no `threshold`")
+        return found
+
+
+def _is_json(assertion: Assertion) -> str:
+    if assertion.value == "null":
+        return "is_json(answer)"
+    if not isinstance(json.loads(assertion.value), dict):
+        raise NotTranslatedError("`is-json` is only translated with a schema in the configuration itself")
+    return "valid_against(answer, params.schema)"
+
+
+def _matches(assertion: Assertion) -> str:
+    try:
+        compile_regex(assertion.template)
+    except PlanError as error:
+        raise NotTranslatedError(str(error)) from None
+    return f"answer.matches({assertion.text})"
+
+
+EXPRESSIONS: Final[dict[str, Callable[[Assertion], str]]] = {
+    "equals": lambda each: f"answer == {each.text}",
+    "contains": lambda each: f"answer.contains({each.text})",
+    "icontains": lambda each: f"contains_ci(answer, {each.text})",
+    "contains-all": lambda each: f"{each.texts}.all(part, answer.contains(part))",
+    "contains-any": lambda each: f"{each.texts}.exists(part, answer.contains(part))",
+    "icontains-all": lambda each: f"{each.texts}.all(part, contains_ci(answer, part))",
+    "icontains-any": lambda each: f"{each.texts}.exists(part, contains_ci(answer, part))",
+    "starts-with": lambda each: f"answer.startsWith({each.text})",
+    "regex": _matches,
+    "is-json": _is_json,
+    "is-refusal": lambda each: "is_refusal(answer)",
+    "levenshtein": lambda each: f"edit_distance(answer, {each.text}) <= {int(each.limit(5))}",
+    "cost": lambda each: f"usage.cost <= {float(each.limit())}",
+    "latency": lambda each: f"usage.latency <= {each.limit() / 1000}",
+}
+JUDGED: Final = ("llm-rubric", "model-graded-closedqa")
+KNOWN: Final = OTHERS | EXPRESSIONS.keys() | set(JUDGED)
+_IN_CELL: Final = re.compile(r"((?:not-)?[a-z][a-z-]*)(?:\((\d+(?:\.\d+)?)\))?(?::\s*(.*))?", re.DOTALL)
+SHARED: Final = ("equals", "contains", "icontains", "starts-with", *JUDGED)
+_ALIASES: Final = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric"}
+
+
+def where_of(node: Node) -> str:
+    """The place of a node, for messages."""
+    return f"{node.span.path}:{node.span.line}:{node.span.column}"
+
+
+def assertions_of(node: Node | None, notes: list[str], *, is_default: bool = False) -> Iterator[Assertion]:
+    """The assertions of `assert`; those that are not translated are added to `notes`."""
+    for each in items(node):
+        given = plain(each) if isinstance(each, Mapping) else {}
+        kind, unread = given.get("type"), sorted(given.keys() - READ - WITHOUT_EFFECT)
+        if kind == "assert-set" and isinstance(each, Mapping) and unread == ["assert"] and "threshold" not in given:
+            yield from assertions_of(each.get("assert"), notes, is_default=is_default)
+        elif not isinstance(kind, str) or unread:
+            what = f"`{kind}` with the key `{unread[0]}`" if kind and unread else "an assertion without `type`"
+            notes.append(f"{where_of(each)}: {what} is not translated")
+        else:
+            ignored = sorted(given.keys() & WITHOUT_EFFECT)
+            notes += [f"{where_of(each)}: `{key}` of `{kind}` is not translated; the check is" for key in ignored]
+            yield _assertion(kind, given, where_of(each), is_default=is_default)
+
+
+def _assertion(kind: str, given: dict[str, object], where: str, *, is_default: bool = False) -> Assertion:
+    threshold, metric = given.get("threshold"), given.get("metric")
+    return Assertion(
+        kind,
+        json.dumps(given.get("value"), sort_keys=True),
+        float(threshold) if isinstance(threshold, int | float) else None,
+        str(metric) if metric else None,
+        is_default,
+        where,
+    )
+
+
+def assertion_in_cell(cell: str, column: str, where: str) -> tuple[Assertion, str]:
+    """The assertion in a cell of a table, such as `contains: text`, and its value. The value is read from a variable
+    with the name of the column where it can be, so that the cells of a column share a check."""
+    found = _IN_CELL.fullmatch(cell)
+    kind = _ALIASES.get(found[1], found[1]) if found else ""
+    if found is None or kind.removeprefix("not-") not in KNOWN:
+        found, kind = None, "equals"
+    value = cell if found is None else found[3] or ""
+    shared = kind.removeprefix("not-") in SHARED and "{{" not in value
+    given: dict[str, object] = {"value": f"{{{{{column}}}}}" if shared else value or None}
+    return _assertion(kind, {**given, "threshold": float(found[2]) if found and found[2] else None}, where), value
+
+
+def check_body(assertion: Assertion) -> str:
+    """What decides the check, as lines of YAML. Raises NotTranslatedError."""
+    kind = assertion.bare_kind
+    if kind in JUDGED:
+        return _prompt(assertion)
+    if kind not in EXPRESSIONS:
+        hint = f": {HINTS[kind]}" if kind in HINTS else ""
+        raise NotTranslatedError(f"`{kind}` is not translated{hint}")
+    condition = EXPRESSIONS[kind](assertion)
+    params = f"params: {json.dumps({'schema': json.loads(assertion.value)})}\n" if "params.schema" in condition else ""
+    return f"{params}{'fail' if kind != assertion.kind else 'pass'}: >-\n  {condition}\n"
+
+
+def _prompt(assertion: Assertion) -> str:
+    if assertion.threshold is not None:
+        raise NotTranslatedError(f"`{assertion.kind}` is not translated with a `threshold`: judges give verdicts")
+    met, unmet = ("FAIL", "PASS") if assertion.kind != assertion.bare_kind else ("PASS", "FAIL")
+    lines = "\n".join(as_prompt(assertion.template).strip().splitlines())
+    verdicts = f"{met}: it does. {unmet}: it does not."
+    text = f"Does the last answer of the assistant meet this criterion?\n\n{lines}\n\n{verdicts}\n"
+    return f"prompt: |\n{indent(text, '  ')}"

@@ -1,0 +1,133 @@
+"""The files of a project that plays and judges the tests of a configuration of promptfoo."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from rulewright.errors import UsageError
+from rulewright.promptfoo_config.assertion import Assertion, check_body
+from rulewright.promptfoo_config.config_reader import (
+    Configuration,
+    ConfiguredPrompt,
+    ConfiguredTest,
+    read_configuration,
+)
+from rulewright.promptfoo_config.placeholders import NotTranslatedError, filled, require_variables
+
+PROJECT: Final = """\
+# Made from {source}. Every key: docs/guides/projects.md
+project: {name}
+vocabulary:
+  categories: [test]
+checks: checks
+scenarios: scenarios
+# The judge of the checks with a `prompt`:
+# judge:
+#   source: openai:MODEL@http://127.0.0.1:8000/v1
+"""
+_NO_NAME: Final = re.compile(r"[^a-z0-9]+")
+_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The files of the project by name, and the parts of the configuration that are not translated."""
+
+    files: dict[str, str]
+    notes: tuple[str, ...]
+    model: str
+
+
+def project_from(path: Path, name: str) -> Translation:
+    """Translate a configuration. Raises UsageError if the file holds none."""
+    read = read_configuration(path)
+    checks = _Checks(read.notes)
+    for each in read.defaults:
+        checks.add(each)
+    files = dict(_scenarios(read, checks))
+    if not checks.files or not files:
+        raise UsageError(f"nothing in `{path}` can be translated{': ' * bool(read.notes)}{(read.notes or [''])[0]}")
+    project = PROJECT.format(source=path.name, name=json.dumps(name, ensure_ascii=False))
+    return Translation(
+        {"rulewright.yaml": project, **checks.files, **files}, tuple(dict.fromkeys(read.notes)), _model(read.providers)
+    )
+
+
+@dataclass(slots=True)
+class _Checks:
+    """The checks of the assertions; equal assertions are one check."""
+
+    notes: list[str]
+    files: dict[str, str] = field(default_factory=dict)
+    ids: dict[Assertion, str | None] = field(default_factory=dict)
+
+    def add(self, assertion: Assertion) -> str | None:
+        """The id of the assertion's check; None if it is not translated."""
+        if assertion not in self.ids:
+            self.ids[assertion] = self._written(assertion)
+        return self.ids[assertion]
+
+    def _written(self, assertion: Assertion) -> str | None:
+        try:
+            body = check_body(assertion)
+        except NotTranslatedError as error:
+            self.notes.append(f"{assertion.where}: {error}")
+            return None
+        stem = _NO_NAME.sub("-", (assertion.metric or assertion.kind).lower()).strip("-") or assertion.kind
+        identity = next(each for each in _numbered(stem) if f"checks/{each}.yaml" not in self.files)
+        eligible = f"scope: trigger\neligibility: {{when: \"'{identity}' in scenario.eligible_modes\"}}\n"
+        head = f"# {assertion.where}\nid: {identity}\n{'' if assertion.is_default else eligible}"
+        self.files[f"checks/{identity}.yaml"] = head + body
+        return identity
+
+
+def _numbered(stem: str) -> Iterator[str]:
+    """The stem, and the stem with each number from 2."""
+    yield stem
+    yield from (f"{stem}-{number}" for number in count(2))
+
+
+def _scenarios(read: Configuration, checks: _Checks) -> Iterator[tuple[str, str]]:
+    """A scenario for each test and prompt, by its file."""
+    used: set[str] = set()
+    for number, test in enumerate(read.tests, start=1):
+        ids = [identity for each in test.assertions if (identity := checks.add(each)) is not None]
+        for index, prompt in enumerate(read.prompts, start=1):
+            own = test.scenario_id if _NAME.fullmatch(test.scenario_id or "") else None
+            stem = f"{own or f'test-{number}'}{f'-prompt-{index}' if len(read.prompts) > 1 else ''}"
+            identity = next(each for each in _numbered(stem) if each not in used)
+            used.add(identity)
+            try:
+                for each in (*read.defaults, *test.assertions):
+                    require_variables(each.value, test.variables)
+                yield f"scenarios/{identity}.json", _scenario(identity, test, prompt, ids)
+            except NotTranslatedError as error:
+                read.notes.append(f"{test.where}: {error}")
+
+
+def _scenario(identity: str, test: ConfiguredTest, prompt: ConfiguredPrompt, checks: list[str]) -> str:
+    turns = [filled(each, test.variables) for each in prompt.turns]
+    document = {
+        "scenario_id": identity,
+        "title": test.title or identity,
+        "category": "test",
+        "eligible_modes": list(dict.fromkeys(checks)),
+        "turns": [{"turn_number": number, "user_message": each} for number, each in enumerate(turns, start=1)],
+        "metadata": {"from": test.where, "vars": test.variables},
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _model(providers: list[str]) -> str:
+    """The first provider as a model of `--model`."""
+    for each in providers:
+        kind, _, name = each.rpartition(":")
+        if kind.partition(":")[0] in ("openai", "anthropic") and name:
+            return f"{kind.partition(':')[0]}:{name}"
+    return "openai:MODEL"

@@ -1,0 +1,223 @@
+"""Reads a configuration of promptfoo: its prompts, and its tests with their variables and assertions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Final, TypeVar
+
+from rulewright.documents.base import entries, items
+from rulewright.errors import UsageError
+from rulewright.load import Mapping, Node, Scalar, load_file, plain
+from rulewright.promptfoo_config.assertion import Assertion, assertion_in_cell, assertions_of, where_of
+from rulewright.promptfoo_config.placeholders import NotTranslatedError, value_text
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.transcripts.containers import TABLES, csv_rows
+
+T = TypeVar("T")
+READ: Final = {"description", "prompts", "providers", "targets", "tests", "defaultTest"}
+OF_A_TEST: Final = {"description", "vars", "assert", "metadata"}
+WITHOUT_EFFECT: Final = {"threshold", "provider", "providers"}
+TEXTS: Final = (".txt", ".md", ".j2")
+MOST_BYTES: Final = 2**20
+_FILE: Final = re.compile(r"file://.*|[^\s{]+\.[a-z0-9]+")
+_COLUMN: Final = re.compile(r"__expected\d*|__description")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredPrompt:
+    """The templates of what a user says, turn by turn."""
+
+    turns: tuple[str, ...]
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredTest:
+    """One test, or one combination of the values of its variables."""
+
+    title: str
+    variables: dict[str, str]
+    assertions: tuple[Assertion, ...]
+    where: str
+    scenario_id: str | None = None
+
+
+@dataclass(slots=True)
+class Configuration:
+    """What a configuration says. `notes` are the parts that are not translated, each with its place."""
+
+    prompts: list[ConfiguredPrompt] = field(default_factory=list)
+    tests: list[ConfiguredTest] = field(default_factory=list)
+    defaults: list[Assertion] = field(default_factory=list)
+    providers: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def read_configuration(path: Path) -> Configuration:
+    """The configuration in a file. Raises UsageError if the file holds none."""
+    root = _root(path)
+    if not isinstance(root, Mapping) or not {"prompts", "tests"} & root.index.keys():
+        raise UsageError(f"`{path}` is no configuration of promptfoo: expected the keys `prompts` and `tests`")
+    read = Configuration()
+    read.notes += [
+        f"{where_of(each.key)}: `{each.name}` is not translated" for each in entries(root) if each.name not in READ
+    ]
+    usual = root.get("defaultTest")
+    try:
+        _note_keys(usual, read.notes)
+        shared = _variables(usual)
+    except NotTranslatedError as error:
+        raise UsageError(f"{where_of(usual or root)}: `defaultTest`: {error}") from None
+    read.defaults += assertions_of(_at(usual, "assert"), read.notes, is_default=True)
+    for each in _listed(root.get("prompts")):
+        _collect(read.prompts, _prompts(each, path.parent), each, read.notes)
+    for each in _listed(root.get("tests")):
+        _collect(read.tests, _tests(each, path.parent, shared, read.notes), each, read.notes)
+    read.providers += [str(plain(each)) for key in ("providers", "targets") for each in _listed(root.get(key))]
+    return read
+
+
+def _root(path: Path) -> Node | None:
+    loaded = load_file(path)
+    if loaded.root is None:
+        first = next(iter(loaded.diagnostics), None)
+        raise UsageError(f"`{path}` can't be read: {first.message if first else 'it is empty'}")
+    return loaded.root
+
+
+def _listed(node: Node | None) -> tuple[Node, ...]:
+    """The items of a list; anything else is one item."""
+    return tuple(items(node)) or (() if node is None else (node,))
+
+
+def _at(node: Node | None, key: str) -> Node | None:
+    return node.get(key) if isinstance(node, Mapping) else None
+
+
+def _collect(found: list[T], read: Iterable[T], node: Node, notes: list[str]) -> None:
+    """Add what is read from a node, or the reason why it is not translated."""
+    try:
+        found += list(read)
+    except NotTranslatedError as error:
+        notes.append(f"{where_of(node)}: {error}")
+
+
+def _prompts(node: Node, folder: Path) -> Iterator[ConfiguredPrompt]:
+    given = plain(node)
+    text = (given.get("raw") or given.get("id")) if isinstance(given, dict) else given
+    if not isinstance(text, str):
+        raise NotTranslatedError("a prompt is only translated if it is a text")
+    whole = [text]
+    if "\n" not in text and _FILE.fullmatch(text):
+        file = folder / text.removeprefix("file://")
+        if file.suffix not in (*TEXTS, ".json"):
+            raise NotTranslatedError(f"the prompt `{text}` is only translated from a text")
+        whole = [_text_of(file)] if file.suffix == ".json" else re.split(r"\r?\n---\r?\n", _text_of(file))
+    for each in whole:
+        yield ConfiguredPrompt(tuple(_turns(each.strip())), where_of(node))
+
+
+def _text_of(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8") as stream:
+            return stream.read(MOST_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotTranslatedError(f"`{file}` can't be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _turns(text: str) -> Iterator[str]:
+    """What the user says in a prompt, which may be a list of messages as JSON."""
+    try:
+        listed = json.loads(text) if text.startswith("[") else None
+    except ValueError:
+        listed = None
+    if not isinstance(listed, list):
+        yield text
+        return
+    for each in listed:
+        if not isinstance(each, dict) or each.get("role") != "user" or not isinstance(each.get("content"), str):
+            raise NotTranslatedError("a prompt with messages that are not the user's is not translated")
+        yield each["content"]
+
+
+def _tests(node: Node, folder: Path, usual: dict[str, list[str]], notes: list[str]) -> Iterator[ConfiguredTest]:
+    """The tests of an item of `tests`: a mapping, or the name of a file of them."""
+    if isinstance(node, Mapping):
+        yield from _combinations(node, usual, notes)
+        return
+    name = str(node.value) if isinstance(node, Scalar) else ""
+    file = folder / name.removeprefix("file://")
+    if file.suffix in TABLES and file.is_file():
+        yield from _rows(file, usual, notes)
+    elif file.suffix in (".yaml", ".yml", ".json", ".jsonl") and file.is_file():
+        for each in _listed(_root(file)):
+            yield from _tests(each, file.parent, usual, notes) if isinstance(each, Mapping) else ()
+    else:
+        raise NotTranslatedError(f"`{name}` is not translated; expected a test, or a file of CSV, YAML or JSON")
+
+
+def _note_keys(node: Node | None, notes: list[str]) -> None:
+    """Note the keys of a test that have no effect here. Raises NotTranslatedError if they change what is tested."""
+    if node is not None and not isinstance(node, Mapping):
+        raise NotTranslatedError("only a mapping is translated")
+    for each in entries(node):
+        if each.name in WITHOUT_EFFECT or (each.name == "options" and "transform" not in (plain(each.value) or {})):
+            notes.append(f"{where_of(each.key)}: `{each.name}` of a test is not translated; the test is")
+        elif each.name not in OF_A_TEST:
+            raise NotTranslatedError(f"a test with the key `{each.name}` is not translated")
+
+
+def _variables(node: Node | None) -> dict[str, list[str]]:
+    """The values of each variable; a list stands for several tests."""
+    given = plain(_at(node, "vars"))
+    if given is not None and not isinstance(given, dict):
+        raise NotTranslatedError("`vars` is only translated as a mapping")
+    return {
+        name: [value_text(each) for each in (value if isinstance(value, list) else [value])]
+        for name, value in (given or {}).items()
+    }
+
+
+def _combinations(node: Mapping, usual: dict[str, list[str]], notes: list[str]) -> Iterator[ConfiguredTest]:
+    _note_keys(node, notes)
+    values = {**usual, **_variables(node)}
+    title, named = plain(node.get("description")), (plain(node.get("metadata")) or {}).get("scenario_id")
+    assertions = tuple(assertions_of(node.get("assert"), notes))
+    for each in product(*values.values()):
+        variables = dict(zip(values, each, strict=True))
+        yield ConfiguredTest(str(title or ""), variables, assertions, where_of(node), named and str(named))
+
+
+def _rows(file: Path, usual: dict[str, list[str]], notes: list[str]) -> Iterator[ConfiguredTest]:
+    fixed = {name: values[0] for name, values in usual.items()}
+    for line, row in csv_rows(str(file), str(file), MOST_BYTES):
+        try:
+            yield _row(row, fixed, f"{file}:{line}")
+        except InputError as error:
+            notes.append(str(error))
+        except NotTranslatedError as error:
+            notes.append(f"{file}:{line}: {error}")
+
+
+def _row(row: JsonObject | InputError, usual: dict[str, str], where: str) -> ConfiguredTest:
+    """The test in a row: a variable in each column, and the assertions in the columns of `__expected`."""
+    if isinstance(row, InputError):
+        raise row
+    unread = [name for name, cell in row.items() if cell and name.startswith("__") and not _COLUMN.fullmatch(name)]
+    if unread:
+        raise NotTranslatedError(f"a row with `{unread[0]}` is not translated")
+    expected = {
+        name: assertion_in_cell(cell, name, where)
+        for name, cell in row.items()
+        if name.startswith("__expected") and cell
+    }
+    variables = {name: value_text(cell) for name, cell in row.items() if not name.startswith("__")}
+    shown = {name: value for name, (_, value) in expected.items()}
+    assertions = tuple(assertion for assertion, _ in expected.values())
+    return ConfiguredTest(row.get("__description") or "", {**usual, **variables, **shown}, assertions, where)

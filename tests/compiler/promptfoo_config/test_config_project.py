@@ -1,0 +1,198 @@
+"""`init --from` of a configuration of promptfoo: assertions become checks that decide the same, tests scenarios."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rulewright.api import check_transcript
+from rulewright.cli import main
+from rulewright.errors import UsageError
+from rulewright.promptfoo_config.config_project import Translation, project_from
+
+CONFIG = """\
+prompts: ["Answer: {{question}}"]
+providers: ["openai:chat:gpt-x"]
+"""
+
+
+def translated(tmp_path: Path, tests: str, **files: str) -> Translation:
+    """The translation of a configuration; `files` are further files beside it, `_` for the dot of their names."""
+    for name, text in files.items():
+        (tmp_path / name.replace("_", ".")).write_text(text, encoding="utf-8")
+    config = tmp_path / "promptfooconfig.yaml"
+    config.write_text(CONFIG + tests, encoding="utf-8")
+    return project_from(config, "mine")
+
+
+def notes(tmp_path: Path, made: Translation) -> list[str]:
+    return [each.replace(f"{tmp_path}/", "") for each in made.notes]
+
+
+def written(tmp_path: Path, made: Translation) -> Path:
+    for name, text in made.files.items():
+        path = tmp_path / "project" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return tmp_path / "project"
+
+
+def verdict_of(tmp_path: Path, assertion: str, answer: str, **record: Any) -> str:
+    """The verdict about an answer under the only assertion of a test with the variable `city`, Bern."""
+    test = f"tests: [{{vars: {{question: 'Where?', city: Bern}}, assert: [{assertion}]}}]"
+    made = translated(tmp_path, test)
+    assert made.notes == ()
+    project = written(tmp_path, made)
+    assert main(["lint", str(project), "--no-cache"]) == 0
+    said = [{"role": "user", "content": "Answer: Where?"}, {"role": "assistant", "content": answer}]
+    (found,) = check_transcript(project, {"scenario_id": "test-1", "messages": said, **record}).verdicts
+    return str(found.verdict)
+
+
+@pytest.mark.parametrize(
+    ("assertion", "passes", "fails"),
+    [
+        ("{type: equals, value: '{{city}}'}", "Bern", "bern"),
+        ("{type: contains, value: 'in {{ city }}.'}", "We are in Bern.", "We are in bern."),
+        ("{type: icontains, value: 'IN {{city}}'}", "We are in bern.", "We are at Bern."),
+        ("{type: not-contains, value: Basel}", "Bern", "Bern or Basel"),
+        ('{type: starts-with, value: "It\'s "}', "It's Bern", "Bern"),
+        ("{type: contains-all, value: [a, '{{city}}']}", "a Bern", "a Basel"),
+        ("{type: contains-any, value: 'Basel, Bern'}", "Bern", "Chur"),
+        ("{type: icontains-any, value: [BERN]}", "bern", "Chur"),
+        ("{type: not-icontains-all, value: [a, b]}", "A", "A and B"),
+        (r"{type: regex, value: '^\d+ \w+$'}", "3 euros", "3"),
+        ("{type: is-json}", "[3]", "three"),
+        ("{type: is-json, value: {type: object, required: [fee]}}", '{"fee": 3}', '{"free": 3}'),
+        ("{type: levenshtein, value: Bern, threshold: 1}", "Berne", "Berlin"),
+        ("{type: is-refusal}", "I'm sorry, but I can't help with that.", "Yes."),
+        ("{type: assert-set, assert: [{type: equals, value: 4}]}", "4", "5"),
+    ],
+)
+def test_a_check_decides_as_its_assertion(tmp_path: Path, assertion: str, passes: str, fails: str) -> None:
+    assert (verdict_of(tmp_path, assertion, passes), verdict_of(tmp_path, assertion, fails)) == ("PASS", "FAIL")
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(2.0, "PASS"), (4.0, "FAIL"), (None, "UNCLEAR")])
+def test_a_latency_is_in_milliseconds_and_never_passes_unrecorded(
+    tmp_path: Path, seconds: float | None, verdict: str
+) -> None:
+    usage = {} if seconds is None else {"usage": {"latency": seconds}}
+    assert verdict_of(tmp_path, "{type: latency, threshold: 3000}", "Bern", **usage) == verdict
+
+
+def test_a_rubric_asks_a_judge_with_the_values_of_the_test(tmp_path: Path) -> None:
+    tests = (
+        "tests: [{vars: {question: Hi, city: Bern}, assert: [{type: not-llm-rubric, value: 'Praises\n\n  {{city}}'}]}]"
+    )
+    made = translated(tmp_path, tests)
+    assert 'Praises\n  {{ scenario.metadata.vars["city"] }}' in made.files["checks/not-llm-rubric.yaml"]
+    assert "FAIL: it does. PASS: it does not." in made.files["checks/not-llm-rubric.yaml"]
+    assert main(["lint", str(written(tmp_path, made)), "--no-cache"]) == 0
+
+
+def test_each_value_of_a_variable_and_each_prompt_is_a_scenario(tmp_path: Path) -> None:
+    tests = """\
+prompts: ["{{question}}", file://two.txt]
+defaultTest: {vars: {tone: kind}, assert: [{type: not-contains, value: sorry}]}
+tests: [{description: greets, vars: {question: [Hi, Hello]}}]
+"""
+    (tmp_path / "two.txt").write_text("Be {{tone}}.\n---\n{{question}}!\n", encoding="utf-8")
+    (tmp_path / "c.yaml").write_text(tests, encoding="utf-8")
+    made = project_from(tmp_path / "c.yaml", "mine")
+    said = {name: json.loads(text) for name, text in made.files.items() if name.startswith("scenarios/")}
+    assert [each["turns"][0]["user_message"] for each in said.values()] == [
+        "Hi", "Be kind.", "Hi!", "Hello", "Be kind.", "Hello!",
+    ]  # fmt: skip
+    assert list(said)[1] == "scenarios/test-1-prompt-2.json"
+    assert "eligibility" not in made.files["checks/not-contains.yaml"]  # it applies to every chat
+
+
+def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: Path) -> None:
+    rows = (
+        "question,__expected,__expected2,__description\n"
+        "Where?,icontains: Bern,,place\n"
+        '"Where, then?",icontains: Basel,"not-contains: x",\n'
+        "Who?,Note: Ann,levenshtein(2): Ann,\n"
+    )
+    made = translated(tmp_path, "tests: file://rows.csv", rows_csv=rows)
+    assert made.notes == ()
+    checks = [name for name in made.files if name.startswith("checks/")]
+    assert checks == [f"checks/{name}.yaml" for name in ("icontains", "not-contains", "equals", "levenshtein")]
+    second = json.loads(made.files["scenarios/test-2.json"])
+    assert second["eligible_modes"] == ["icontains", "not-contains"]
+    assert second["metadata"]["vars"] == {"question": "Where, then?", "__expected": "Basel", "__expected2": "x"}
+    assert json.loads(made.files["scenarios/test-3.json"])["metadata"]["vars"]["__expected"] == "Note: Ann"
+    assert main(["lint", str(written(tmp_path, made)), "--no-cache"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("test", "note"),
+    [
+        ("{assert: [{type: javascript, value: output.length < 9}]}", "4:20: `javascript` is not translated: code"),
+        ("{assert: [{type: similar, value: Bern}]}", "4:20: `similar` is not translated: no check compares"),
+        ("{assert: [{type: contains, value: b, transform: x}]}", "4:20: `contains` with the key `transform`"),
+        ("{assert: [{type: regex, value: '(?=a)'}]}", "4:20: the regular expression `(?=a)` is refused"),
+        ("{assert: [{$ref: '#/a'}]}", "4:20: an assertion without `type`"),
+        ("{assert: [{type: contains, value: '{{ a | upper }}'}]}", "4:20: only `{{NAME}}` is translated"),
+        ("{assert: [{type: llm-rubric, value: Kind, threshold: 0.8}]}", "4:20: `llm-rubric` is not translated with a"),
+        ("{assert: [{type: is-json, value: file://a.json}]}", "4:20: `is-json` is only translated with a schema"),
+        ("{assert: [{type: cost}]}", "4:20: `cost` has no `threshold`"),
+        ("{options: {transform: x}}", "4:10: a test with the key `options` is not translated"),
+        ("{vars: {question: 'file://a.txt'}}", "4:10: a variable with the value"),
+        (
+            "{assert: [{type: equals, value: '{{other}}'}]}",
+            "4:10: unknown variable `other`; expected one of",
+        ),
+        ("file://tests.js", "4:10: `file://tests.js` is not translated; expected a test"),
+        ("{threshold: 0.5, vars: {question: b}}", "4:11: `threshold` of a test is not translated; the test is"),
+    ],
+)
+def test_what_is_not_translated_is_named_with_its_place(tmp_path: Path, test: str, note: str) -> None:
+    good = "{vars: {question: Hi}, assert: [{type: contains, value: Hi}]}"
+    made = translated(tmp_path, f"tests:\n  -      {test}\n  - {good}\ndefaultTest: {{vars: {{question: Hi}}}}\n")
+    assert len(made.notes) == 1
+    assert notes(tmp_path, made)[0].startswith(f"promptfooconfig.yaml:{note}")
+    assert "checks/contains.yaml" in made.files
+
+
+def test_a_row_that_cannot_be_translated_is_named_and_the_next_is_read(tmp_path: Path) -> None:
+    rows = "question,__expected,__prefix\nHi,Hi,Please\nHo,Ho,\n"
+    made = translated(tmp_path, "tests: rows.csv", rows_csv=rows)
+    assert notes(tmp_path, made) == ["rows.csv:2: a row with `__prefix` is not translated"]
+    assert [name for name in made.files if name.startswith("scenarios/")] == ["scenarios/test-1.json"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("scenario_id: night\n", "is no configuration of promptfoo"),
+        ("", "it is empty"),
+        (f"{CONFIG}tests: []\n", "nothing in"),
+        (f"{CONFIG}defaultTest: {{options: {{transform: x}}}}\ntests: []\n", "`defaultTest`: a test with the key"),
+    ],
+)
+def test_a_file_without_anything_to_translate_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "c.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=message):
+        project_from(tmp_path / "c.yaml", "mine")
+
+
+def test_the_command_writes_the_project_and_exits_with_1_for_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    test = "{vars: {question: Hi}, metadata: {scenario_id: ../up}, assert: [{type: contains, value: Hi}%s]}"
+    Path("c.yaml").write_text(f"{CONFIG}tests: [{test % ', {type: python, value: x}'}]\n", encoding="utf-8")
+    assert main(["init", "mine", "--from", "c.yaml"]) == 1
+    shown = capsys.readouterr()
+    assert "wrote 1 check and 1 scenario to mine" in shown.out
+    assert "harness scenarios --model openai:gpt-x --out" in shown.out
+    assert shown.err.startswith("warning: c.yaml:3:")
+    assert Path("mine/scenarios/test-1.json").is_file()  # an id that is no file name is not used
+    Path("c.yaml").write_text(f"{CONFIG}tests: [{test % ''}]\n".replace("../up", "up"), encoding="utf-8")
+    assert main(["init", "again", "--from", "c.yaml"]) == 0
+    assert Path("again/scenarios/up.json").is_file()
