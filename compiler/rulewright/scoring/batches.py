@@ -131,7 +131,7 @@ def find_batches(cases: str | None, concern: str, pattern: str) -> tuple[list[Ba
     matching = [path for path in files if any(fnmatchcase(name, pattern) for name in _names(path, folder))]
     if not matching:
         near = difflib.get_close_matches(pattern, [path.stem for path in files], 1)
-        hint = f"; did you mean `{near[0]}`?" if near else "; a batch is a file of JSON (`.json`, `.jsonl`)"
+        hint = f"; did you mean `{near[0]}`?" if near else "; a batch is a file of JSON (`.json`, `.jsonl`) or CSV"
         raise UsageError(f"no batch in `{folder}` fits `{pattern}`{hint}")
     stems = [path.stem for path in matching]
     batches = [Batch(path.stem if stems.count(path.stem) == 1 else path.name, str(path)) for path in matching]

@@ -38,7 +38,7 @@ class _OutputIds(msgspec.Struct):
 
 
 class Outputs:
-    """The engine's outputs in a file, or in every JSON file below a folder, by test id.
+    """The engine's outputs in a file, or in every file of JSON or CSV below a folder, by test id.
 
     Their offsets are kept in a temporary database, so that memory does not grow with their number.
     """
@@ -84,7 +84,15 @@ class Outputs:
                 self.errors.append(InputError(with_path(record.path, "the output has no `test_id`"), file, record.line))
                 continue
             tag = folder if stem == test_id else stem
-            yield test_id, tag, file, record.start, len(record.data), None, record.path
+            yield (
+                test_id,
+                tag,
+                file,
+                record.start,
+                len(record.data),
+                record.data if record.start < 0 else None,
+                record.path,
+            )
 
     def find(self, batch: str, test_id: str) -> tuple[bytes, str] | str | None:
         """Return the bytes and the location of an output, a message when it is ambiguous, or None when there is none.

@@ -1,4 +1,4 @@
-"""Records of JSON files, read one at a time: JSON lines, arrays of any length, and objects that hold a list."""
+"""Records of files, read one at a time: JSON lines, arrays of any length, objects that hold a list, rows of CSV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import msgspec
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.strict_json import UNDECODED, DoubledKeyError, refuse_doubled_keys
+from rulewright_runtime.strict_json import UNDECODED, DoubledKeyError, Json, JsonObject, refuse_doubled_keys
+from rulewright_runtime.transcripts.containers import TABLES, csv_rows
 
 LIST_KEYS: Final = dict.fromkeys(("test_cases", "cases", "scenarios", "tests", "items", "results", "outputs"))
 PLAN_KEYS: Final = ("batch_strategy", "batch_plan")  # the generation plan in a batch file of the specification
@@ -29,16 +30,16 @@ _BLANKS: Final = re.compile(rb"[ \t\r\n]*")
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _OPENING, _CLOSING, _COMMA = frozenset(b"[{"), frozenset(b"]}"), ord(",")
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
-SUFFIXES: Final = frozenset({".json", *_LINES})
+SUFFIXES: Final = frozenset({".json", *_LINES, *TABLES})
 COMPRESSED: Final = frozenset({".gz", ".zst", ".bz2", ".xz", ".lz4", ".br", ".zip"})  # of files that are not read
 _KINDS: Final = {"str": "a text", "array": "a list", "object": "an object", "int": "a number", "float": "a number"}
 _TYPE_ERROR: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """The bytes of one record and its location: a JSON path such as `$[3]`, or the line in a file of JSON lines.
+    """The bytes of one record and its location: a JSON path such as `$[3]`, or the line in a file of JSON lines or CSV.
 
-    `start` is its byte offset in the file.
+    `start` is its byte offset in the file, -1 for a row of CSV, whose bytes are not in the file.
     """
 
     data: bytes
@@ -71,6 +72,8 @@ def records_of(file: str) -> tuple[BatchHeader, Iterator[Record | InputError]]:
     try:
         if os.path.splitext(file)[1].lower() in _LINES:
             return BatchHeader(), _lines(file)
+        if os.path.splitext(file)[1].lower() in TABLES:
+            return BatchHeader(), _rows(file)
         with open_regular(file) as stream:
             scanner = JsonScanner(stream)
             if scanner.follows(b"["):
@@ -111,6 +114,42 @@ def _lines_of(opened: IO[bytes], file: str) -> Iterator[Record | InputError]:
             start += len(line)
     if is_empty:
         yield InputError("the file is empty", file)
+
+
+def _rows(file: str) -> Iterator[Record | InputError]:
+    """Yield the rows of a table as objects: a dot in the name of a column separates nested keys."""
+    is_empty = True
+    try:
+        for number, row in csv_rows(file, file, MAX_RECORD):
+            is_empty = False
+            yield row if isinstance(row, InputError) else _row_record(row, file, number)
+    except OSError as error:
+        yield InputError(error.strerror or "can't be read", file)
+        return
+    if is_empty:
+        yield InputError("the table has no rows", file)
+
+
+def _row_record(row: JsonObject, file: str, number: int) -> Record | InputError:
+    nested: JsonObject = {}
+    for column, cell in row.items():
+        *parents, key = column.split(".")
+        target: Json = nested
+        for name in parents:
+            target = target.setdefault(name, {}) if isinstance(target, dict) else target
+        if cell and (not isinstance(target, dict) or key in target):
+            return InputError(f"the column `{column}` and another one hold the same key", file, number)
+        if cell:
+            target[key] = _cell_value(cell)
+    return Record(msgspec.json.encode(nested), "$", number, -1)
+
+
+def _cell_value(cell: str) -> Json:
+    """The value of a list, an object or a text in JSON; any other cell is a text."""
+    try:
+        return msgspec.json.decode(cell, type=Json) if cell.startswith(("[", "{", '"')) else cell
+    except UNDECODED:
+        return cell
 
 
 def _list_records(file: str, outline: Outline) -> Iterator[Record | InputError]:

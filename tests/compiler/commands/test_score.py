@@ -42,12 +42,12 @@ def test_a_batch_that_can_not_be_opened_is_not_left_out(capsys: pytest.CaptureFi
 def test_a_compressed_batch_is_refused_and_other_files_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     batch("good", case("T1"))
     Path("cases", "old.jsonl.gz").write_bytes(gzip.compress(json.dumps(case("T2")).encode()))
-    for name in ("table.csv", "README.md", "notes.md", ".hidden"):
+    for name in ("table.xlsx", "README.md", "notes.md", ".hidden"):
         Path("cases", name).write_text("")
     assert score("--batch", "*") == 3
     told = capsys.readouterr().err
     assert "error: cases/old.jsonl.gz: compressed cases and outputs are not read; expand the file\n" in told
-    assert "note: 3 files not read as cases: 2 `.md`, 1 `.csv`\n" in told
+    assert "note: 3 files not read as cases: 2 `.md`, 1 `.xlsx`\n" in told
     assert score("--batch", "good") == 0
 
 

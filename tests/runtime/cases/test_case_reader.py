@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,52 @@ def without_output(test_id: str) -> dict[str, Any]:
     return record
 
 
+def write_table(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """Write records as CSV, with a column for each path of keys."""
+    flat = [dict(flattened(row)) for row in rows]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(name for row in flat for name in row)))
+        writer.writeheader()
+        writer.writerows(flat)
+    return path
+
+
+def flattened(value: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    for key, each in value.items():
+        if isinstance(each, dict):
+            yield from flattened(each, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", each if isinstance(each, str) else json.dumps(each)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("test_id,expectations\nT1,x\n", 2, "`expectations` must be an object, not a text"),
+        ("test_id,a.b,a\n,,\nT1,x,y\n", 3, "the column `a` and another one hold the same key"),
+        ("test_id,a\nT1,x,y\n", 2, "the row has 3 fields; the header names 2"),
+        ("a,a\n1,2\n", 1, "the header names the column `a` twice"),
+        ("test_id\n", 0, "the table has no rows"),
+        ("name\nT1\n", 2, "the case has no `test_id`"),
+    ],
+)
+def test_a_row_that_is_no_case_is_refused_with_its_line(text: str, line: int, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text(text, encoding="utf-8")
+    last = read(path)[-1]
+    assert outcomes([last])[0].startswith(message)
+    assert last.line == line
+
+
+def test_an_empty_cell_is_a_missing_key_and_never_an_empty_list(tmp_path: Path) -> None:
+    record = case("T1")
+    record["expectations"]["followup_questions"]["forbidden_terms"] = ""
+    (item,) = read(write_table(tmp_path / "b.csv", [record]))
+    assert isinstance(item, Case)
+    assert item.is_refused
+    assert "forbidden_terms" in (item.problem or "")
+
+
 def test_an_array_an_object_lines_and_a_wrapper_are_read_alike(tmp_path: Path) -> None:
     cases = [case("T1"), case("T2")]
     write(tmp_path / "array.json", cases)
@@ -44,6 +92,7 @@ def test_an_array_an_object_lines_and_a_wrapper_are_read_alike(tmp_path: Path) -
     write(tmp_path / "wrapped.json", wrapped)
     write(tmp_path / "output.json", [without_output(c["test_id"]) | {"output": c["engine_output"]} for c in cases])
     write(tmp_path / "flat.json", [without_output(c["test_id"]) | c["engine_output"] for c in cases])
+    write_table(tmp_path / "rows.csv", cases)
     for path in sorted(tmp_path.iterdir()):
         path.with_name(f"bom-{path.name}").write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     for path in sorted(tmp_path.iterdir()):
@@ -62,6 +111,7 @@ def test_outputs_are_joined_by_test_id(tmp_path: Path) -> None:
         write(tmp_path / "folder" / "T1.json", output("T1")).parent,
     ]
     write(tmp_path / "folder" / "T2.json", output("T2"))
+    places.append(write_table(tmp_path / "rows.csv", list(outputs.values())))
     for place in places:
         items = read(path, outputs=place)
         assert [item.inputs["summary"] for item in items if isinstance(item, Case)] == ["T1", "T2"], place
