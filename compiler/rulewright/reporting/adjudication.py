@@ -6,7 +6,7 @@ verdict, who decided, when and why.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Final, Literal
@@ -117,11 +117,13 @@ def adjudicate(folder: Path, out: Path, new: Sequence[Adjudication]) -> JsonObje
     conversation or other rules than those of the run; BusyError if another process writes to `out`.
     """
     run = stored(original(folder))
+    _checked(run, new)  # before a folder is made
     with lock_folder(out):  # also while reading: decisions of another process must not be lost
-        return _adjudicated(run, out, [*known_decisions(out), *new])
+        return _adjudicated(run, out, _checked(run, [*known_decisions(out), *new]))
 
 
-def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> JsonObject:
+def _checked(run: StoredRun, taken: Iterable[Adjudication]) -> list[Adjudication]:
+    """The decisions with the fingerprints of what they are about. Raises UsageError as `adjudicate` does."""
     checks = {check.id: check for check in run.plan.checks}
     told: list[Adjudication] = []
     for decision in taken:
@@ -135,6 +137,10 @@ def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> Js
         if decision.seen not in ("", seen):
             raise UsageError(f"{decision.about} is about another text or other rules than those of `{run.folder}`")
         told.append(replace(decision, seen=seen))
+    return told
+
+
+def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> JsonObject:
     rows, verdicts = dict(run.rows), dict(run.verdicts)
     for decision in taken:  # of several about one verdict the last counts
         name, check = decision.key
@@ -144,7 +150,7 @@ def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> Js
         rows[name] = score_again(run.scorecard, row, verdicts[name].values(), skipped=has_skipped(run, row))
     people, count = sorted({decision.by for decision in taken}), len({decision.key for decision in taken})
     about = {"adjudicated": {"from": str(run.folder), "decisions": count, "by": people}}
-    decisions = b"".join(msgspec.json.encode(decision) + b"\n" for decision in told)
+    decisions = b"".join(msgspec.json.encode(decision) + b"\n" for decision in taken)
     return write_derived(out, run, dataclasses.replace(run, rows=rows, verdicts=verdicts), about, decisions)
 
 

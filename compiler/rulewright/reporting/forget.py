@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -54,6 +55,9 @@ TABLES: Final = {PARQUET: "parquet", b"ARROW1": "arrow"}
 LABELS: Final = ("id", "target", "annotator", "split")  # the columns of a file of labels
 PACKED: Final = (b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00", b"\x04\x22\x4d\x18")  # zstd, bzip2, xz, lz4
 _CURE: Final = "remove the folder"
+_BEGUN: Final = (
+    ".forgetting"  # holds the transcript's id while a run is rewritten, so that a killed rewriting is completed
+)
 
 
 @dataclass(slots=True)
@@ -136,27 +140,32 @@ def _from_run(place: Path, transcript_id: str) -> list[Path]:
         at = {name: Path(folder.at(name) if finished else folder.part(name)) for name in (LOG, *ROWS, REPLIES)}
         if not at[LOG].is_file():
             return []
+        begun, gone = place / _BEGUN, {transcript_id}
+        if begun.is_file():
+            gone.add(begun.read_text(encoding="utf-8"))
         log = read_finished(str(at[LOG]), _CURE)
-        kept = [step for step in log.steps if step.input != transcript_id]
+        kept = [step for step in log.steps if step.input not in gone]
         rows = {name: _by_transcript(path) for name, path in at.items() if name != LOG and path.is_file()}
-        if len(kept) == len(log.steps) and all(transcript_id not in found for found in rows.values()):
+        if len(kept) == len(log.steps) and gone.isdisjoint(chain(*rows.values())) and not begun.is_file():
             return []
+        write_whole(begun, transcript_id.encode())
         order = [step.input for step in kept if step.refused is None]
         written = {name: b"".join(rows[name].get(one, b"") for one in order) for name in rows}
         if not any(
             step.replies for step in log.steps
         ):  # answers were written down before they counted, also of what is open
-            written[REPLIES] = b"".join(data for one, data in rows.get(REPLIES, {}).items() if one != transcript_id)
+            written[REPLIES] = b"".join(data for one, data in rows.get(REPLIES, {}).items() if one not in gone)
             written = {name: data for name, data in written.items() if name in rows}
         for name, data in {**written, LOG: log_of(log.header, kept, rows)}.items():
             write_whole(at[name], data)
         changed = [at[name] for name in (*written, LOG)]
         if finished:
-            changed += _summarised(place, kept, rows, sum(step.calls for step in log.steps))
+            changed += _summarised(place, kept, rows)
         for name in GENERATED:
             if (place / name).exists():
                 remove(str(place / name))
                 changed.append(place / name)
+        begun.unlink()
     return changed
 
 
@@ -176,7 +185,7 @@ class _Whose(msgspec.Struct):
     transcript_id: str
 
 
-def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, bytes]], calls: int) -> list[Path]:
+def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, bytes]]) -> list[Path]:
     """Write the summary of the remaining steps."""
     before = strict_json.decode((place / SUMMARY).read_bytes(), type=JsonObject)
     plan = plan_of(place)
@@ -186,7 +195,7 @@ def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, byte
     gathered = summary.result()
     about = {key: value for key, value in before.items() if key not in gathered}
     if "judge_calls" in about:
-        about["judge_calls"] += sum(step.calls for step in kept) - calls
+        about["judge_calls"] = sum(step.calls for step in kept)
     summary.about = about
     return list(map(Path, write_summary(place, plan, summary.result())))
 

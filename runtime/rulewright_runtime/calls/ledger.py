@@ -226,9 +226,17 @@ class Ledger:
         return removed
 
     def prune_older(self, time: float) -> int:
-        """Remove calls whose last attempt began before `time` (seconds since 1970). Returns how many were removed."""
+        """Remove calls whose last attempt began before `time` (seconds since 1970), but none that is being made.
+
+        Returns how many were removed.
+        """
         with self._transaction():
-            old = self.rows("select key from attempts group by key having max(started) < ?", time)
+            old = self.rows(
+                "select key from attempts join calls using (key) where state = 'done' or lease < ?"
+                " group by key having max(started) < ?",
+                self._clock(),
+                time,
+            )
             removed = self._remove([key for (key,) in old])
         self._vacuum()
         return removed

@@ -183,11 +183,16 @@ def forget_conversation(out: str | os.PathLike[str], transcript_id: str) -> list
     """Remove a transcript from the run in `out`. Returns the paths that were removed or changed. Raises PlanError when
     the run's summary is damaged."""
     transcript, summary = os.path.join(out, FOLDER, f"{transcript_id}.jsonl"), os.path.join(out, SUMMARY)
-    removed = [path for path in _files_of(transcript) if _FILE_NAME.fullmatch(transcript_id) and os.path.exists(path)]
-    for path in removed:
+    files = [path for path in _files_of(transcript) if _FILE_NAME.fullmatch(transcript_id) and os.path.exists(path)]
+    changed = [*files, *_without_row(summary, transcript_id)] if files else []
+    for path in files:  # last: a killed command finds them again
         os.remove(path)
-    if not removed or not os.path.exists(summary):
-        return removed
+    return changed
+
+
+def _without_row(summary: str, transcript_id: str) -> list[str]:
+    if not os.path.exists(summary):
+        return []
     with open(summary, "rb") as stream:
         try:
             about = strict_json.decode(stream.read(), type=JsonObject)
@@ -196,7 +201,7 @@ def forget_conversation(out: str | os.PathLike[str], transcript_id: str) -> list
             raise _damage_error(summary, str(error)) from None
     remaining = {name: row for name, row in rows.items() if transcript_id_of(model, name) != transcript_id}
     _write_summary(summary, about, remaining)
-    return [*removed, summary]
+    return [summary]
 
 
 def _write_summary(path: str, about: JsonObject, rows: dict[str, JsonObject]) -> dict[str, object]:

@@ -184,7 +184,7 @@ def test_what_is_no_decision_of_a_person_is_refused(
     status, _, errors = command(capsys, judged, "--out", tmp_path / "out", *words)
     assert status == 3
     assert message in errors
-    assert not (tmp_path / "out" / "summary.json").exists()
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_damaged_line_of_a_file_is_told_with_its_place(

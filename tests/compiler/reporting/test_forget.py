@@ -11,12 +11,15 @@ from pathlib import Path
 import pyarrow
 import pytest
 from pyarrow import parquet
+from tests.attack.disk import content, pictures
+from tests.attack.generated import part
 from tests.compiler.commands.test_live_judge import project
 from tests.model_server import Server, chat, model_server
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting.forget import forget
+from rulewright.reporting.stored_run import read_run
 from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.runs.store import run
 
@@ -142,6 +145,20 @@ def test_a_killed_run_forgets_too_and_goes_on(dies: int, folder: Path) -> None:
     run(plan, ["t"], "run", judge=judge, resume=True)
     run(plan, ["t"], "without", judge=_Answering())
     assert contents(folder / "run") == contents(folder / "without")
+
+
+def test_a_forgetting_that_was_killed_is_completed_by_the_next_one(folder: Path, tmp_path: Path) -> None:
+    run(compile_project(folder), ["t"], "run", judge=_Answering())
+    do("report", "run")
+    do("adjudicate", "run", "--decide", "third__chat", "A-1", "PASS", "--by", "Ana", "--why", "so")
+    killed = pictures(folder / "run", tmp_path / "killed", lambda: forget(ID, [folder / "run"]), lambda: None)
+    assert holding(folder / "run") == []
+    for place, _ in part(killed, 12):
+        forget("third__chat", [place])
+        if ID in str(content(place)):
+            forget(ID, [place])
+        assert holding(place) == []
+        assert set(read_run(place).rows) == set(read_run(place / "adjudicated").rows) == {"my-bot__chat"}, place
 
 
 def prune() -> int:

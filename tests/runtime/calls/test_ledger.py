@@ -96,6 +96,15 @@ def test_a_call_from_before_a_restart_is_not_waited_for_when_the_clock_was_set_b
     assert theirs.claim(KEY, ME, ASK).state == "busy"  # its machine may be another one
 
 
+def test_a_call_that_is_being_made_is_not_pruned(ledgers: tuple[Ledger, Ledger], clock: Clock) -> None:
+    mine, theirs = ledgers
+    mine.claim(KEY, ME, ASK)
+    number = mine.begin_attempt(KEY)
+    assert theirs.prune_older(clock.now + 1) == 0
+    mine.store_answer(KEY, number, ModelAnswer("PASS", "m"), 0.5)
+    assert theirs.prune_older(clock.now + 1) == 1
+
+
 def test_a_call_of_a_process_that_is_gone_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite3"
     code = f"""
