@@ -41,7 +41,7 @@ def choice_findings(project: Project) -> list[Diagnostic]:
 
 
 def _others(name: str, known: Iterable[str]) -> str:
-    return did_you_mean(name, known) or f"there are {ticked(sorted(known))}"
+    return did_you_mean(name, known) or f"expected {ticked(sorted(known))}"
 
 
 def relocate_scorecard_findings(

@@ -11,7 +11,7 @@ from rulewright.reporting.findings import because
 from rulewright.reporting.judged import FinishedRun
 from rulewright_runtime.english import plural
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
-from rulewright_runtime.report.summary import UNPROVEN, judge_line, scores, unproven
+from rulewright_runtime.report.summary import UNPROVEN, judge_line, outside_gates, scores, unproven
 from rulewright_runtime.report.text import code, escape, number, percent, place_of, table
 from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
@@ -57,6 +57,7 @@ def sentence(summary: JsonMapping) -> str:
     """Return the run's result in one sentence."""
     outcomes, failed = summary["outcomes"], summary["failed"]
     parts = [f"{failed['count']} of {plural(summary['transcripts'], 'transcript')} failed ({percent(failed['rate'])})"]
+    parts += [outside] if (outside := outside_gates(summary)) else []
     if failed["unproven"]:
         parts.append(unproven(summary))
     if outcomes["undecided"]:

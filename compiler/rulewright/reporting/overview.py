@@ -65,7 +65,7 @@ def _figures(report: Data, measured: tuple[Range, ...]) -> Iterator[Figure]:
     if intervals["failed"] and failed["count"]:
         notes.append(f"95 % interval {percent(intervals['failed']['low'])} to {percent(intervals['failed']['high'])}")
     notes += [f"{failed['unproven']} unproven"] if failed["unproven"] else []
-    notes += ["no gate holds a check"] if summary["decided_by"] == "checks" else []
+    notes += ["no gate contains a check"] if summary["decided_by"] == "checks" and summary["transcripts"] else []
     yield Figure("Failed", str(failed["count"]), tuple(notes), "bad" if failed["count"] else "")
     if summary.get("headline", HEADLINE) is not None and measured:
         yield _score(headline_name(summary), measured[0], exact=summary["unresolved"]["exact"])
@@ -84,7 +84,7 @@ def _figures(report: Data, measured: tuple[Range, ...]) -> Iterator[Figure]:
     if summary["incomplete"]["count"]:
         yield Figure("Incomplete", str(summary["incomplete"]["count"]), ("nothing passes there",), "open")
     if summary["refused"]["count"]:
-        yield Figure("Refused", str(summary["refused"]["count"]), ("inputs that nobody judged",), "bad")
+        yield Figure("Refused", str(summary["refused"]["count"]), ("inputs that could not be read",), "bad")
 
 
 def _score(name: str, score: Range, *, exact: bool) -> Figure:

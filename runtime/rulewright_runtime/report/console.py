@@ -7,7 +7,7 @@ from typing import Final
 
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
-from rulewright_runtime.report.summary import equations, gaps, judge_line, label_name, scores, unproven
+from rulewright_runtime.report.summary import equations, gaps, judge_line, label_name, outside_gates, scores, unproven
 from rulewright_runtime.report.text import number, percent, place_of
 from rulewright_runtime.report.unresolved import is_unresolved, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
@@ -91,6 +91,7 @@ def _failed(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     share = f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})"
     by = "a gate" if summary["decided_by"] == "gates" else "checks (no gate covers a check)"
     yield left("Failed", 20) + paint("bad" if failed["count"] else "good", share) + f" by {by}" * bool(failed["count"])
+    yield from wrapped(outside_gates(summary), columns, left("", 20)) if outside_gates(summary) else ()
     if failed["unproven"]:
         yield from paint.lines("open", wrapped(unproven(summary), columns, left("", 20)))
     for entry in failed["by_check"][:_MOST]:

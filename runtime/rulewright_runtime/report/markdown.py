@@ -7,7 +7,16 @@ from typing import Final
 
 from rulewright_runtime.aggregate.outcome import GATE_STATES
 from rulewright_runtime.english import plural
-from rulewright_runtime.report.summary import UNPROVEN, equations, gaps, judge_line, label_name, scores, unproven
+from rulewright_runtime.report.summary import (
+    UNPROVEN,
+    equations,
+    gaps,
+    judge_line,
+    label_name,
+    outside_gates,
+    scores,
+    unproven,
+)
 from rulewright_runtime.report.text import escape, headline_name, number, percent, place_of, section, table
 from rulewright_runtime.report.unresolved import gate_result, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
@@ -83,6 +92,7 @@ def _failed(summary: JsonMapping) -> Iterator[str]:
     failed = summary["failed"]
     by = "A transcript fails when a gate stops." if summary["decided_by"] == "gates" else NO_GATE
     lines = [f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])}). {by}"]
+    lines += ["", f"{outside}."] if (outside := outside_gates(summary)) else []
     if failed["unproven"]:
         lines += ["", f"{unproven(summary)}. A person has to look at them: `rulewright adjudicate`."]
     if failed["by_check"]:

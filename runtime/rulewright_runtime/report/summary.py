@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from rulewright_runtime.aggregate.outcome import ENGINE, GATE_STATES, OUTCOMES
+from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
@@ -313,6 +314,12 @@ def unproven(summary: JsonMapping) -> str:
     failed = summary["failed"]
     why = ", ".join(words for cause, words in UNPROVEN.items() if cause in failed["unproven_causes"])
     return f"{failed['unproven']} of them unproven: {why}" if failed["unproven"] else ""
+
+
+def outside_gates(summary: JsonMapping) -> str:
+    """The number of failures where every gate passed, as text; empty if there are none, or no gate contains a check."""
+    failures = 0 if summary["failed"]["count"] or summary["decided_by"] != "gates" else summary["verdicts"]["FAIL"]
+    return f"{plural(failures, 'FAIL verdict')} in checks that stop no gate" if failures else ""
 
 
 def gaps(missing: Iterable[JsonMapping]) -> str:

@@ -188,6 +188,16 @@ def test_a_run_without_transcripts_is_no_success(tmp_path: Path, name: str, caps
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_the_page_of_a_run_without_transcripts_shows_what_was_refused(tmp_path: Path) -> None:
+    (tmp_path / "refused.jsonl").write_text("{\n", encoding="utf-8")
+    run(plan(tmp_path / "p"), [tmp_path / "refused.jsonl"], tmp_path / "run")
+    assert main(["report", str(tmp_path / "run")]) == 3
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert page.index("1 input refused</h2>") < page.index("About the run</h2>")
+    assert "no gate" not in page
+    assert "Transcripts</h2>" not in page
+
+
 def test_drawing_no_item_to_label_is_refused(
     runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

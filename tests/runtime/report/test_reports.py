@@ -159,6 +159,14 @@ def test_without_a_gate_the_report_says_that_checks_decide() -> None:
     assert "No gate holds a check" in markdown(result)
 
 
+@pytest.mark.parametrize("failed", [False, True])
+def test_failures_that_stop_no_gate_are_counted_where_every_gate_passed(failed: bool) -> None:
+    gathered = Summary({"profile": "smoke", "scorecard": "two-tier"})
+    gathered.add(FAILED if failed else row(), [Record("A1"), Record("F1", "FAIL"), Record("F2", "FAIL")])
+    for text in (scorecard(gathered.result()), markdown(gathered.result())):
+        assert ("2 FAIL verdicts in checks that stop no gate" in text) is not failed
+
+
 def test_no_line_of_the_console_is_wider_than_the_terminal() -> None:
     wide = row("非常に長い名前の" * 12, undecided=[{"place": "x" * 90, "check_id": "非" * 60, "reason": "y" * 200}])
     result = summary(FAILED, wide, refused=12)
