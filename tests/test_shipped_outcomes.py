@@ -9,7 +9,8 @@ import pytest
 from tests.shipped_plans import shipped_plan
 
 from rulewright.project import load_project
-from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.execution import execute
+from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.verdicts import VerdictResult
 
 BENCHMARK = Path(__file__).resolve().parents[1] / "benchmark"

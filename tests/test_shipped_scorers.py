@@ -12,12 +12,13 @@ from rulewright.check.project_check import compile_project
 from rulewright.linting.lint_run import lint
 from rulewright.planning.harness import compile_run_plan
 from rulewright.project import load_project
-from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.execution import execute
 from rulewright_runtime.harness.adapters import ScriptedAdapter
 from rulewright_runtime.harness.harness_run import run
 from rulewright_runtime.harness.play import choose
 from rulewright_runtime.judging.judge import JudgeRequest, ReplayJudge
 from rulewright_runtime.report.summary import Summary
+from rulewright_runtime.transcript_execution import TranscriptResult
 
 SCORERS = Path(__file__).resolve().parents[1] / "benchmark" / "scorers"
 CRITERION = "rubric/two_evenings_with_river/t1/"

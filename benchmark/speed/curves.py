@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from rulewright import compile_project
-from rulewright_runtime.execution import searched_lexicons
 from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
+from rulewright_runtime.plan.judge_needs import searched_lexicons
 from rulewright_runtime.runs import store
 
 SEED = 18

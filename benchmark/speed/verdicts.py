@@ -18,12 +18,13 @@ import msgspec
 
 from rulewright.check.project_check import compile_project
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.folder import RunFolder
 from rulewright_runtime.runs.log import Header, Log
 from rulewright_runtime.runs.run_rows import RowWriter, summary_of
 from rulewright_runtime.runs.store import _Writer
+from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verdicts import VerdictResult
 

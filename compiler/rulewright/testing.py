@@ -21,8 +21,8 @@ from rulewright.project import Project, load_project
 from rulewright.render.human import render
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import InputError, RuntimeFailure
-from rulewright_runtime.execution import needs_judge
 from rulewright_runtime.judging.judge import PLUGIN, REPLAY, open_judge
+from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.live import WaitingJudge, open_live_judge
 from rulewright_runtime.transcripts.messages import Transcript

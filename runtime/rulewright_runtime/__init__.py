@@ -7,10 +7,11 @@ from importlib import import_module
 TYPE_CHECKING = False  # importing `typing` takes longer than a cached lint may take
 if TYPE_CHECKING:
     from rulewright_runtime.errors import EvaluationError, InputError, JudgeError, PlanError, RuntimeFailure
-    from rulewright_runtime.execution import TranscriptResult, execute
+    from rulewright_runtime.execution import execute
     from rulewright_runtime.plan.envelope import encode as encode_plan
     from rulewright_runtime.plan.file import decode as decode_plan
     from rulewright_runtime.plan.scan import Plan
+    from rulewright_runtime.transcript_execution import TranscriptResult
     from rulewright_runtime.transcripts.messages import Transcript, Turn
     from rulewright_runtime.transcripts.transcript_reader import Reader
     from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult

@@ -10,51 +10,30 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from rulewright_runtime.aggregate.outcome import without_scores
-from rulewright_runtime.english import plural, some
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.judging.judge import Judge, open_judge
 from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.guard import reading_verdicts
-from rulewright_runtime.plan.question import AnchoredWindow, WholeWindow
-from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Lexicon, Plan
+from rulewright_runtime.plan.judge_needs import reads_script, refuse_without_judge, searched_lexicons
+from rulewright_runtime.plan.question import WholeWindow
+from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Plan
 from rulewright_runtime.plan.verifiers import (
     ExpressionVerifier,
     LexiconVerifier,
-    ProbeVerifier,
-    RubricVerifier,
     ScenarioRule,
 )
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.transcript_execution import CheckAsking, Execution, TranscriptResult
 from rulewright_runtime.transcripts.completeness import Gap, ScriptedScenario, as_records
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, failed, incomplete, not_eligible
 from rulewright_runtime.verify import lexicon, verifier_of
-from rulewright_runtime.verify.asking import Asking, Questions, Replies, reply_of
 from rulewright_runtime.verify.decisions import Decider, Eligibility, bindings_of
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 Item = Transcript | InputError | JsonMapping | str | os.PathLike[str]
-
-
-class TranscriptResult(msgspec.Struct, frozen=True):
-    """The result of one transcript: verdicts in the order of checks, the scores row, the judge calls of each check.
-
-    A refused transcript has only `errors`. `scores` is None if the plan has no scorecard. `missing` lists the parts of
-    the scenario that the transcript lacks; no check passes then. `exchanges` are a live judge's requests and replies.
-    """
-
-    transcript_id: str
-    scenario_id: str
-    model: str
-    verdicts: tuple[VerdictResult, ...] = ()
-    scores: JsonObject | None = None
-    judge_calls: dict[str, int] = {}
-    errors: tuple[Any, ...] = ()
-    harness: str = ""
-    missing: tuple[Gap, ...] = ()
-    exchanges: tuple[Any, ...] = ()
 
 
 @runtime_checkable
@@ -106,107 +85,6 @@ def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Itera
             yield started.result()
         else:
             yield started
-
-
-def refuse_without_judge(plan: Plan) -> None:
-    """Raise PlanError if the plan needs a judge."""
-    if asking := needs_judge(plan):
-        others = f" and {plural(len(asking) - 1, 'other')}" if len(asking) > 1 else ""
-        needing = f"the check `{asking[0]}`{others}"
-        where = "name one with `--judge`, or in the project file as `judge.source`"
-        raise PlanError(f"the plan needs a judge for {needing}, and none was given; {where}")
-
-
-def chosen_checks(plan: Plan, names: Iterable[str]) -> frozenset[str]:
-    """The ids of the chosen checks of a plan, all of them without `names`. Raises PlanError for an unknown one."""
-    known = [check.id for check in plan.checks]
-    for name in names:
-        if name not in known:
-            raise PlanError(f"the plan has no check `{name}`; it has {some([f'`{each}`' for each in known], 10)}")
-    return frozenset(names or known)
-
-
-def needs_judge(plan: Plan) -> list[str]:
-    """The ids of the checks that may call a judge."""
-    return [check.id for check in plan.checks if any(judging.repetitions for judging in check.verifier.judgings())]
-
-
-def prompts_of(plan: Plan) -> dict[str, str]:
-    """The hash of every prompt that may be sent to a judge, by check id; the second prompt of a check is `ID#2`."""
-    judgings = [(check.id, [each for each in check.verifier.judgings() if each.repetitions]) for check in plan.checks]
-    return {
-        name if number == 1 else f"{name}#{number}": judging.prompt_hash
-        for name, each in judgings
-        for number, judging in enumerate(each, 1)
-    }
-
-
-class CheckAsking:
-    """A check on one transcript that waits for replies. `verdict` is its record once it is settled."""
-
-    __slots__ = ("_asking", "_conclude", "check_id", "verdict")
-
-    def __init__(self, check_id: str, asking: Asking[Finding], conclude: Callable[[Finding], VerdictResult]) -> None:
-        """`conclude` turns the verifier's finding into the record."""
-        self.check_id, self._asking, self._conclude = check_id, asking, conclude
-        self.verdict: VerdictResult | None = None
-
-    def resume(self, replies: Replies | None = None) -> Questions | None:
-        """The next requests of the check, given the replies to the previous ones; None when it is settled.
-
-        A verifier that crashes gives an UNCLEAR record, never none.
-        """
-        try:
-            return next(self._asking) if replies is None else self._asking.send(replies)
-        except StopIteration as done:
-            self.verdict = self._conclude(done.value)
-        except Exception as error:
-            self.verdict = self._conclude(failed(f"verifier_exception:{type(error).__name__}"))
-        return None
-
-    def settle(self, judge: Judge | None) -> None:
-        """Ask `judge` every request, one after the other; without a judge every reply is None."""
-        questions = self.resume()
-        while questions is not None:
-            questions = self.resume(tuple(reply_of(judge, question) for question in questions))
-
-
-class Execution:
-    """One transcript's checks: those settled without a judge, and those that wait for replies."""
-
-    __slots__ = ("_finish", "_skips", "_verdicts", "askings", "transcript")
-
-    def __init__(
-        self,
-        transcript: Transcript,
-        verdicts: Mapping[int, VerdictResult | CheckAsking],
-        finish: Callable[[dict[int, VerdictResult], tuple[str, ...]], TranscriptResult],
-        skips: Callable[[str, list[VerdictResult]], bool] | None = None,
-    ) -> None:
-        """`verdicts` are by the index of their check; `finish` makes the result from the settled ones and the ids of
-        skipped checks. `skips` says whether a check can be skipped, given the verdicts so far."""
-        self.transcript, self._verdicts, self._finish, self._skips = transcript, verdicts, finish, skips
-        self.askings = [each for each in verdicts.values() if isinstance(each, CheckAsking)]
-
-    @property
-    def is_sequential(self) -> bool:
-        """Whether checks are settled one after the other, because a verdict may make the next check unnecessary."""
-        return self._skips is not None
-
-    def skips(self, asking: CheckAsking) -> bool:
-        """Whether the check can be skipped, given the settled ones."""
-        return self._skips is not None and self._skips(asking.check_id, list(self._settled().values()))
-
-    def _settled(self) -> dict[int, VerdictResult]:
-        verdicts = ((index, getattr(each, "verdict", None) if isinstance(each, CheckAsking) else each)
-                    for index, each in self._verdicts.items())  # fmt: skip
-        return {index: verdict for index, verdict in verdicts if verdict is not None}
-
-    def result(self) -> TranscriptResult:
-        """The transcript's result; every check must be settled or skipped."""
-        skipped = tuple(each.check_id for each in self.askings if each.verdict is None)
-        assert not skipped or self._skips is not None, "a check still waits for answers"
-        return self._finish(self._settled(), skipped)
 
 
 class _Applied(NamedTuple):
@@ -466,12 +344,6 @@ class Engine:
         return left_out
 
 
-def reads_script(check: Check) -> bool:
-    """Whether a check depends on the scenario's exact words in a turn: probes, rubrics and anchored windows do."""
-    anchored = any(isinstance(judging.window, AnchoredWindow) for judging in check.verifier.judgings())
-    return anchored or isinstance(check.verifier, ProbeVerifier | RubricVerifier)
-
-
 def _with_branches(transcript: Transcript, branches: Mapping[int, str]) -> Transcript:
     """The transcript with the branches that were inferred from its messages."""
     turns = list(transcript.turns)
@@ -494,20 +366,6 @@ def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[VerdictRes
     else:
         return None
     return (conclude(check, finding), role) if matcher.covers(role, name) else None
-
-
-def searched_lexicons(plan: Plan) -> dict[str, dict[str, Lexicon]]:
-    """The lexicons that are searched for in all turns of a role before checks run: by role, then by name."""
-    lexicons: dict[str, dict[str, Lexicon]] = {"user": {}, "assistant": {}}
-    for check in plan.checks:
-        names = [*check.verifier.searched()]
-        names += [(judging.precheck, None) for judging in check.verifier.judgings() if judging.precheck is not None]
-        for name, role in names:
-            searched = plan.lexicons.get(name)
-            for each, by_name in lexicons.items():
-                if searched is not None and (role or searched.role) in (each, "both"):
-                    by_name[name] = searched
-    return lexicons
 
 
 def _mark(finding: Finding, eligibility: Eligibility) -> Finding:

@@ -22,9 +22,11 @@ import anyio.to_thread
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from rulewright_runtime.execution import Engine, TranscriptResult, chosen_checks, refuse_without_judge, results
+from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
+from rulewright_runtime.plan.judge_needs import chosen_checks, refuse_without_judge
+from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.transcript_reader import from_record
 
 WORTH: Final = {"PASS": 1.0, "FAIL": 0.0, "UNCLEAR": 0.0, "NOT_APPLICABLE": math.nan}

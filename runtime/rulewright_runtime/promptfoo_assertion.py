@@ -17,10 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from rulewright_runtime.execution import Engine, TranscriptResult, chosen_checks, refuse_without_judge, results
+from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
+from rulewright_runtime.plan.judge_needs import chosen_checks, refuse_without_judge
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.transcript_reader import from_record
 
 PASSING: Final = ("PASS", "NOT_APPLICABLE")

@@ -172,7 +172,7 @@ def test_whatever_lints_clean_never_exits_with_0_on_a_fail_of_a_gate_check() -> 
         scorecard = Scorecard(plan, settings)
         for name, about in checks.items():
             samples = [verdict(chance, name, about, word) for word in VERDICTS for _ in range(2)]
-            gates = [effect.gates for effect in map(scorecard.effect, samples)]
+            gates = [effect.gates for effect in map(scorecard.effects.effect, samples)]
             if plan.gates and not any(gates):
                 continue  # no gate holds the check
             for _ in range(DATA):

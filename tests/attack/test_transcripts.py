@@ -15,10 +15,11 @@ from tests.attack.generated import SEED, part
 from rulewright.check.project_check import compile_project
 from rulewright.project import load_project
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, open_judge
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import TOTALS, Summary, exit_status
+from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 

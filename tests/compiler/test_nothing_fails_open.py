@@ -19,11 +19,12 @@ from tests.runtime.plans import Scripted
 from tests.shipped_plans import shipped_plan
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.execution import execute
 from rulewright_runtime.judging import evidence, prompts, replies, votes
 from rulewright_runtime.judging.judge import BudgetExhaustedError, Judge, JudgeRequest, open_judge
 from rulewright_runtime.plan.scan import Plan, Scenario
 from rulewright_runtime.plan.verifiers import Route, Verifier
+from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.windows import WindowTurns

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
 
-from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.report.summary import Summary, exit_status
+from rulewright_runtime.transcript_execution import TranscriptResult
 
 BENCHMARK = ROOT / "benchmark"
 

@@ -12,12 +12,13 @@ from tests.runtime.plans import Scripted
 
 from rulewright.check.project_check import compile_project
 from rulewright.project import load_project
-from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.execution import execute
 from rulewright_runtime.judging import evidence, prompts, replies, votes
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, ReplayJudge, open_judge
 from rulewright_runtime.matching import match
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.verifiers import Route, Verifier
+from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts import windows
 from rulewright_runtime.verify import evaluation_context as context
 from rulewright_runtime.verify import probes, verifier_of

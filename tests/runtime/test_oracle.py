@@ -15,10 +15,11 @@ from tests.rounds import every
 from tests.shared_data import folder
 from tests.shipped_plans import shipped_plan
 
-from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.report.gathered import Flags
+from rulewright_runtime.transcript_execution import TranscriptResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,10 +23,11 @@ from rulewright.check.project_check import compile_project
 from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
 from rulewright_runtime.errors import JudgeError
-from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.execution import execute
 from rulewright_runtime.judging import replies
 from rulewright_runtime.judging.evidence import QuotedTurns, tolerant
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.verdicts import EvidenceSpan

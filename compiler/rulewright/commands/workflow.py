@@ -41,7 +41,8 @@ from rulewright_runtime.workflow.engine import LOG, Result, carried_over, resuma
 from rulewright_runtime.workflow.events import Event
 from rulewright_runtime.workflow.narration import narrate, sentence
 from rulewright_runtime.workflow.run_context import utc_now
-from rulewright_runtime.workflow.run_database import OVER, Store, StoredWorkflow
+from rulewright_runtime.workflow.run_database import Store
+from rulewright_runtime.workflow.run_records import OVER, StoredWorkflow
 from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan, decode
 

@@ -9,7 +9,8 @@ from typing import Final
 
 from rulewright_runtime.report.text import number
 from rulewright_runtime.terminal import fit, left, right
-from rulewright_runtime.workflow.run_database import Store, StoredWorkflow
+from rulewright_runtime.workflow.run_database import Store
+from rulewright_runtime.workflow.run_records import StoredWorkflow
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
 _HEADS: Final = (("iteration", 10), ("confidence", 11))

@@ -19,12 +19,14 @@ from rulewright.reporting.stored_run import StoredRun, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.execution import Engine, Execution, TranscriptResult, needs_judge
+from rulewright_runtime.execution import Engine
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.judging.judge import JudgeRequest, NotRecordedError, ReplayJudge
 from rulewright_runtime.plan.envelope import digest
+from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
+from rulewright_runtime.transcript_execution import Execution, TranscriptResult
 from rulewright_runtime.transcripts.messages import Transcript
 
 TRANSCRIPT, REPLY, RULE, SCENARIO = "transcript", "judge reply", "rule", "scenario"

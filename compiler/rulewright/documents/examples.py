@@ -15,8 +15,9 @@ from rulewright.documents.check import CheckDocument
 from rulewright.load import Node, plain
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.execution import execute, needs_judge
+from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
+from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import from_record

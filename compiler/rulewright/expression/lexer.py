@@ -10,16 +10,9 @@ from lark import Token
 from lark.lexer import Lexer
 
 from rulewright.expression import literals
+from rulewright.expression.characters import explain_character, explain_unclosed
 from rulewright.expression.expression_mistakes import Mistakes
-from rulewright.expression.syntax_errors import (
-    CLOSERS,
-    END,
-    OPENERS,
-    end_of,
-    explain_character,
-    explain_unclosed,
-    start_of,
-)
+from rulewright.expression.syntax_errors import CLOSERS, END, OPENERS, end_of, start_of
 from rulewright.expression.syntax_tree import Dialect, Literal, LiteralValue, TextSpan
 from rulewright_runtime.values import UInt
 

@@ -130,10 +130,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         ("not in b",),
     ),
     Explanation(
-        _glued,
-        "`{token}` is one word",
-        Guess("{split}"),
-        ("a andb", "a inb", "a orb", "x == 1 andnot y", "a in_list"),
+        _glued, "`{token}` is one word", Guess("{split}"), ("a andb", "a inb", "a orb", "x == 1 andnot y", "a in_list")
     ),
     Explanation(
         lambda t: t.operator_due and not t.profile and t.is_word("and", "or"),
@@ -366,12 +363,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         ("a + * b", "a && || b", "f(, 1)", "[1, , 2]", "a == == b", "()"),
         Reason.MISSING_PART,
     ),
-    Explanation(
-        lambda t: t.value_due,
-        "a value is missing before {spelt}",
-        None,
-        ("* a", "&& b", ", 1"),
-    ),
+    Explanation(lambda t: t.value_due, "a value is missing before {spelt}", None, ("* a", "&& b", ", 1")),
     Explanation(
         lambda t: t.operator_due and t.token.type == "COMMA",
         "unexpected `,`",
@@ -385,12 +377,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         ("a b", "1 2", "f(x y)", "'a' == b c", "x 'a'"),
         Reason.MISSING_PART,
     ),
-    Explanation(
-        lambda t: True,
-        "{spelt} can't stand here",
-        "{expected}",
-        ("T{a b}",),
-    ),
+    Explanation(lambda t: True, "{spelt} can't stand here", "{expected}", ("T{a b}",)),
 )
 
 
@@ -457,77 +444,3 @@ def unknown_name_help(word: str, known: Collection[str], *, profile: bool) -> st
     name = re.split(r"[ !]", split)[-1] if split else ""
     guess = _LITERALS.get(word.lower()) or (split if name in known else None)
     return Guess(guess) if guess else None
-
-
-_FOREIGN_SIGNS = (
-    # the sign in the text, the sign it is read as, the message, the help
-    (
-        "=>",
-        ">=",
-        "`=>` isn't an operator",
-        Guess(">=", "a macro takes its variable before a comma, as in `xs.exists(x, ...)`"),
-    ),
-    ("=<", "<=", "`=<` isn't an operator", Guess("<=")),
-    ("=~", None, "`=~` isn't an operator", "write `text.matches(r'…')`"),
-    ("=", "==", "`=` isn't an operator", Guess("==")),
-    ("&", "&&", "`&` isn't an operator", Guess("&&")),
-    ("|", "||", "`|` isn't an operator", Guess("||")),
-    ("≤", "<=", "`≤` isn't an operator", Guess("<=")),
-    ("≥", ">=", "`≥` isn't an operator", Guess(">=")),
-    ("≠", "!=", "`≠` isn't an operator", Guess("!=")),
-    ("×", "*", "`×` isn't an operator", Guess("*")),
-    ("÷", "/", "`÷` isn't an operator", Guess("/")),
-    ("−", "-", "`−` isn't an operator", Guess("-")),
-    ("–", "-", "`–` isn't an operator", Guess("-")),
-    (";", None, "`;` has no meaning here", "an expression is one value; join conditions with `&&`"),
-    ("^", None, "`^` isn't an operator", "bit operators are not supported; `math.bitXor` is a function"),
-    ("~", None, "`~` isn't an operator", "bit operators are not supported; `math.bitNot` is a function"),
-    ("$", None, "`$` has no meaning here", "a name is made of letters, digits and `_`"),
-    ("@", None, "`@` has no meaning here", "a name is made of letters, digits and `_`"),
-    ("\\", None, "a backslash has no meaning outside a string", None),
-    ("`", None, "the backtick isn't closed", "a field in backticks may contain letters, digits, blanks and `_ . - /`"),
-    *((quote, None, f"`{quote}` isn't a quotation mark here", "strings stand in `'` or `\"`") for quote in "“”‘’„«»"),
-)
-_NON_ASCII = re.compile(r"[^\x00-\x7f]+")
-
-
-def explain_character(text: str, start: int) -> tuple[int, str | None, str, str | None]:
-    """Explain the character at `start`, which doesn't start a token: its end, the sign that was meant or None, the
-    message and the help."""
-    if text[start] == "=" and text[start - 2 : start] in ("==", "!="):
-        sign = text[start - 2 : start]
-        return start + 1, None, f"`{sign}=` isn't an operator", Guess(sign)
-    if text[start] == "=" and text[start - 1 : start] in ("+", "-", "*", "/"):
-        return (
-            start + 1,
-            None,
-            f"`{text[start - 1]}=` isn't an operator",
-            "an expression gives a value and changes nothing",
-        )
-    if text[start] == "#":
-        line_end = text.find("\n", start)
-        return len(text) if line_end < 0 else line_end, None, "`#` has no meaning here", "a comment begins with `//`"
-    for written, meant, message, help in _FOREIGN_SIGNS:
-        if text.startswith(written, start):
-            return start + len(written), meant, message, help
-    character = text[start]
-    if character.isspace():
-        return start + 1, None, f"the blank U+{ord(character):04X} is not allowed between tokens", "write a plain space"
-    if character.isprintable() and not character.isascii():
-        match = _NON_ASCII.match(text, start)
-        end = match.end() if match else start + 1
-        return (
-            end,
-            None,
-            f"`{text[start:end][:20]}` has no meaning here",
-            "a name is made of the letters A to Z, digits and `_`",
-        )
-    return start + 1, None, f"the character U+{ord(character):04X} has no meaning here", None
-
-
-def explain_unclosed(quote: str) -> tuple[str, str | None, Reason]:
-    """The message, the help and the reason for a string that starts with `quote` and is not closed."""
-    if len(quote) == 3:
-        return "the text in triple quotes is never closed", "end it with the same three quotes", Reason.UNCLOSED
-    help = f"end it with `{quote}`; text of more than one line takes triple quotes"
-    return "the string is never closed", help, Reason.UNCLOSED_STRING

@@ -65,25 +65,15 @@ def read_rule(node: Node, findings: list[Diagnostic]) -> RuleSyntax | None:
     mapping = _mapping(node, _RULE_KEYS, "a table", findings)
     if mapping is None:
         return None
-    kinds = [key for key in mapping.keys if key in ("match", "aggregate")]
-    if not kinds and _misspelt(mapping, _RULE_KEYS, "match", "aggregate"):
-        return None
-    if len(kinds) != 1:
-        message = (
-            "a table needs `match` or `aggregate`" if not kinds else "a table has `match` or `aggregate`, not both"
-        )
-        findings.append(
-            error(mapping.span if not kinds else mapping.key_span(kinds[1]), message, code="malformed-table")
-        )
+    kind = _either(mapping, _RULE_KEYS, "a table", ("match", "aggregate"), findings)
+    if kind is None:
         return None
     variables = [v for n in _items(mapping, "variables", findings) if (v := _variable(n, findings)) is not None]
-    items = _items(mapping, kinds[0], findings)
-    if not items and isinstance(mapping.get(kinds[0]), Sequence):
-        findings.append(
-            error(mapping.key_span(kinds[0]), f"`{kinds[0]}` needs at least one row", code="malformed-table")
-        )
+    items = _items(mapping, kind, findings)
+    if not items and isinstance(mapping.get(kind), Sequence):
+        findings.append(error(mapping.key_span(kind), f"`{kind}` needs at least one row", code="malformed-table"))
     rows = [row for item in items if (row := _row(item, findings)) is not None]
-    return RuleSyntax(tuple(variables), tuple(rows), kinds[0] == "aggregate", mapping.span)
+    return RuleSyntax(tuple(variables), tuple(rows), kind == "aggregate", mapping.span)
 
 
 def _variable(node: Node, findings: list[Diagnostic]) -> tuple[Scalar, Scalar] | None:
@@ -115,14 +105,7 @@ def _row(node: Node, findings: list[Diagnostic]) -> RowSyntax | None:
     mapping = _mapping(node, _ROW_KEYS, "a row", findings)
     if mapping is None:
         return None
-    kinds = [key for key in mapping.keys if key in ("output", "rule")]
-    if not kinds and _misspelt(mapping, _ROW_KEYS, "output", "rule"):
-        return None
-    if len(kinds) != 1:
-        message = "a row needs `output` or `rule`" if not kinds else "a row has `output` or `rule`, not both"
-        findings.append(
-            error(mapping.span if not kinds else mapping.key_span(kinds[1]), message, code="malformed-table")
-        )
+    if _either(mapping, _ROW_KEYS, "a row", ("output", "rule"), findings) is None:
         return None
     if "rule" in mapping and "explanation" in mapping:
         message = "an `explanation` belongs to an `output`, not to a `rule`"
@@ -144,6 +127,21 @@ def _mapping(node: Node, keys: Collection[str], what: str, findings: list[Diagno
             near = did_you_mean(entry.name, keys)
             findings.append(error(entry.key, f"{what} has no key `{entry.name}`", code="malformed-table", help=near))
     return node
+
+
+def _either(
+    mapping: Mapping, keys: Collection[str], what: str, two: tuple[str, str], findings: list[Diagnostic]
+) -> str | None:
+    """Which of two keys a mapping has; None if it has both or neither."""
+    kinds = [key for key in mapping.keys if key in two]
+    if len(kinds) == 1:
+        return kinds[0]
+    if kinds:
+        message = f"{what} has `{two[0]}` or `{two[1]}`, not both"
+        findings.append(error(mapping.key_span(kinds[1]), message, code="malformed-table"))
+    elif not _misspelt(mapping, keys, *two):
+        findings.append(error(mapping.span, f"{what} needs `{two[0]}` or `{two[1]}`", code="malformed-table"))
+    return None
 
 
 def _misspelt(mapping: Mapping, keys: Collection[str], *missing: str) -> bool:

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 from rulewright.documents.scoring_file import ModelPrice
 from rulewright_runtime.calls.budget import MESSAGE_TOKENS, Price, cost
 from rulewright_runtime.calls.scheduler import CallLimits
-from rulewright_runtime.execution import Engine, Execution
+from rulewright_runtime.execution import Engine
 from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.transcript_execution import Execution
 from rulewright_runtime.transcripts.messages import Transcript
 
 QuestionKey = tuple[str, str, str, int]  # transcript, check, purpose, window

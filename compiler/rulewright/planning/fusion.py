@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright_runtime.english import plural
-from rulewright_runtime.execution import Engine, searched_lexicons
+from rulewright_runtime.execution import Engine
 from rulewright_runtime.matching.match import Matcher, fusions
+from rulewright_runtime.plan.judge_needs import searched_lexicons
 from rulewright_runtime.plan.question import EachReplyWindow
 from rulewright_runtime.plan.scan import Check, Pattern, Plan
 from rulewright_runtime.strict_json import JsonMapping, JsonObject

@@ -156,7 +156,7 @@ def _further(cards: Sequence[Scorecard]) -> list[dict[str, Value]]:
 
 def _does(card: Scorecard, record: Value) -> tuple[object, ...]:
     """What a verdict does to a row: alone it may look like another, but count in other dimensions beside it."""
-    row, effect = card.aggregate([record]), card.effect(record)
+    row, effect = card.aggregate([record]), card.effects.effect(record)
     about = {key: value for key, value in row[ENGINE].items() if key != "because"}
     gates = {name: gate["state"] for name, gate in about.pop("gates").items()}
     alone = repr(({k: v for k, v in row.items() if k not in (ENGINE, "gates")}, about, gates))

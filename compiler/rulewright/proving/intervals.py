@@ -26,10 +26,11 @@ from rulewright.proving.atoms import (
     Term,
     bits_of,
 )
+from rulewright.proving.box_variables import BoxVariable
 from rulewright.proving.comparisons import EQUAL, GREATER, LESS, UNORDERED, Compared
 from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.program_parts import paths_of, reading
-from rulewright.proving.relations import BoxVariable, Texts, relations
+from rulewright.proving.relations import Texts, relations
 from rulewright.proving.sums import BoundedSums, NumberRange, Terms, bounds_of, cell_of, cells_with_ints, divide, total
 from rulewright.proving.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare

@@ -7,21 +7,19 @@ together only as some text allows, and conditions on the items of one list only 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property, reduce
-from itertools import accumulate, chain, count, pairwise
+from functools import cached_property
+from itertools import chain, pairwise
 from operator import and_
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from rulewright.expression.compose import all_of, any_of, negate
-from rulewright.expression.types import DURATION, DYN, STRING, TIMESTAMP, ListType, Type
+from rulewright.expression.types import DURATION, DYN, STRING, TIMESTAMP
 from rulewright.proving.absence import sources_of
-from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
-from rulewright.proving.domains import Absent, Domains, Path, whole, wholes_at
+from rulewright.proving.atoms import bits_of
+from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Relation, Rows, cell_mask
+from rulewright.proving.domains import Absent, Domains, Path, wholes_at
 from rulewright.proving.languages import (
     ANY,
     Language,
@@ -35,9 +33,9 @@ from rulewright.proving.languages import (
     sample_outcomes,
     union,
 )  # fmt: skip
-from rulewright.proving.program_parts import COMPARISONS, extract, path_at, reading, unabridged, value_of
-from rulewright.proving.static_types import Typed, typed
-from rulewright.proving.substitution import reads_name, with_program
+from rulewright.proving.list_relations import Lists, Results, searched
+from rulewright.proving.program_parts import COMPARISONS, extract, path_at, unabridged
+from rulewright.proving.static_types import typed
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
@@ -46,49 +44,12 @@ from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value
 
-Box: TypeAlias = tuple[int, ...]
-# All results that several conditions can have together; None where they can't be told.
-Results: TypeAlias = "Callable[[Sequence[Program], Domains], Sequence[tuple[int, ...]] | None]"
 Answer: TypeAlias = "Callable[[Any], tuple[bool, ...]]"
 Each = TypeVar("Each")
-LONGEST: Final = 200  # characters up to which the length of a text is taken into account
-MOST_STEPS: Final = 50_000  # items that lists of different results may end with
-_FURTHEST: Final = 20  # items before one that is read
-_STRICT: Final = frozenset(("const", "name", "select", "index", "call"))  # have no value where one of theirs has none
-_ITEM: Final = "__item"  # what stands for an item of a list
 _LITERALS: Final = (*NUMBERS, "string", "bool", "null", "timestamp", "duration")
 _OTHERS: Final[tuple[Value, ...]] = (  # values of every kind, tried besides constants and what is between them
     math.nan, -math.inf, math.inf, True, False, None, "", "so", [],
 )  # fmt: skip
-
-
-class BoxVariable(NamedTuple):
-    """A variable of a box: its index, the part of conditions that it stands for, a value of each cell, and the cuts
-    between them."""
-
-    at: int
-    program: Program
-    values: Sequence[Value]
-    cuts: frozenset[Value]
-
-    @property
-    def lacking(self) -> int:
-        """The cells in which there is no value, as a bit mask."""
-        return _mask(isinstance(value, Absent) for value in self.values)
-
-    def cells(self, bit: int) -> int:
-        """The cells of a condition's result: TRUE, FALSE or ERROR."""
-        return self.lacking if bit == ERROR else _mask(value is (bit == TRUE) for value in self.values)
-
-
-class Relation(ABC):
-    """A relation between variables of a box, by their indices."""
-
-    indices: tuple[int, ...]
-
-    @abstractmethod
-    def allows(self, cells: Box) -> bool:
-        """Whether an input may lie in these cells of the variables; False is exact."""
 
 
 def relations(variables: Sequence[BoxVariable], domains: Domains, results: Results) -> Iterator[Relation]:
@@ -99,8 +60,8 @@ def relations(variables: Sequence[BoxVariable], domains: Domains, results: Resul
     texts = _grouped((each.subject, each) for each in [_text_variable(each, domains) for each in variables] if each)
     yield from (Texts(several) for several in texts if any(each.languages for each in several))
     yield from map(_Values, _by_part(variables, lambda each: _compared(each, domains)))
-    lists = _by_part(variables, lambda each: _searched(each, domains))
-    yield from (_Lists(several, domains, results) for several in lists if len(several) > 1)
+    lists = _by_part(variables, lambda each: searched(each, domains))
+    yield from (Lists(several, domains, results) for several in lists if len(several) > 1)
 
 
 def _grouped(pairs: Iterable[tuple[str, Each]]) -> Iterable[list[Each]]:
@@ -132,11 +93,7 @@ def _lacks(variable: BoxVariable, domains: Domains) -> Iterator[_Lack]:
         yield _Lack(variable.at, variable.lacking, sources_of(variable.program, domains))
     for part in absent if path is not None else ():
         cells = [isinstance(value, Absent) and value.part <= part for value in variable.values]
-        yield _Lack(variable.at, _mask(cells), frozenset({path[: part + 1]}) if path else frozenset())
-
-
-def _mask(cells: Iterable[bool]) -> int:
-    return sum(1 << number for number, is_in in enumerate(cells) if is_in)
+        yield _Lack(variable.at, cell_mask(cells), frozenset({path[: part + 1]}) if path else frozenset())
 
 
 class _Absences(Relation):
@@ -219,23 +176,7 @@ def _where_defined(found: _TextVariable, condition: TextCondition, domains: Doma
     return found._replace(languages=[*found.languages, condition.defined], answers=answers)
 
 
-class _Rows(Relation):
-    """Combinations of cells, one of which every input lies in; found when a box first asks for them."""
-
-    @abstractmethod
-    def combinations(self) -> Sequence[Box] | None:
-        """The combinations; None where they can't be told."""
-
-    @cached_property
-    def _rows(self) -> Sequence[Box] | None:
-        return self.combinations()
-
-    def allows(self, cells: Box) -> bool:
-        rows = self._rows
-        return rows is None or any(all(map(and_, cells, row)) for row in rows)
-
-
-class Texts(_Rows):
+class Texts(Rows):
     """Conditions on one text hold together only as some text allows."""
 
     def __init__(self, several: Sequence[_TextVariable]) -> None:
@@ -279,7 +220,7 @@ class Texts(_Rows):
         cells = []
         for each in self.several:
             given = (*[next(holds) for _ in each.languages], *[reaches.get(length) for length in each.lengths])
-            cells.append(_mask(answers is None or _agree(answers, given) for answers in each.answers))
+            cells.append(cell_mask(answers is None or _agree(answers, given) for answers in each.answers))
         return tuple(cells)
 
 
@@ -300,7 +241,7 @@ def _is_simple(node: Node) -> bool:
     return node.op == "const" and node.value[0] in _LITERALS
 
 
-class _Values(_Rows):
+class _Values(Rows):
     """Comparisons of one value of unknown type, or one time, with constants, carried out on a value of every kind."""
 
     def __init__(self, several: Sequence[BoxVariable]) -> None:
@@ -348,232 +289,3 @@ def _compares(program: Program, value: Value) -> int:
     sides = [side if _is_simple(side := program.nodes[arg]) else given for arg in node.args]
     joined = Node("call", (0, 1), node.value, node.at)
     return bits_of(prepare(Program((*sides, joined), program.source, program.strict)), {})
-
-
-def _searched(variable: BoxVariable, domains: Domains) -> Iterator[int]:
-    """The list that a macro searches, whose items a size counts, or an item of which is read."""
-    member = _member(variable, domains)
-    if member is not None:
-        yield member.of
-
-
-class _Member(NamedTuple):
-    """How a variable depends on the list `of`: its state for the empty list, for a list with a further item that has
-    these results for the `conditions`, and the cells of a state."""
-
-    of: int
-    conditions: Sequence[Program]
-    start: int
-    add: Callable[[int, Box], int]
-    cells: Callable[[int], int]
-
-
-def _member(variable: BoxVariable, domains: Domains) -> _Member | None:
-    program, node = variable.program, variable.program.nodes[-1]
-    if node.op in _MACROS and len(node.value) == 1:
-        macro = _MACROS[node.op]
-        of, condition = _on_items(program, typed(program, domains))
-        return _Member(
-            of,
-            [condition],
-            macro.start,
-            lambda state, bits: macro.add(state, bits[0]),
-            lambda state: variable.cells(macro.result(state)),
-        )
-    if node.op == "call" and node.value == "size" and isinstance(typed(program, domains)[node.args[0]].type, ListType):
-        return _counted(variable, node.args[0])
-    if any(isinstance(value, list) for value in variable.values):
-        return _contents(variable)
-    items = [at for at, each in enumerate(program.nodes) if each.op == "index"]
-    if items and all(each.op in _STRICT and each.value not in ("or", "orValue") for each in program.nodes):
-        return _item(variable, items[0])
-    return None
-
-
-def _on_items(program: Program, types: Sequence[Typed]) -> tuple[int, Program]:
-    """The list that a macro searches behind `map` and `filter`, and the condition on its items."""
-    of, condition, op = program.nodes[-1].args[0], _body(program), program.nodes[-1].op
-    while (inner := program.nodes[of]).op in ("map_list", "filter") and len(inner.args) == 2 and len(inner.value) == 1:
-        if not types[inner.args[1]].total:
-            break
-        body = _body(extract(program, of))
-        if inner.op == "map_list":
-            condition = with_program(condition, _ITEM, body)
-        else:
-            condition = any_of([negate(body), condition]) if op == "all" else all_of([body, condition])
-        of = inner.args[0]
-    return of, condition
-
-
-def _contents(variable: BoxVariable) -> _Member:
-    """Which of some texts a list holds: a bit for each, and one for all others."""
-    texts = next(value for value in reversed(variable.values) if isinstance(value, list))
-    last, known = len(variable.program.nodes) - 1, [text for text in texts if text in variable.cuts]
-    if len(known) < len(texts) - 1:  # of an enum
-        known = texts
-    item = Program((Node("name", (), [[_ITEM, []]]),), variable.program.source, variable.program.strict)
-    others = sum(1 << at for at, text in enumerate(texts) if text not in known)
-
-    def add(state: int, bits: Box) -> int:
-        held = sum(1 << texts.index(text) for text, bit in zip(known, bits, strict=True) if bit == TRUE)
-        return state | (held or others)
-
-    def cells(state: int) -> int:
-        held = [text for at, text in enumerate(texts) if state >> at & 1]
-        return _mask(value == held for value in variable.values)
-
-    return _Member(last, [_equals(item, text) for text in known], 0, add, cells)
-
-
-def _counted(variable: BoxVariable, at: int) -> _Member | None:
-    """The size of a list or of a filtered list: the number of items, or -1 after an error."""
-    cuts = [cut for cut in variable.cuts if isinstance(cut, Fraction)]
-    most = math.ceil(max(cuts, default=Fraction(0))) + 1
-    if len(cuts) < len(variable.cuts) or not 0 < most <= LONGEST:
-        return None
-
-    def add(state: int, bits: Box) -> int:
-        return -1 if state < 0 or ERROR in bits else min(most, state + (FALSE not in bits))
-
-    def cells(state: int) -> int:
-        if state < 0:
-            return variable.lacking
-        return _mask(
-            not isinstance(each, Absent) and _sides(each, cuts) == _sides(state, cuts) for each in variable.values
-        )
-
-    filtered, node = extract(variable.program, at), variable.program.nodes[at]
-    if node.op == "filter" and len(node.value) == 1:
-        return _Member(node.args[0], [_body(filtered)], 0, add, cells)
-    return _Member(at, [], 0, add, cells)
-
-
-def _sides(number: Value, cuts: Iterable[Fraction]) -> list[int]:
-    """On which side of each cut a whole number is."""
-    return [(number > cut) - (number < cut) for cut in cuts]
-
-
-def _item(variable: BoxVariable, at: int) -> _Member | None:
-    """A condition on one item of a list, a text of it, or a number, of which only its presence is told: the items that
-    are still before it, or its results, below zero."""
-    program, (of, key) = variable.program, variable.program.nodes[at].args
-    number, texts = value_of(program, key), sorted(cut for cut in variable.cuts if isinstance(cut, str))
-    if type(number) is not int or not 0 <= number <= _FURTHEST:
-        return None
-    nodes = [Node("name", (), [[_ITEM, []]]) if each == at else node for each, node in enumerate(program.nodes)]
-    read = extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
-    is_test = all(isinstance(value, bool | Absent) for value in variable.values)
-    conditions = [read] if is_test else [_equals(read, each) for each in texts]
-
-    def add(state: int, bits: Box) -> int:
-        return state if state < 0 else state - 1 if state else -reduce(lambda code, bit: 8 * code + bit, bits, 1)
-
-    def cells(state: int) -> int:
-        bits = [-state >> 3 * place & 7 for place in reversed(range(len(conditions)))]
-        if state >= 0 or ERROR in bits:
-            return variable.lacking
-        if is_test:
-            return variable.cells(bits[0])
-        if not texts:
-            return (1 << len(variable.values)) - 1
-        given = [each for each, bit in zip(texts, bits, strict=True) if bit == TRUE]
-        return _mask(
-            not isinstance(each, Absent) and [text for text in texts if text == each] == given
-            for each in variable.values
-        )
-
-    return _Member(of, conditions, number, add, cells)
-
-
-def _equals(program: Program, text: str) -> Program:
-    """The condition that a program gives a text."""
-    last = len(program.nodes) - 1
-    nodes = (*program.nodes, Node("const", (), tagged(text)), Node("call", (last, last + 1), "_==_"))
-    return Program(nodes, program.source, program.strict)
-
-
-class _Macro(NamedTuple):
-    """How the results for items make that of a macro: the state of the empty list, a further result, the macro's."""
-
-    start: int
-    add: Callable[[int, int], int]
-    result: Callable[[int], int]
-
-
-def _strongest(*order: int) -> _Macro:
-    """A macro whose result is the last in an order of those of its items."""
-    return _Macro(0, lambda state, bit: max(state, order.index(bit)), order.__getitem__)
-
-
-_MACROS: Final = {
-    "exists": _strongest(FALSE, ERROR, TRUE),
-    "all": _strongest(TRUE, ERROR, FALSE),
-    # 0, 1 or more items, or 3 with an error
-    "exists_one": _Macro(
-        0,
-        lambda state, bit: 3 if bit == ERROR or state == 3 else min(state + (bit == TRUE), 2),
-        lambda state: ERROR if state == 3 else TRUE if state == 1 else FALSE,
-    ),
-}
-
-
-class _Lists(_Rows):
-    """Macros over one list, its size and conditions on some of its items have results together only as some items
-    allow."""
-
-    def __init__(self, several: Sequence[BoxVariable], domains: Domains, results: Results) -> None:
-        self.indices = tuple([each.at for each in several])
-        self.several = several
-        self.domains = domains
-        self.results = results
-
-    def combinations(self) -> Sequence[Box] | None:
-        """The results for a list of any items, and without a list; None where that takes more than `MOST_STEPS`."""
-        several, domains = _inside_a_loop(self.several, self.domains)
-        members = [member for each in several if (member := _member(each, domains))]
-        program, conditions = several[0].program, [each for member in members for each in member.conditions]
-        items = self.results(conditions, _with_item(domains, typed(program, domains)[members[0].of].type))
-        if items is None:
-            return None
-        ends = list(accumulate(len(member.conditions) for member in members))
-        spans = [slice(end - len(member.conditions), end) for end, member in zip(ends, members, strict=True)]
-        pending = [tuple([member.start for member in members])]
-        found = set(pending)
-        for states, item in ((states, item) for states in pending for item in items):
-            after = tuple(
-                [member.add(state, item[span]) for member, state, span in zip(members, states, spans, strict=True)]
-            )
-            if after not in found:
-                found.add(after)
-                pending.append(after)
-            if len(found) * len(items) > MOST_STEPS:
-                return None
-        rows = {tuple([member.cells(state) for member, state in zip(members, states, strict=True)]) for states in found}
-        return [*sorted(rows), tuple([each.lacking for each in self.several])]
-
-
-def _inside_a_loop(several: Sequence[BoxVariable], domains: Domains) -> tuple[Sequence[BoxVariable], Domains]:
-    """The variables with another name for the item of the loop around theirs, if there is one."""
-    if not any(reads_name(each.program, _ITEM) for each in several):
-        return several, domains
-    outer = next(name for number in count(1) if (name := f"{_ITEM}_{number}") not in domains.types)
-    renamed = [each._replace(program=with_program(each.program, _ITEM, reading((outer,)))) for each in several]
-    types = {outer if name == _ITEM else name: type_ for name, type_ in domains.types.items()}
-    known = {(outer, *path[1:]) if path[0] == _ITEM else path: domain for path, domain in domains.known.items()}
-    return renamed, replace(domains, types=types, known=known)
-
-
-def _body(program: Program) -> Program:
-    """The body of a macro, with a name in place of its variable."""
-    loop = program.nodes[-1]
-    body = extract(program, loop.args[1])
-    item = Node("name", (), [[_ITEM, []]])
-    nodes = [item if node.op == "local" and node.value == loop.value[0] else node for node in body.nodes]
-    return Program(tuple(nodes), program.source, program.strict)
-
-
-def _with_item(domains: Domains, kind: Type | None) -> Domains:
-    if not isinstance(kind, ListType):
-        return domains
-    known = {**domains.known, (_ITEM, "number"): whole(0)}  # of a turn or a message
-    return replace(domains, types={**domains.types, _ITEM: kind.element}, known=known)

@@ -74,7 +74,7 @@ class _Codes:
 
     def row(self, verdicts: Iterable[VerdictResult]) -> Any:
         """Return the folded row of some verdicts."""
-        key_of, codes = self.card.key, self.codes
+        key_of, codes = self.card.effects.key, self.codes
         found = []
         for verdict in verdicts:
             key = key_of(verdict) if verdict.cause is None else None
@@ -87,7 +87,7 @@ class _Codes:
         return self.known[row]
 
     def _code(self, key: Any, verdict: VerdictResult) -> int:
-        part = self._part(self.card.effect(verdict), verdict)
+        part = self._part(self.card.effects.effect(verdict), verdict)
         if part not in self.places:
             self.places[part] = len(self.parts)
             self.parts.append(part)

@@ -31,11 +31,12 @@ from rulewright.witnesses.candidates import (
 from rulewright.witnesses.conversation_records import records
 from rulewright.witnesses.guesses import InputModel
 from rulewright_runtime.errors import InputError, RuntimeFailure
-from rulewright_runtime.execution import CheckAsking, Engine, results
+from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.plan.part import Verdict, programs_of
 from rulewright_runtime.plan.scan import Check, Plan, Scenario
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.transcript_execution import CheckAsking
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, not_eligible

@@ -6,14 +6,10 @@ is undecided, the verdict stops its gate or leaves it open, counts as a miss in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from fractions import Fraction
 from operator import attrgetter
-from types import SimpleNamespace
 from typing import Final
-
-import msgspec
 
 from rulewright_runtime.aggregate.bounds import (
     ANSWERS,
@@ -26,16 +22,12 @@ from rulewright_runtime.aggregate.bounds import (
     rate_interval,
 )
 from rulewright_runtime.aggregate.effects import (
-    BELONGS,
-    COUNTS,
-    LEAVES_OPEN,
     STOPS,
     Effect,
     Totals,
     Undecided,
     chances,
     matters,
-    part_credit,
     passed,
     rate_value,
     state_at,
@@ -46,37 +38,25 @@ from rulewright_runtime.aggregate.effects import (
 from rulewright_runtime.aggregate.outcome import (
     ENGINE,
     MINIMUM_COVERAGE,
-    NO_RECORD,
     RESERVED,
     engine_results,
     remove_credit,
     request_adjudication,
 )
 from rulewright_runtime.aggregate.scorecard_values import number_of, plain_path, refuse_duplicates, value_or_none
-from rulewright_runtime.aggregate.verdict_keys import EMPTY, UNHASHABLE, VerdictKey
+from rulewright_runtime.aggregate.verdict_effects import KNOWN_BEFORE, VERDICT_FIELDS, VerdictEffects
+from rulewright_runtime.aggregate.verdict_keys import EMPTY, UNHASHABLE
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import parameter_values
-from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
-from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.values import NONE, Optional, Value
 from rulewright_runtime.verdicts import VerdictRecord
 
-VERDICT_FIELDS: Final = (
-    "check_id", "eligible", "verdict", "severity", "primary_bucket", "confidence", "evidence", "scorer_version",
-    "prompt_hash", "rationale_code", "adjudication_required", "secondary_tags", "extra",
-)  # fmt: skip
-KNOWN_BEFORE: Final = frozenset({"check_id", "severity", "primary_bucket", "secondary_tags"})  # before a check runs
-_ALWAYS_READ: Final = frozenset({"check_id", "eligible", "verdict", "severity", "primary_bucket"})
-_MEMO_LIMIT: Final = 65536
 _ROWS_LIMIT: Final = 1024
 
 
-Bindings = Mapping[str, Value]
-Condition = Callable[[Bindings], Decision]
 Summed = tuple[Sequence[Effect], Totals]
 
 
@@ -88,18 +68,18 @@ class Scorecard:
         self.plan = plan
         self.parameters = parameter_values(plan.parameters, parameters or {})
         self._base: dict[str, Value] = {**self.parameters, "scoring": plan.scoring}
-        self._rates = (*(dimension.rate for dimension in plan.dimensions), *plan.rates)
+        self.effects = VerdictEffects(plan, self._base)
+        self._rates = self.effects.rates
         self._weights = {dimension.rate.name: number_of(dimension.weight) for dimension in plan.dimensions}
         self._empty = [None if rate.empty is None else number_of(rate.empty) for rate in self._rates]
         for parts in (plan.gates, self._rates, plan.counts, plan.lists, plan.variables, plan.output):
             refuse_duplicates([part.name for part in parts])
         if taken := RESERVED.intersection(part.name for part in plan.output):
             raise PlanError(f"the scorecard outputs `{min(taken)}`, which is the engine's own field")
-        self._prepare_conditions()
+        self._list_each = [[(name, prepare(program)) for name, program in listed.each] for listed in plan.lists]
         self._prepare_rows()
         self._minimum_coverage = self._coverage()
-        self._has_gates = any(any(self._in_gates(check_id)) for check_id in plan.checks)
-        self._memo: dict[Value, Effect] = {}
+        self._has_gates = any(any(self.effects.in_gates(check_id)) for check_id in plan.checks)
         self._prepare_keys()
 
     def having(self, parameters: Mapping[str, Value], *, same_effects: bool = False) -> Scorecard:
@@ -108,23 +88,9 @@ class Scorecard:
         other = copy(self)
         other.parameters = parameter_values(self.plan.parameters, {**self.parameters, **parameters})
         other._base = {**other.parameters, "scoring": self.plan.scoring}
+        other.effects = self.effects.having(other._base, same_effects=same_effects)
         other._minimum_coverage = other._coverage()
-        other._memo = self._memo if same_effects else {}
         return other
-
-    def _prepare_conditions(self) -> None:
-        plan = self.plan
-        self._gates = [(_guard(gate.of), _guard(gate.stops), _guard(gate.undecided)) for gate in plan.gates]
-        self._rate_of = [_guard(rate.of) for rate in self._rates]
-        self._credit = [None if rate.credit is None else prepare(rate.credit) for rate in self._rates]
-        self._count_of = [_guard(count.of) for count in plan.counts]
-        self._list_of = [_guard(listed.of) for listed in plan.lists]
-        self._list_each = [[(name, prepare(program)) for name, program in listed.each] for listed in plan.lists]
-        programs = [program for gate in plan.gates for program in (gate.of, gate.stops, gate.undecided)]
-        programs += [each for rate in self._rates for each in (rate.of, rate.credit) if each is not None]
-        programs += [*(count.of for count in plan.counts), *(listed.of for listed in plan.lists)]
-        self._read = _ALWAYS_READ | mentioned(programs).intersection(VERDICT_FIELDS)
-        self.key = VerdictKey(self._read, programs)
 
     def _prepare_rows(self) -> None:
         self._variables = [(part, prepare(part.value)) for part in self.plan.variables]
@@ -137,7 +103,8 @@ class Scorecard:
     def _prepare_keys(self) -> None:
         """Collect the verdict fields that a row depends on: rows of equal verdicts are computed once."""
         listed = mentioned(program for part in self.plan.lists for _, program in part.each)
-        read = set(VERDICT_FIELDS) if "verdicts" in self._needs else self._read | listed.intersection(VERDICT_FIELDS)
+        listed = set(VERDICT_FIELDS) if "verdicts" in self._needs else listed.intersection(VERDICT_FIELDS)
+        read = self.effects.read | listed
         self._rows: dict[Value, dict[str, Value]] = {}
         self._row_bulky = sorted(read & UNHASHABLE)
         self._row_part = attrgetter(*sorted(read - UNHASHABLE), "cause")
@@ -163,32 +130,27 @@ class Scorecard:
             raise PlanError(f"the scorecard's minimum coverage has no value: {failure}") from None
         return coverage
 
-    def _in_gates(self, check_id: str) -> list[bool]:
-        """For each gate, whether the check belongs to it."""
-        bindings = {**self._base, "v": self._record(self._missing(check_id), self._read)}
-        return [of(bindings).holds for of, _, _ in self._gates]
-
     def waiting_for(self, check_id: str) -> tuple[int, ...]:
         """The indices of the gates that stay open when the check `check_id` applies and is not run."""
-        gates = zip(self.plan.gates, self._in_gates(check_id), strict=True)
+        gates = zip(self.plan.gates, self.effects.in_gates(check_id), strict=True)
         return tuple(index for index, (gate, holds) in enumerate(gates) if gate.left_out == "open" and holds)
 
     def may_hold(self, check_id: str) -> frozenset[int]:
         """The indices of the gates to which a verdict of the check may belong. These include every gate whose
         condition reads a field that is unknown before the check runs."""
         later = set(VERDICT_FIELDS) - KNOWN_BEFORE
-        gates = zip(self.plan.gates, self._in_gates(check_id), strict=True)
+        gates = zip(self.plan.gates, self.effects.in_gates(check_id), strict=True)
         return frozenset(index for index, (gate, holds) in enumerate(gates) if holds or mentioned([gate.of]) & later)
 
     def stopped(self, verdicts: Iterable[VerdictRecord], *, incomplete: bool = False) -> frozenset[int]:
         """The indices of the gates that have failed, whatever further verdicts follow."""
-        effects = (self._effect(verdict, incomplete) for verdict in verdicts)
+        effects = (self.effects.of(verdict, incomplete) for verdict in verdicts)
         return frozenset(gate for effect in effects for gate, strength in effect.gates if strength == STOPS)
 
     def stops(self, verdict: VerdictRecord) -> list[dict[str, bool] | None]:
         """For each gate, whether each answer in place of the verdict would stop it; None for a gate that no answer
         belongs to."""
-        effects = {answer: dict(self.effect(answered(verdict, answer)).gates) for answer in ANSWERS}
+        effects = {answer: dict(self.effects.effect(answered(verdict, answer)).gates) for answer in ANSWERS}
         return [
             {answer: gates.get(index) == STOPS for answer, gates in effects.items()}
             if any(index in gates for gates in effects.values())
@@ -224,7 +186,7 @@ class Scorecard:
 
     def summed(self, verdicts: Iterable[VerdictRecord], *, incomplete: bool = False) -> Summed:
         """The effects of some verdicts and their sum. A scorecard of `having` with the same effects shares them."""
-        effects = [self._effect(verdict, incomplete) for verdict in verdicts]
+        effects = [self.effects.of(verdict, incomplete) for verdict in verdicts]
         return effects, self._totals(effects)
 
     def _row(
@@ -249,7 +211,7 @@ class Scorecard:
         self._collect(effects, verdicts, bindings, ready, undecided)
         self._raise_flags(totals, bindings, ready)
         if "verdicts" in self._needs:
-            bindings["verdicts"] = [self._record(verdict, VERDICT_FIELDS) for verdict in verdicts]
+            bindings["verdicts"] = [self.effects.record(verdict, VERDICT_FIELDS) for verdict in verdicts]
         row = self._output_row(bindings, ready, undecided)
         if incomplete:
             remove_credit(row, self.plan.headline)
@@ -302,16 +264,16 @@ class Scorecard:
         each of `gates` has its possible `states` and the checks it is `decided_by`. If `exact` is false, the overall
         score and the outcomes are outer bounds. `summed` are the effects of these verdicts, if they are already known.
         """
-        waiting = [self._missing(name) for name, _ in left_out]
+        waiting = [self.effects.missing(name) for name, _ in left_out]
         records = [*verdicts, *waiting]
         places = [place for place, verdict in enumerate(records) if is_unknown(verdict)]
         if not places:
             return None
         names = [records[place].check_id for place in places]
         options = [{answer: answered(records[place], answer) for answer in ANSWERS} for place in places]
-        effects = [{answer: self._effect(record, incomplete) for answer, record in each.items()} for each in options]
+        effects = [{answer: self.effects.of(record, incomplete) for answer, record in each.items()} for each in options]
         known, _ = summed or self.summed(verdicts, incomplete=incomplete)
-        stored = [*known, *(self._effect(verdict, incomplete) for verdict in waiting)]
+        stored = [*known, *(self.effects.of(verdict, incomplete) for verdict in waiting)]
         totals = self._totals(effect for place, effect in enumerate(stored) if place not in places)
         gates, dimensions = self._gate_bounds(totals, names, effects), self._rate_bounds(totals, effects)
         order = {verdict.check_id: place for place, verdict in enumerate(records)}
@@ -323,7 +285,7 @@ class Scorecard:
             sums = totals.copied().add(in_order[place] for place in places).ordered(order)
             return self._row(completed, in_order, incomplete=incomplete, totals=sums)
 
-        is_exact = len(names) <= MAX_EXACT and not any(self._credit)
+        is_exact = len(names) <= MAX_EXACT and not any(self.effects.credits)
         marks = [
             {answer: effect.mark(index, by_name=self._reads_names) for answer, effect in each.items()}
             for index, each in enumerate(effects)
@@ -337,9 +299,6 @@ class Scorecard:
 
     def _totals(self, effects: Iterable[Effect]) -> Totals:
         return Totals(len(self.plan.gates), len(self._rates), len(self.plan.counts)).add(effects)
-
-    def _effect(self, verdict: VerdictRecord, incomplete: bool) -> Effect:
-        return self._compute_effect(verdict, incomplete) if incomplete else self.effect(verdict)
 
     def _gate_bounds(
         self, known: Totals, names: Sequence[str], effects: Sequence[Mapping[str, Effect]]
@@ -371,129 +330,8 @@ class Scorecard:
 
     def _with_missing(self, verdicts: Sequence[VerdictRecord], expected: Iterable[str]) -> Sequence[VerdictRecord]:
         present = {verdict.check_id for verdict in verdicts}
-        missing = [self._missing(check_id) for check_id in expected if check_id not in present]
+        missing = [self.effects.missing(check_id) for check_id in expected if check_id not in present]
         return [*verdicts, *missing] if missing else verdicts
-
-    def _missing(self, check_id: str) -> Value:
-        check = self.plan.checks.get(check_id, {})
-        return SimpleNamespace(
-            check_id=check_id,
-            eligible=True,
-            verdict=NO_RECORD,
-            severity=check.get("severity", ""),
-            primary_bucket=check.get("primary_bucket", ""),
-            confidence=0.0,
-            evidence=(),
-            scorer_version="",
-            prompt_hash=None,
-            rationale_code="no_record",
-            adjudication_required=True,
-            secondary_tags=tuple(check.get("secondary_tags", ())),
-            extra={},
-        )
-
-    def _record(self, verdict: VerdictRecord, fields: Iterable[str]) -> dict[str, Value]:
-        record = {name: msgspec.to_builtins(getattr(verdict, name)) for name in fields if hasattr(verdict, name)}
-        check = self.plan.checks.get(verdict.check_id, {})
-        record["check"] = check
-        record["mode_id"] = verdict.check_id  # the reference's name of it
-        for name in ("severity", "primary_bucket"):  # the plan takes precedence over the record
-            if name in check:
-                record[name] = check[name]
-        try:
-            if "confidence" in record:
-                record["confidence"] = score_of(record["confidence"])
-        except EvaluationError:  # not a score: left absent, so that the condition's polarity decides
-            del record["confidence"]
-        return record
-
-    def effect(self, verdict: VerdictRecord) -> Effect:
-        """The effect of a verdict on its row, cached by the fields that conditions read."""
-        key = self.key(verdict)
-        if key is None:
-            return self._compute_effect(verdict)
-        effect = self._memo.get(key)
-        if effect is None:
-            if len(self._memo) >= _MEMO_LIMIT:
-                self._memo.clear()
-            effect = self._memo[key] = self._compute_effect(verdict)
-        return effect
-
-    def _compute_effect(self, verdict: VerdictRecord, incomplete: bool = False) -> Effect:
-        bindings = {**self._base, "v": self._record(verdict, self._read)}
-        undecided: list[Undecided] = []
-        discounted = incomplete and verdict.eligible is not False and verdict.verdict != "FAIL"
-        if verdict.eligible is not False and verdict.verdict not in VERDICTS:
-            reason = "there is no record" if verdict.verdict == NO_RECORD else f"`{verdict.verdict}` is not a verdict"
-            undecided.append({"place": "verdict", "check_id": verdict.check_id, "reason": reason})
-
-        def holds(test: Condition, place: str) -> bool:
-            decision = test(bindings)
-            if decision.undecided is not None:
-                undecided.append({"place": place, "check_id": verdict.check_id, "reason": decision.undecided})
-            return decision.holds
-
-        gates = [
-            (index, LEAVES_OPEN if discounted else self._strength(verdict, index, holds))
-            for index, (of, _, _) in enumerate(self._gates)
-            if holds(of, f"gates.{self.plan.gates[index].name}.of")
-        ]
-        hits, misses, earned = self._sort_rates(verdict, bindings, undecided, discounted)
-        if incomplete:
-            misses, earned = [*misses, *(index for index, _ in earned)], []
-        counts = [i for i, of in enumerate(self._count_of) if holds(of, f"counts.{self.plan.counts[i].name}")]
-        lists = [i for i, of in enumerate(self._list_of) if holds(of, f"lists.{self.plan.lists[i].name}.of")]
-        flags = self.plan.flags
-        flag = True if verdict.verdict in flags.raised else False if verdict.verdict in flags.clear else None
-        flag = None if discounted or verdict.eligible is False else flag
-        return Effect(
-            verdict.check_id,
-            tuple(gates),
-            tuple(hits),
-            tuple(misses),
-            tuple(earned),
-            tuple(counts),
-            tuple(lists),
-            flag,
-            tuple(undecided),
-        )
-
-    def _strength(self, verdict: VerdictRecord, index: int, holds: Callable[[Condition, str], bool]) -> int:
-        if verdict.eligible is False:
-            return BELONGS
-        _, stops, leaves_open = self._gates[index]
-        name = self.plan.gates[index].name
-        if holds(stops, f"gates.{name}.stops"):
-            return STOPS
-        unknown = verdict.verdict not in VERDICTS
-        return LEAVES_OPEN if holds(leaves_open, f"gates.{name}.undecided") or unknown else COUNTS
-
-    def _sort_rates(
-        self, verdict: VerdictRecord, bindings: Bindings, undecided: list[Undecided], discounted: bool
-    ) -> tuple[list[int], list[int], list[tuple[int, Fraction]]]:
-        hits: list[int] = []
-        misses: list[int] = []
-        earned: list[tuple[int, Fraction]] = []
-        if verdict.eligible is False:
-            return hits, misses, earned
-        for index, (rate, of) in enumerate(zip(self._rates, self._rate_of, strict=True)):
-            decision = of(bindings)
-            if not decision.holds:
-                continue
-            if decision.undecided is not None or verdict.verdict not in (*rate.hit, *rate.miss, *rate.exclude):
-                misses.append(index)
-                if decision.undecided is not None and rate.error == "adjudicate":
-                    place = f"rates.{rate.name}.of"
-                    undecided.append({"place": place, "check_id": verdict.check_id, "reason": decision.undecided})
-            elif discounted:
-                misses.append(index)
-            elif verdict.verdict in rate.exclude:
-                continue
-            elif (credit := self._credit[index]) is not None:
-                earned.append((index, part_credit(rate, credit, bindings, verdict.check_id, undecided)))
-            else:
-                (hits if verdict.verdict in rate.hit else misses).append(index)
-        return hits, misses, earned
 
     # Each of the following adds its values to `bindings`, for expressions, and to `ready`, as JSON data.
 
@@ -542,7 +380,7 @@ class Scorecard:
         listed = ((effect, verdict) for effect, verdict in zip(effects, verdicts, strict=True) if effect.lists)
         for effect, verdict in listed:
             for index in effect.lists:
-                context = {**self._base, "v": self._record(verdict, VERDICT_FIELDS)}
+                context = {**self._base, "v": self.effects.record(verdict, VERDICT_FIELDS)}
                 record = {}
                 for name, value in self._list_each[index]:
                     place = f"lists.{self.plan.lists[index].name}.each.{name}"
@@ -577,10 +415,6 @@ class Scorecard:
             request_adjudication(row)
             row["undecided"] = undecided
         return row
-
-
-def _guard(program: Program) -> Condition:
-    return condition(program, Polarity.GUARDING)
 
 
 def _optional(value: Value) -> Optional:

@@ -11,6 +11,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
+from rulewright_runtime.cases.json_scanner import BOM, CHUNK, MAX_RECORD, JsonScanner, end_of_value
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.strict_json import UNDECODED, DoubledKeyError, Json, JsonObject, refuse_doubled_keys
@@ -18,17 +19,10 @@ from rulewright_runtime.transcripts.containers import TABLES, csv_rows
 
 LIST_KEYS: Final = dict.fromkeys(("test_cases", "cases", "scenarios", "tests", "items", "results", "outputs"))
 PLAN_KEYS: Final = ("batch_strategy", "batch_plan")  # the generation plan in a batch file of the specification
-MAX_RECORD: Final = 64 * 2**20  # bytes
 _MAX_KEYS: Final = 1000  # of an object around a list
 CASE_KEYS: Final = frozenset({"test_id", "expectations", "test_case", "engine_output"})
 _TAG: Final = re.compile(r"\[([A-Za-z][\w-]*)\]")
 _WORD: Final = re.compile(r"([A-Za-z][\w-]*)")
-_CHUNK: Final = 1 << 18  # bytes
-_BOM: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors write
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[][{},]', re.DOTALL)
-_BLANKS: Final = re.compile(rb"[ \t\r\n]*")
-_TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
-_OPENING, _CLOSING, _COMMA = frozenset(b"[{"), frozenset(b"]}"), ord(",")
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
 SUFFIXES: Final = frozenset({".json", *_LINES, *TABLES})
 COMPRESSED: Final = frozenset({".gz", ".zst", ".bz2", ".xz", ".lz4", ".br", ".zip"})  # of files that are not read
@@ -79,7 +73,7 @@ def records_of(file: str) -> tuple[BatchHeader, Iterator[Record | InputError]]:
             if scanner.follows(b"["):
                 return BatchHeader(), elements_of(file)
             start, data = scanner.offset, scanner.rest
-        if len(data) < _CHUNK and LIST_KEYS.keys().isdisjoint(_keys(data) or LIST_KEYS):
+        if len(data) < CHUNK and LIST_KEYS.keys().isdisjoint(_keys(data) or LIST_KEYS):
             return BatchHeader(), iter([Record(data, "$", 0, start)])
         outline = outline_of(file, LIST_KEYS, ("batch_id", "concern_id", *PLAN_KEYS))
         if outline is not None and outline.lists:
@@ -106,7 +100,7 @@ def _lines_of(opened: IO[bytes], file: str) -> Iterator[Record | InputError]:
                 yield InputError(f"the line is longer than {MAX_RECORD} bytes", file, number)
                 return
             if number == 1:
-                start = len(line) - len(line.removeprefix(_BOM))
+                start = len(line) - len(line.removeprefix(BOM))
                 line = line[start:]
             if line.strip():
                 is_empty = False
@@ -169,7 +163,7 @@ def _single_record(file: str) -> Iterator[Record | InputError]:
     """Yield the only record of a file, the JSON lines of a file with another suffix, or an InputError."""
     with open_regular(file) as stream:
         content = stream.read(MAX_RECORD + 1)
-    data = content.removeprefix(_BOM)
+    data = content.removeprefix(BOM)
     if not data.strip():
         yield InputError("the file is empty", file)
     elif len(data) > MAX_RECORD:
@@ -281,79 +275,6 @@ def _scan_entry(scanner: JsonScanner, outline: Outline, lists: Container[str], v
         outline.unread.append(key)
 
 
-class JsonScanner:
-    """Scans a JSON file value by value. Raises DecodeError for unexpected input."""
-
-    def __init__(self, stream: IO[bytes], start: int = 0) -> None:
-        """Start at the byte `start`; a byte order mark at 0 is skipped."""
-        stream.seek(start)
-        self._stream = stream
-        self._data = stream.read(_CHUNK)
-        self._at = 0 if start else len(self._data) - len(self._data.removeprefix(_BOM))
-        self._chunk_offset = start
-
-    @property
-    def offset(self) -> int:
-        """The byte offset of the next value in the file."""
-        return self._chunk_offset + self._at
-
-    @property
-    def rest(self) -> bytes:
-        """The bytes that are read but not yet scanned."""
-        return self._data[self._at :]
-
-    @property
-    def ended(self) -> bool:
-        """Skip whitespace; whether the end of the file is reached."""
-        while True:
-            self._at = _BLANKS.match(self._data, self._at).end()  # type: ignore[union-attr]  # it matches the empty text
-            if self._at < len(self._data):
-                return False
-            if not self._more():
-                return True
-
-    def follows(self, sign: bytes) -> bool:
-        """Skip whitespace; whether `sign` comes next."""
-        return not self.ended and self._data[self._at : self._at + 1] == sign
-
-    def take(self, sign: bytes) -> None:
-        """Skip `sign`."""
-        if not self.follows(sign):
-            raise msgspec.DecodeError("unexpected")
-        self._at += 1
-
-    def value(self, *, broken: bool = False) -> bytes:
-        """Return the next value and skip it. With `broken` a malformed value ends where its brackets are balanced."""
-        if self.ended:
-            raise msgspec.DecodeError("truncated")
-        while True:
-            end = _end_of_value(self._data, self._at)
-            if end == self._at:
-                end = _balanced_end(self._data, self._at) if broken else None
-            if end is not None:
-                start, self._at = self._at, end
-                return self._data[start:end]
-            if len(self._data) - self._at > MAX_RECORD or not self._more():
-                raise msgspec.DecodeError("malformed")
-
-    def entries(self, opening: bytes, closing: bytes) -> Iterator[None]:
-        """Scan the next list or object. Yields before each entry, which the caller has to scan."""
-        self.take(opening)
-        is_first = True
-        while not self.follows(closing):
-            if not is_first:
-                self.take(b",")
-            is_first = False
-            yield
-        self.take(closing)
-
-    def _more(self) -> bool:
-        rest = self.rest
-        more = self._stream.read(max(_CHUNK, len(rest)))
-        self._data, self._chunk_offset, self._at = rest + more, self._chunk_offset + self._at, 0
-        return bool(more)
-
-
 def _text(raw: bytes | None) -> str | None:
     if raw is None:
         return None
@@ -399,41 +320,10 @@ def _unclosed_end(file: str, rest: bytes, path: str, start: int, count: int) -> 
     if len(rest) > MAX_RECORD:
         yield InputError(f"{path}: is longer than {MAX_RECORD} bytes", file)
         return
-    if rest.strip() and _end_of_value(rest + b",", 0):  # complete: only the end of the array is missing
+    if rest.strip() and end_of_value(rest + b",", 0):  # complete: only the end of the array is missing
         yield Record(rest.rstrip(), path, 0, start)
         count += 1
     yield InputError(f"the file ends inside the array, after {count} elements", file)
-
-
-def _end_of_value(data: bytes, at: int) -> int | None:
-    """Return the end of the value at `at`, where the decoder reports "trailing characters"; `at` itself for malformed
-    JSON, None for an incomplete value."""
-    try:
-        msgspec.json.decode(memoryview(data)[at:], type=msgspec.Raw)
-    except UNDECODED as error:
-        message = str(error)
-        match = _TRAILING.search(message)
-        if match is not None:
-            return at + int(match[1]) - 1
-        return None if "truncated" in message else at
-    return None  # it reaches the end of the chunk, where a number might continue
-
-
-def _balanced_end(data: bytes, at: int) -> int | None:
-    """Return the end of the malformed element at `at`: after its last bracket, or before the next comma or bracket.
-    None when the chunk ends before."""
-    depth = 0
-    for token in _TOKEN.finditer(data, at):
-        first = data[token.start()]
-        if first in _OPENING:
-            depth += 1
-        elif first in _CLOSING:
-            depth -= 1
-            if depth <= 0:
-                return token.end() if depth == 0 or token.start() == at else token.start()
-        elif first == _COMMA and depth == 0:
-            return token.start()
-    return None
 
 
 def syntax_message(error: Exception) -> str:

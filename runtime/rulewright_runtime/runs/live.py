@@ -21,7 +21,7 @@ from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, CallPortal, HeldError, Scheduler
 from rulewright_runtime.errors import InputError, JudgeError
-from rulewright_runtime.execution import CheckAsking, Engine, Execution, TranscriptResult
+from rulewright_runtime.execution import Engine
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
 from rulewright_runtime.judging.judge import SPEAKERS, JudgeRecord, JudgeRequest, TooLongError
 from rulewright_runtime.models import open_model
@@ -29,6 +29,7 @@ from rulewright_runtime.models.call import TOO_LONG, CallFailure, ChatMessage, I
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.question import ReplyField
+from rulewright_runtime.transcript_execution import CheckAsking, Execution, TranscriptResult
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verify.asking import Replies, Reply
 

@@ -11,11 +11,11 @@ import msgspec
 
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.execution import TranscriptResult
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import REPLIES, ROWS
 from rulewright_runtime.runs.log import Header, LogStep, fingerprints, line_of, name
+from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.completeness import as_records
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verdicts import Cause, VerdictResult

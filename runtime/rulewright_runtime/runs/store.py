@@ -25,11 +25,12 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.execution import BatchJudge, Engine, execute, needs_judge, prompts_of
+from rulewright_runtime.execution import BatchJudge, Engine, execute
 from rulewright_runtime.files import DiskError, open_part, sync, sync_folder
 from rulewright_runtime.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import BatchAnswers, Judge, LimitedJudge, identity, open_judge, record_of
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.plan.judge_needs import needs_judge, prompts_of
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary

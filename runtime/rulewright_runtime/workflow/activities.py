@@ -5,18 +5,13 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.english import ticked
-from rulewright_runtime.errors import JudgeError, RuntimeFailure
-from rulewright_runtime.person_names import folded_name
-from rulewright_runtime.score import Score
-from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.workflow import collectors
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply
 from rulewright_runtime.workflow.artifacts import (
     UNREADABLE,
@@ -26,59 +21,17 @@ from rulewright_runtime.workflow.artifacts import (
     contents,
     hashes,
     outside_root,
-    too_large,
 )
-from rulewright_runtime.workflow.collectors.metric_judge import judge_prompt, parse_score
-from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measure_or_zero
 from rulewright_runtime.workflow.events import EventDraft
-from rulewright_runtime.workflow.gate import GateReport, judge_evidence
+from rulewright_runtime.workflow.gate import judge_evidence
 from rulewright_runtime.workflow.machine import Activity, Event, iterations_used
-from rulewright_runtime.workflow.run_context import RunContext
+from rulewright_runtime.workflow.run_context import ActivityOutcome, RunContext
 from rulewright_runtime.workflow.security import detect_injections
-from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, MeasuredMetric, TaskRecord
-from rulewright_runtime.workflow.workflow_plan import Contract, ProcessMetric, TaskPlan
+from rulewright_runtime.workflow.task_context import TaskRecord, challenger, worker
+from rulewright_runtime.workflow.task_scoring import MAX_SHOWN, decoded, score
+from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
 LOG: Final = logging.getLogger("rulewright.workflow")
-MAX_SHOWN: Final = 200_000  # characters of one output in a judge's prompt
-REPLY: Final = "the agent's reply"  # in place of a path: a task without outputs is judged by its agent's reply
-
-
-@dataclass(frozen=True, slots=True)
-class ActivityOutcome:
-    """The result of an activity: the event for the machine, the new record, and what is stored."""
-
-    event: Event
-    record: TaskRecord
-    events: tuple[EventDraft, ...] = ()
-    report: GateReport | None = None
-    review: JsonObject | None = None
-    outputs: tuple[tuple[str, bytes], ...] = ()
-    usage: AgentUsage = NO_USAGE
-    reason: str = ""
-
-
-@dataclass(slots=True)
-class _JudgeCalls:
-    """The calls of judges in one scoring, with their usage and events."""
-
-    usage: AgentUsage = NO_USAGE
-    calls: list[str] = field(default_factory=list)
-    events: list[EventDraft] = field(default_factory=list)
-
-
-def worker(task: TaskPlan, record: TaskRecord) -> str:
-    """Return the agent that works now: the driver of a pair, the coder of a review, or the task's agent."""
-    if record.context.driver:
-        return record.context.driver
-    if task.pair is not None:
-        return task.pair.driver_agent
-    return task.agent if task.review is None else task.review.coder_agent
-
-
-def challenger(task: TaskPlan, record: TaskRecord) -> str:
-    """Return the agent that challenges now."""
-    assert task.pair is not None
-    return record.context.challenger or task.pair.challenger_agent
 
 
 def _work(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
@@ -122,13 +75,13 @@ def _accept_work(task: TaskPlan, record: TaskRecord, run_context: RunContext, re
     )
     outputs = tuple(contents(run_context.root, task.outputs))
     injections = detect_injections(
-        run_context.settings.security, ((f"`{path}`", _text(content)) for path, content in outputs)
+        run_context.settings.security, ((f"`{path}`", decoded(content)) for path, content in outputs)
     )
     entry = {"agent": agent, "summary": reply.summary, "outputs": [path for path, _ in outputs]}
     assembled = EventDraft("context.assembled", {"iteration": record.iteration, "purpose": "work"}, agent=agent)
     return ActivityOutcome(
         "worked",
-        _remember(record, "work", entry),
+        record.remember("work", entry),
         (*reply.events, *injections, assembled),
         outputs=outputs,
         usage=reply.usage,
@@ -139,140 +92,10 @@ def _unreadable(digests: Mapping[str, str]) -> list[str]:
     return [f"`{path}` can't be read" for path, digest in digests.items() if digest == UNREADABLE]
 
 
-def _score(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
-    """Collect the metrics and compute confidence, which is 0.0 when a metric can't be measured. Scoring itself never
-    fails."""
-    assert task.confidence is not None
-    judged = _JudgeCalls()
-    metrics = [_measure(metric, task, record, run_context, judged) for metric in task.confidence.metrics]
-    confidence: Score | None = None
-    if task.confidence.mode == "composite":
-        confidence = _confidence(task, metrics)
-    context = replace(
-        record.context, metrics=tuple(metrics), confidence=None if confidence is None else str(confidence), advisory=""
-    )
-    for call in judged.calls:
-        record = record.after_call(call, NO_USAGE)
-    record = replace(record.with_usage(judged.usage), context=context)
-    entry: JsonObject = {"confidence_score": None if confidence is None else float(confidence)}
-    entry["metrics"] = {metric.type: metric.value for metric in metrics}
-    failures = tuple(
-        EventDraft("metric.failed", {"metric": metric.type, "reason": metric.failure, "counts_as": 0.0}, "warning")
-        for metric in metrics
-        if metric.failure
-    )
-    comment = ", ".join(
-        f"{metric.type} {metric.value:g}" + (f" ({metric.details})" * bool(metric.details)) for metric in metrics
-    )
-    record = _with_feedback(record, "confidence_loop", comment)
-    return ActivityOutcome(
-        "scored",
-        _remember(record, "score", entry),
-        (*judged.events, *failures),
-        usage=judged.usage,
-    )
-
-
-def _confidence(task: TaskPlan, measured: list[MeasuredMetric]) -> Score:
-    """Return the confidence. A metric without a source counts as 0.0; one that can't be measured makes all 0.0."""
-    assert task.confidence is not None
-    pairs = zip(task.confidence.metrics, measured, strict=True)
-    if any(value.failure and metric.is_measurable(task.outputs) for metric, value in pairs):
-        return ZERO
-    return exact_confidence([EvalMetric(metric.type, metric.value, metric.weight) for metric in measured])
-
-
-def _measure(
-    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, calls: _JudgeCalls
-) -> MeasuredMetric:
-    """Measure one metric."""
-    details: list[str] = []
-
-    def collect() -> float:
-        reading = collectors.measure(
-            metric.type,
-            run_context.root,
-            metric.sources,
-            requirements=metric.requirements,
-            outputs=[output.path for output in task.outputs],
-        )
-        details.append(reading.details)
-        return reading.value
-
-    def judge() -> float:
-        return _ask_judge(metric, task, record, run_context, calls)
-
-    judged = metric.type == "llm_judge"
-    result, failure = measure_or_zero(metric.type, metric.weight, judge if judged else collect)
-    source = f"judge:{metric.evaluator_agent}" if judged else ", ".join((*metric.sources, *metric.requirements))
-    return MeasuredMetric(
-        type=metric.type,
-        value=float(result.value),
-        weight=metric.weight,
-        source=source,
-        evaluator_agent=metric.evaluator_agent,
-        details=failure or "; ".join(details),
-        failure=failure,
-    )
-
-
-def _ask_judge(
-    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, calls: _JudgeCalls
-) -> float:
-    evaluator = metric.evaluator_agent
-    if not evaluator:
-        raise AgentError("llm_judge metric requires evaluator_agent")
-    if folded_name(evaluator) in {folded_name(worker(task, record)), folded_name(task.agent)}:
-        raise AgentError("llm_judge evaluator_agent must differ from task agent")
-    outputs = [(path, _text(content)) for path, content in contents(run_context.root, task.outputs)]
-    outputs += [(path, f"[{size} bytes are left out]") for path, size in too_large(run_context.root, task.outputs)]
-    if not task.outputs and record.reply.strip():
-        outputs = [(REPLY, record.reply)]
-    prompt = judge_prompt(metric.criteria or _criteria(task), outputs)
-    for retry in range(run_context.max_retries(evaluator) + 1):
-        try:
-            reply = run_context.ask(task, record, evaluator, "judge", prompt=prompt, about=metric.type, retry=retry)
-            calls.usage += reply.usage
-            calls.events += reply.events
-            score = parse_score(reply.text)
-            break
-        except AgentError as error:
-            failure: RuntimeFailure = error
-            calls.usage += error.usage
-            calls.events += error.events
-        except JudgeError as error:
-            failure = error
-    else:
-        raise failure
-    calls.calls.append(f"{evaluator}/judge:{metric.type}")
-    return score
-
-
-def _text(content: bytes) -> str:
-    """Decode an output for a judge's prompt. A note says how many characters are left out."""
-    text = content.decode("utf-8", errors="replace")
-    left_out = len(text) - MAX_SHOWN
-    return text if left_out <= 0 else f"{text[:MAX_SHOWN]}\n[{left_out} characters are left out]"
-
-
-def _criteria(task: TaskPlan) -> list[str]:
-    """Return the default criteria of a judge: the task's description and the contracts of its outputs."""
-    criteria = [task.description] if task.description.strip() else []
-    criteria += [f"`{o.path}`: {_requirements(o.contract)}" for o in task.outputs if o.contract is not None]
-    return criteria or [f"the outputs do what the task `{task.id}` is called"]
-
-
-def _requirements(contract: Contract) -> str:
-    parts = [contract.type] if contract.type else []
-    parts += [f"has the section `{section}`" for section in contract.required_sections]
-    parts += [f"has the field `{name}`" for name in contract.required_fields]
-    return ", ".join(parts) or "fulfils its contract"
-
-
 def _challenge(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
     problem = inconsistency(task, record)
     if problem:
-        return ActivityOutcome("escalated", _remember(record, "escalate", {"reason": problem}), reason=problem)
+        return ActivityOutcome("escalated", record.remember("escalate", {"reason": problem}), reason=problem)
     agent = challenger(task, record)
     record = replace(record, seen=hashes(run_context.root, task.outputs))
     reply = run_context.ask(task, record, agent, "challenge")
@@ -286,14 +109,14 @@ def _challenge(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> A
     )
     record = replace(record, context=context)
     if not reply.approved:
-        record = _with_feedback(record, agent, reply.critique)
+        record = record.with_feedback(agent, reply.critique)
     entry = {
         "driver_agent": worker(task, record),
         "challenger_agent": agent,
         "challenger_critique": reply.critique,
         "challenger_approved": reply.approved,
     }
-    return _outcome_of("challenged", _remember(record, "challenge", entry), reply)
+    return _outcome_of("challenged", record.remember("challenge", entry), reply)
 
 
 def inconsistency(task: TaskPlan, record: TaskRecord) -> str:
@@ -342,7 +165,7 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
     )
     record = replace(record, context=context)
     if decision != "GO":
-        record = _with_feedback(record, agent, reply.feedback)
+        record = record.with_feedback(agent, reply.feedback)
     entry = {
         "iteration": context.reviews,
         "decision": decision,
@@ -351,7 +174,7 @@ def _review(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
         "quality_checks": reply.quality_checks,
     }
     outcome = _outcome_of(
-        "reviewed", _remember(record, "review", {"decision": decision, "feedback": reply.feedback}), reply
+        "reviewed", record.remember("review", {"decision": decision, "feedback": reply.feedback}), reply
     )
     return dataclasses.replace(outcome, review=entry)
 
@@ -367,13 +190,13 @@ def _gate(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
     )
     record = replace(record, context=replace(record.context, verdict=report.verdict))
     if report.reasons:
-        record = _with_feedback(record, "policy_gate", "; ".join(report.reasons))
+        record = record.with_feedback("policy_gate", "; ".join(report.reasons))
     details = {"overlay_type": "policy_gate", "decision": report.verdict, "reasons": list(report.reasons)}
     details["iteration"] = sum(entry["step"] == "gate" for entry in record.history) + 1
     iteration = EventDraft("overlay.iteration", details, "info" if report.verdict == "PASS" else "warning")
     warnings = [EventDraft("task.warning", {"warning": warning}, "warning") for warning in report.warnings]
     entry = {"verdict": report.verdict, "reasons": list(report.reasons)}
-    return ActivityOutcome("gated", _remember(record, "gate", entry), (*warnings, iteration), report=report)
+    return ActivityOutcome("gated", record.remember("gate", entry), (*warnings, iteration), report=report)
 
 
 def changed_since_asked(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> list[str]:
@@ -400,7 +223,7 @@ def _human(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activ
     is_reviewed = record.context.decision == "GO" or bool(record.context.challenger_approved)
     entry = {"trigger": item.trigger, "status": item.status, "by": item.resolved_by, "notes": item.resolution_notes}
     record = replace(record, item=None, context=replace(record.context, resolved=resolved))
-    record = _remember(record, "human", entry)
+    record = record.remember("human", entry)
     if resolved and _approves_outputs(record):
         record = replace(record, locked=item.context.get("outputs", {}), is_locked=True)
     elif resolved and record.state.place == "exhausted:gate" and not is_reviewed:
@@ -422,7 +245,7 @@ def _decide(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Acti
     warning = f"{paths(changed)} changed after the review, which does not count any more"
     record = replace(record, context=record.context.forget((partner,)))
     event = EventDraft("task.warning", {"warning": warning}, "warning")
-    return ActivityOutcome("decide", _with_feedback(record, partner, warning), (event,))
+    return ActivityOutcome("decide", record.with_feedback(partner, warning), (event,))
 
 
 # The place that decides about a loop of two agents, and the root of the second agent's decision.
@@ -445,7 +268,7 @@ def _wait(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Activi
 ACTIVITIES: Final[Mapping[Activity, Callable[[TaskPlan, TaskRecord, RunContext], ActivityOutcome]]] = {
     "wait": _wait,
     "agent": _work,
-    "score": _score,
+    "score": score,
     "challenge": _challenge,
     "review": _review,
     "gate": _gate,
@@ -456,16 +279,6 @@ ACTIVITIES: Final[Mapping[Activity, Callable[[TaskPlan, TaskRecord, RunContext],
 
 def _outcome_of(event: Event, record: TaskRecord, reply: AgentReply) -> ActivityOutcome:
     return ActivityOutcome(event, record, reply.events, usage=reply.usage)
-
-
-def _with_feedback(record: TaskRecord, who: str, text: str) -> TaskRecord:
-    """Add a comment on the work, which its agent receives in the next iteration."""
-    return replace(record, feedback=(*record.feedback, {"from": who, "text": text}))
-
-
-def _remember(record: TaskRecord, step: str, entry: JsonMapping) -> TaskRecord:
-    """Add an entry to the history of the task's loops, which reviewers see."""
-    return replace(record, history=(*record.history, {"iteration": record.iteration, "step": step, **entry}))
 
 
 def definition(task: TaskPlan) -> JsonObject:

@@ -28,12 +28,8 @@ from rulewright_runtime.workflow.hil import OPEN, QueueItem
 from rulewright_runtime.workflow.machine import TERMINAL, activity, status
 from rulewright_runtime.workflow.notify import Notifier
 from rulewright_runtime.workflow.run_context import RunContext, utc_now
-from rulewright_runtime.workflow.run_database import (
-    OVER,
-    RunStatus,
-    Store,
-    StoredWorkflow,
-)
+from rulewright_runtime.workflow.run_database import Store
+from rulewright_runtime.workflow.run_records import OVER, RunStatus, StoredWorkflow
 from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.steps import advance, fail, watch_budget
 from rulewright_runtime.workflow.workflow_plan import RunLimits, TaskPlan, WorkflowPlan, decode

@@ -15,11 +15,13 @@ from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentReply, Brief, Purpose
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.events import Event, EventDraft
+from rulewright_runtime.workflow.gate import GateReport
 from rulewright_runtime.workflow.hil import QueueItem
+from rulewright_runtime.workflow.machine import Event as MachineEvent
 from rulewright_runtime.workflow.run_database import AgentCall, Store, TaskChange
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
 from rulewright_runtime.workflow.security import detect_injections, redact_reply, redact_text
-from rulewright_runtime.workflow.task_context import NO_USAGE, TaskRecord
+from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
 
 
@@ -137,3 +139,17 @@ class RunContext:
         definition = self.plan.agents.get(agent)
         role: JsonObject = {} if definition is None else msgspec.to_builtins(definition)
         return role
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityOutcome:
+    """The result of an activity: the event for the machine, the new record, and what is stored."""
+
+    event: MachineEvent
+    record: TaskRecord
+    events: tuple[EventDraft, ...] = ()
+    report: GateReport | None = None
+    review: JsonObject | None = None
+    outputs: tuple[tuple[str, bytes], ...] = ()
+    usage: AgentUsage = NO_USAGE
+    reason: str = ""

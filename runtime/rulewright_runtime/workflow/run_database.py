@@ -8,21 +8,19 @@ import os
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
-from rulewright_runtime.english import ticked
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.processes import Origin, Process, ancestry, here, machine
+from rulewright_runtime.processes import Origin, ancestry, here, machine
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.workflow.database import Database, StoreError, pack, unpack
+from rulewright_runtime.workflow.database import StoreError, pack, unpack
 from rulewright_runtime.workflow.deciders import (
     Deciders,
     Role,
-    RunProcess,
     SignedDecision,
     check_name,
     check_origin,
@@ -32,34 +30,14 @@ from rulewright_runtime.workflow.deciders import (
 )
 from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.gate import GateReport
-from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, Move, QueueError, QueueItem, apply_decision
+from rulewright_runtime.workflow.hil import STATUS_AFTER, Move, QueueError, QueueItem, apply_decision
 from rulewright_runtime.workflow.machine import MachineStep
+from rulewright_runtime.workflow.run_records import OVER, RunRecords, RunStatus, StoredWorkflow
 from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan, decode
 
 LOG: Final = logging.getLogger("rulewright.workflow")
 MAX_CONTENT: Final = 2**20  # bytes; a larger output is stored as a hash only, and reviewers can't compare its versions
-
-RunStatus = Literal["RUNNING", "WAITING", "PAUSED", "COMPLETED", "FAILED", "CANCELLED"]
-OVER: Final[frozenset[RunStatus]] = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
-Log = Literal["gate_reports", "review_log"]
-Kind = TypeVar("Kind")
-
-
-class StoredWorkflow(msgspec.Struct, frozen=True):
-    """A row of the table `runs`."""
-
-    number: int
-    run_id: str
-    workflow: str
-    plan: bytes
-    plan_hash: str
-    status: RunStatus
-    started_at: str
-    finished_at: str | None
-    tokens_used: int
-    cost_usd: float
-    warned: int
 
 
 class TaskChange(msgspec.Struct, frozen=True):
@@ -88,7 +66,7 @@ class AgentCall(NamedTuple):
     purpose: str
 
 
-class Store(Database):
+class Store(RunRecords):
     """An open database of runs, safe to share between threads; other processes may decide queue items meanwhile."""
 
     def __init__(
@@ -118,20 +96,6 @@ class Store(Database):
             details = {"tasks": [task.id for task in plan.tasks], "plan": plan.hash}
             self._write_events(db, run_id, plan.name, None, now, [EventDraft("engine.started", details)])
         return self.run(run_id)
-
-    def run(self, run_id: str) -> StoredWorkflow:
-        """Return the run `run_id`. Raises StoreError when it does not exist."""
-        rows = self.rows("select * from runs where run_id = ?", run_id)
-        if not rows:
-            latest = self.rows("select run_id from runs order by number desc limit 5")
-            names = ticked(row["run_id"] for row in latest)
-            raise StoreError(f"unknown run `{run_id}`" + (f"; the latest are {names}" if names else ""))
-        return msgspec.convert(dict(rows[0]), StoredWorkflow)
-
-    def runs(self, workflow: str | None = None) -> list[StoredWorkflow]:
-        """Return all runs, or those of one workflow, newest last."""
-        rows = self.rows("select * from runs where ? is null or workflow = ? order by number", workflow, workflow)
-        return [msgspec.convert(dict(row), StoredWorkflow) for row in rows]
 
     def finish(self, run_id: str, status: RunStatus, now: str, events: Sequence[EventDraft] = ()) -> list[Event]:
         """Store the run's status and its last events."""
@@ -192,16 +156,6 @@ class Store(Database):
         self._mirror(item)
 
     # tasks
-
-    def task_run(self, run_id: str, task_id: str) -> str:
-        """Return the name of a task in a run; it stays the same when the plan changes."""
-        query = "select run_id || '.' || (position + 1) as name from tasks where run_id = ? and task_id = ?"
-        return str(self.rows(query, run_id, task_id)[0]["name"])
-
-    def records(self, run_id: str) -> dict[str, tuple[str, TaskRecord]]:
-        """Return status and record of every task, in order."""
-        rows = self.rows("select task_id, status, record from tasks where run_id = ? order by position", run_id)
-        return {row["task_id"]: (row["status"], unpack(row["record"], TaskRecord)) for row in rows}
 
     def commit(self, run_id: str, change: TaskChange, now: str) -> list[Event]:
         """Write record, transition, events, queue item, gate report, review and outputs in one transaction.
@@ -265,19 +219,6 @@ class Store(Database):
 
     # people
 
-    def items(self, run_id: str | None = None, *, waiting: bool = False) -> list[QueueItem]:
-        """Return the queue items, oldest first; with `waiting` only the open ones."""
-        rows = self.rows("select id, body from hil_items where ? is null or run_id = ? order by number", run_id, run_id)
-        items = [_item(row) for row in rows]
-        return [item for item in items if item.status in OPEN] if waiting else items
-
-    def item(self, item_id: str) -> QueueItem:
-        """Return one queue item. Raises QueueError when it does not exist."""
-        rows = self.rows("select id, body from hil_items where id = ?", item_id)
-        if not rows:
-            raise QueueError(f"unknown queue item `{item_id}`")
-        return _item(rows[0])
-
     def decide(
         self,
         item_id: str,
@@ -313,11 +254,6 @@ class Store(Database):
             self._mirror(item)
         return item
 
-    def decisions(self, item_id: str) -> list[tuple[SignedDecision, Origin]]:
-        """Return every decision about an item with its origin, in order."""
-        rows = self.rows("select body, origin from decisions where item_id = ? order by number", item_id)
-        return [(unpack(row["body"], SignedDecision), unpack(row["origin"], Origin)) for row in rows]
-
     def check_decided(self, item: QueueItem) -> None:
         """Raise QueueError unless the item's decision is on record, and signed where signatures are required: writing
         into the database directly must not decide an item."""
@@ -343,14 +279,6 @@ class Store(Database):
         with self.transaction() as db:
             _insert(db, "processes", role=role, **msgspec.structs.asdict(host), **msgspec.structs.asdict(processes[0]))
 
-    def processes(self) -> list[RunProcess]:
-        """Return the processes recorded by runs since this machine booted, in order."""
-        query = "select role, boot, namespace, pid, started, name from processes where boot = ? order by number"
-        return [
-            RunProcess(row["role"], row["boot"], row["namespace"], Process(row["pid"], row["started"], row["name"]))
-            for row in self.rows(query, machine().boot)
-        ]
-
     def _queue_item(self, db: sqlite3.Connection, item: QueueItem) -> None:
         try:
             number = db.execute("select coalesce(max(number), 0) + 1 from hil_items").fetchone()[0]
@@ -371,78 +299,6 @@ class Store(Database):
             raise _queue_failure(error) from error
 
     # log
-    def events(self, run_id: str, *, by_task: bool = False) -> list[Event]:
-        """Return the events in order of time. `by_task` gives an order that does not depend on concurrency: the start
-        of the run, then task by task in the order of the plan, then the rest."""
-        rows = self.rows("select body from events where run_id = ? order by number", run_id)
-        events = [unpack(row["body"], Event) for row in rows]
-        if not by_task:
-            return events
-        order = {task: number for number, task in enumerate(self.records(run_id))}
-
-        def position(event: Event) -> int:
-            return -1 if event.event_type == "engine.started" else order.get(event.task_id or "", len(order))
-
-        return sorted(events, key=position)
-
-    def transitions(self, run_id: str, task_id: str | None = None) -> list[JsonObject]:
-        """Return every transition of every task, in order."""
-        query = "select * from transitions where run_id = ? and (? is null or task_id = ?) order by number"
-        return [dict(row) for row in self.rows(query, run_id, task_id, task_id)]
-
-    def reports(self, run_id: str, task_id: str | None = None) -> list[GateReport]:
-        """Return the gate reports, in order."""
-        return self._log("gate_reports", run_id, task_id, GateReport)
-
-    def review_log(self, run_id: str, task_id: str) -> JsonObject:
-        """Return the review of a task: an entry for each iteration, and the final decision."""
-        entries = self._log("review_log", run_id, task_id, JsonObject)
-        final = entries[-1]["decision"] if entries else None
-        completed_at = entries[-1]["timestamp"] if final == "GO" else None
-        log = {"task_id": task_id, "overlay": "agentic_review", "iterations": entries}
-        return {**log, "final_decision": final, "completed_at": completed_at}
-
-    def outputs(self, run_id: str, task_id: str) -> list[tuple[int, str, str, bytes | None]]:
-        """Return (iteration, path, sha256, content) of each output, in order; content is None when too large."""
-        query = (
-            "select iteration, path, outputs.sha256, content from outputs left join contents using (sha256)"
-            " where run_id = ? and task_id = ? order by outputs.number"
-        )
-        return [tuple(row) for row in self.rows(query, run_id, task_id)]
-
-    def attempts(self, run_id: str) -> list[JsonObject]:
-        """Return every attempted call, in order."""
-        return [dict(row) for row in self.rows("select * from attempts where run_id = ? order by number", run_id)]
-
-    def export(self, run_id: str) -> JsonObject:
-        """Return the whole run as plain data, with tasks in the order of the plan."""
-        run = msgspec.to_builtins(self.run(run_id))
-        del run["plan"]
-        tasks = {}
-        for task_id, (status, record) in self.records(run_id).items():
-            tasks[task_id] = {
-                "status": status,
-                "record": _plain(record),
-                "transitions": [
-                    {k: v for k, v in step.items() if k not in {"number", "run_id", "task_id"}}
-                    for step in self.transitions(run_id, task_id)
-                ],
-                "gate_reports": [msgspec.to_builtins(report) for report in self.reports(run_id, task_id)],
-                "review_log": self.review_log(run_id, task_id),
-                "outputs": [
-                    {"iteration": iteration, "path": path, "sha256": digest}
-                    for iteration, path, digest, _ in self.outputs(run_id, task_id)
-                ],
-            }
-        events = [msgspec.json.decode(event.as_line()) for event in self.events(run_id, by_task=True)]
-        items = sorted(self.items(run_id), key=lambda item: item.id)
-        return {
-            "run": run,
-            "tasks": tasks,
-            "hil": [msgspec.to_builtins(item) for item in items],
-            "decisions": [_decision_record(*each) for item in items for each in self.decisions(item.id)],
-            "events": events,
-        }
 
     # internals
     def _write_events(
@@ -473,10 +329,6 @@ class Store(Database):
             written.append(event)
         return written
 
-    def _log(self, table: Log, run_id: str, task_id: str | None, kind: type[Kind]) -> list[Kind]:
-        query = f"select body from {table} where run_id = ? and (? is null or task_id = ?) order by number"
-        return [unpack(row["body"], kind) for row in self.rows(query, run_id, task_id, task_id)]
-
     def _log_review(self, db: sqlite3.Connection, run_id: str, task_id: str, entry: JsonObject) -> None:
         """Append to the review log. A failure is logged and does not stop the run."""
         db.execute("savepoint review")
@@ -498,31 +350,6 @@ class Store(Database):
 
 def _insert(db: sqlite3.Connection, table: str, **row: object) -> None:
     db.execute(f"insert into {table} ({','.join(row)}) values ({','.join('?' * len(row))})", (*row.values(),))
-
-
-def _item(row: sqlite3.Row) -> QueueItem:
-    item = unpack(row["body"], QueueItem)
-    if item.id != row["id"]:
-        raise QueueError(f"the database holds the question `{item.id}` in place of `{row['id']}`")
-    return item
-
-
-def _plain(record: TaskRecord) -> JsonObject:
-    """Return the record as plain data: `confidence` as a number, `confidence_exact` as the stored fraction."""
-    exported: JsonObject = msgspec.to_builtins(record)
-    score = record.context.score
-    context = exported["context"]
-    context["confidence_exact"] = context["confidence"]
-    context["confidence"] = None if score is None else float(score)
-    return exported
-
-
-def _decision_record(decision: SignedDecision, origin: Origin) -> JsonObject:
-    """Return a decision for an export: without process ids, which are valid on one machine only, and without the
-    digest, which a verifier of the signature computes from the item."""
-    where = {"via": origin.via, "user": origin.user, "host": origin.host, "terminal": origin.terminal}
-    fields = {name: value for name, value in msgspec.to_builtins(decision).items() if name != "digest"}
-    return {**fields, **where, "programs": [process.name for process in origin.processes]}
 
 
 def _queue_failure(error: Exception) -> QueueError:

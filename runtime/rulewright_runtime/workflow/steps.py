@@ -12,16 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.workflow.activities import (
-    ACTIVITIES,
-    ActivityOutcome,
-    challenger,
-    changed_since_asked,
-    definition,
-    overlay_state,
-    paths,
-    worker,
-)
+from rulewright_runtime.workflow.activities import ACTIVITIES, changed_since_asked, definition, overlay_state, paths
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, contents, hashes
 from rulewright_runtime.workflow.collectors import CollectionError
@@ -29,9 +20,9 @@ from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.events import IS_EVENT, EventDraft
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.machine import MachineStep, StateEffect, activity, iterations_used, status, step
-from rulewright_runtime.workflow.run_context import RunContext
+from rulewright_runtime.workflow.run_context import ActivityOutcome, RunContext
 from rulewright_runtime.workflow.run_database import TaskChange
-from rulewright_runtime.workflow.task_context import TaskContext, TaskRecord
+from rulewright_runtime.workflow.task_context import TaskContext, TaskRecord, challenger, worker
 from rulewright_runtime.workflow.workflow_plan import OVERLAYS, TaskPlan
 
 LOG: Final = logging.getLogger("rulewright.workflow")

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from rulewright_runtime.score import Score, parse_score
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.workflow.machine import TaskState
+from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
 _EMPTY_FIELDS: Final[Mapping[str, dict[str, object]]] = {
     "confidence_score": {"confidence": None, "advisory": ""},
@@ -77,7 +79,7 @@ class TaskContext(msgspec.Struct, frozen=True):
         dropped: JsonObject = {}
         for root in roots:
             dropped.update(_EMPTY_FIELDS.get(root, {}))
-        return msgspec.structs.replace(self, **dropped)
+        return replace(self, **dropped)
 
     def bindings(self) -> JsonObject:
         """Return the bindings of guards. A missing result is absent."""
@@ -148,9 +150,32 @@ class TaskRecord(msgspec.Struct, frozen=True):
     def after_call(self, call: str, usage: AgentUsage) -> TaskRecord:
         """Return the record after an answered call, named `agent/purpose`."""
         calls = {**self.calls, call: self.calls.get(call, 0) + 1}
-        return msgspec.structs.replace(self.with_usage(usage), calls=calls)
+        return replace(self.with_usage(usage), calls=calls)
+
+    def with_feedback(self, who: str, text: str) -> TaskRecord:
+        """Add a comment on the work, which its agent receives in the next iteration."""
+        return replace(self, feedback=(*self.feedback, {"from": who, "text": text}))
+
+    def remember(self, step: str, entry: JsonMapping) -> TaskRecord:
+        """Add an entry to the history of the task's loops, which reviewers see."""
+        return replace(self, history=(*self.history, {"iteration": self.iteration, "step": step, **entry}))
 
     def with_usage(self, usage: AgentUsage) -> TaskRecord:
         """Return the record with more usage added."""
         tokens, cost = self.tokens_used + usage.tokens, self.cost_usd + usage.cost_usd
-        return msgspec.structs.replace(self, tokens_used=tokens, cost_usd=cost)
+        return replace(self, tokens_used=tokens, cost_usd=cost)
+
+
+def worker(task: TaskPlan, record: TaskRecord) -> str:
+    """Return the agent that works now: the driver of a pair, the coder of a review, or the task's agent."""
+    if record.context.driver:
+        return record.context.driver
+    if task.pair is not None:
+        return task.pair.driver_agent
+    return task.agent if task.review is None else task.review.coder_agent
+
+
+def challenger(task: TaskPlan, record: TaskRecord) -> str:
+    """Return the agent that challenges now."""
+    assert task.pair is not None
+    return record.context.challenger or task.pair.challenger_agent

@@ -11,9 +11,9 @@ from tests.compiler.small_project import check, write
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.planning.fusion import WHY_LITERAL, WHY_NOT_FUSED, WHY_REGEX, fusion_lines, fusion_of
-from rulewright_runtime.execution import searched_lexicons
 from rulewright_runtime.matching import match
 from rulewright_runtime.matching.match import Matcher
+from rulewright_runtime.plan.judge_needs import searched_lexicons
 from rulewright_runtime.plan.scan import Plan
 
 

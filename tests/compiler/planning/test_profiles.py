@@ -11,7 +11,7 @@ from tests.shipped_plans import shipped_plan
 
 from rulewright.cli import main
 from rulewright.project import Project, load_project
-from rulewright_runtime.execution import needs_judge
+from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.question import Judging
 
 ROOT = Path(__file__).parents[3]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from rulewright.commands.workflow_status import TaskProgress, elapsed, one_line, status_table
-from rulewright_runtime.workflow.run_database import StoredWorkflow
+from rulewright_runtime.workflow.run_records import StoredWorkflow
 
 TASKS = [
     TaskProgress("write", "COMPLETED", "COMPLETED", 1, None, None, ""),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.safe_cases import case, output, safe, write
 
-from rulewright_runtime.cases import records
+from rulewright_runtime.cases import json_scanner, records
 from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader
 from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.errors import InputError
@@ -303,7 +303,7 @@ def anything(chance: random.Random, depth: int = 0) -> Any:
 def test_an_array_is_split_the_same_however_the_file_arrives(
     chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "_CHUNK", chunk)
+    monkeypatch.setattr(json_scanner, "CHUNK", chunk)
     chance = random.Random(chunk)
     path = tmp_path / "a.json"
     for _ in range(60):
@@ -352,7 +352,7 @@ PLANS: dict[str, Any] = {
 def test_archetypes_of_the_plan_of_a_batch_are_those_of_the_cases_at_the_same_place(
     about: dict[str, Any], behind: bool, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "_CHUNK", chunk)
+    monkeypatch.setattr(json_scanner, "CHUNK", chunk)
     cases = {"test_cases": [case("T1", None), case("T2", None), case("T3", None), case("T4", "own")]}
     path = write(tmp_path / "b.json", {**cases, **about} if behind else {**about, **cases})
     assert [each.archetype for each in read(path) if isinstance(each, Case)] == ["P", None, "S", "own"]
@@ -369,8 +369,9 @@ def test_a_plan_that_says_nothing_of_archetypes_is_passed_over(plan: Any, tmp_pa
 def test_an_object_that_is_too_long_says_what_to_do_and_long_files_of_lines_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "MAX_RECORD", 2000)
-    monkeypatch.setattr(records, "_CHUNK", 100)
+    for module in (records, json_scanner):
+        monkeypatch.setattr(module, "MAX_RECORD", 2000)
+    monkeypatch.setattr(json_scanner, "CHUNK", 100)
     long, lines, single = tmp_path / "long.json", tmp_path / "lines.json", tmp_path / "single.jsonl"
     long.write_text(json.dumps({"what": [case(f"T{n}") for n in range(20)]}, indent=1))
     lines.write_text("\n".join(json.dumps(case(f"T{n}")) for n in range(20)))
@@ -418,7 +419,7 @@ LISTS: dict[str, tuple[str, list[str]]] = {
 def test_the_list_of_an_object_is_the_same_however_the_file_arrives(
     text: str, expected: list[str], size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "_CHUNK", size)
+    monkeypatch.setattr(json_scanner, "CHUNK", size)
     path = tmp_path / "b.json"
     path.write_text(text)
     header, found = records.records_of(str(path))
@@ -459,7 +460,7 @@ def test_json_lines_without_a_record_are_refused(tmp_path: Path) -> None:
 def test_an_element_that_can_not_be_read_ends_where_its_brackets_do(
     text: str, expected: list[str], size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "_CHUNK", size)
+    monkeypatch.setattr(json_scanner, "CHUNK", size)
     path = tmp_path / "b.json"
     path.write_text(text)
     found = records.records_of(str(path))[1]

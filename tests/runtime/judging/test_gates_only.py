@@ -18,12 +18,13 @@ from tests.shipped_plans import shipped_plan
 
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.execution import Engine, TranscriptResult, execute, results
+from rulewright_runtime.execution import Engine, execute, results
 from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.plan.question import TextSegment
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.store import run
+from rulewright_runtime.transcript_execution import TranscriptResult
 
 ANSWERS = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE", "not a verdict")
 BENCHMARK = ROOT / "benchmark"

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.runtime.plans import Scripted, asked, check, judging, lexicon, plan, reply, talk
 
-from rulewright_runtime.execution import TranscriptResult, execute
+from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.corpus import Corpus, Programme
 from rulewright_runtime.plan.question import AnchoredWindow
 from rulewright_runtime.plan.scan import (
@@ -36,6 +36,7 @@ from rulewright_runtime.plan.verifiers import (
     TraceVerifier,
     Verifier,
 )
+from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.completeness import ScriptedScenario, message_digest, says_something
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.verdicts import VerdictResult

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall
+from rulewright_runtime.transcripts.readers.content import arguments, as_json, tool_call
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -23,15 +24,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     text_at,
     word,
 )
-from rulewright_runtime.transcripts.readers.shapes import (
-    Format,
-    arguments,
-    as_json,
-    attempt,
-    passages,
-    role_at,
-    tool_call,
-)
+from rulewright_runtime.transcripts.readers.shapes import Format, attempt, passages, role_at
 
 # A dataset uses snake_case keys, a test run camelCase.
 _ANSWER: Final = ("actual_output", "actualOutput")

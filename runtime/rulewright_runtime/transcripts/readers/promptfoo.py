@@ -7,6 +7,7 @@ from typing import Final
 
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, repeats
+from rulewright_runtime.transcripts.readers.content import as_json, tool_call
 from rulewright_runtime.transcripts.readers.openai import prompt_messages
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
@@ -20,7 +21,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     rest,
     word,
 )
-from rulewright_runtime.transcripts.readers.shapes import EXPECTED, Format, as_json, attempt, chat, messages, tool_call
+from rulewright_runtime.transcripts.readers.shapes import EXPECTED, Format, attempt, chat, messages
 
 
 def _results(record: Record) -> list[object] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
+from rulewright_runtime.transcripts.readers.content import tool_call
 from rulewright_runtime.transcripts.readers.openai import LISTS, NAMES, answer_beside, listed
 from rulewright_runtime.transcripts.readers.payloads import talk
 from rulewright_runtime.transcripts.readers.record_values import (
@@ -20,15 +21,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     text_at,
     word,
 )
-from rulewright_runtime.transcripts.readers.shapes import (
-    EXPECTED,
-    Format,
-    messages,
-    one_by_one,
-    role_at,
-    said,
-    tool_call,
-)
+from rulewright_runtime.transcripts.readers.shapes import EXPECTED, Format, messages, one_by_one, role_at, said
 
 
 def _listed(record: Record) -> str | None:

@@ -27,17 +27,21 @@ from rulewright_runtime.transcripts.readers.record_values import (
     is_record,
     list_at,
     parsed,
-    record_at,
-    shown,
     word,
 )
 from rulewright_runtime.transcripts.readers.shapes import Format, ended, messages
+from rulewright_runtime.transcripts.readers.span_attributes import (
+    TEXTS,
+    attributes_of,
+    from_numbered_keys,
+    nested,
+    records_at,
+)
 from rulewright_runtime.transcripts.readers.tool_spans import ToolExecution, execution_in, with_results
 
 _SDK: Final = "ai.prompt.messages"
 _IN: Final = ("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages", _SDK)
 _OUT: Final = ("gen_ai.output.messages", "gen_ai.completion", "llm.output_messages")
-_TEXTS: Final = ("gen_ai.prompt", "gen_ai.completion")  # may be plain texts; the others are messages
 _SYSTEM: Final = "gen_ai.system_instructions"
 _MODELS: Final = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 # Of a request of OTLP: its resources, their scopes, and the items of each.
@@ -52,7 +56,6 @@ _TIMES: Final = (
 _OPERATION: Final = "gen_ai.operation.name"
 _MODEL_CALLS: Final = ("chat", "text_completion", "generate_content")
 _NO_ANSWER: Final = Message("assistant", metadata={"error": "the span has no answer"})
-_INDEX: Final = re.compile(r"[0-9]{1,6}")
 _JSON: Final = re.compile(r'\s*(\[\s*(["\[{\]]|$)|\{\s*(["}]|$))')  # how a list or object begins, but not `[INST]`
 _MESSAGE_KEYS: Final = frozenset(("role", "content", "contents", "parts", "tool_calls", "message"))
 
@@ -93,7 +96,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         where = f"span {number}"
         key, parents[key] = _identity(span, where)
         try:
-            attributes = _attributes(span.get("attributes"))
+            attributes = attributes_of(span.get("attributes"))
             execution = execution_in(span, attributes, where)
             conversation = _conversation(span, attributes, where)
         except ShapeError as wrong:
@@ -180,38 +183,20 @@ def _spans(record: Record) -> Iterator[Record]:
         yield record if _is_span(record) else _span_of_row(record)
         return
     for resources, scopes, items in _EXPORTS:
-        for resource in _records(record.get(resources), resources):
-            for scope in _records(first_of(resource, (scopes, "instrumentationLibrarySpans")), scopes):
-                yield from _records(scope.get(items), items)
+        for resource in records_at(record.get(resources), resources):
+            for scope in records_at(first_of(resource, (scopes, "instrumentationLibrarySpans")), scopes):
+                yield from records_at(scope.get(items), items)
 
 
 def _span_of_row(record: Record) -> Record:
     """The span with its inner objects in place of keys such as `context.trace_id` and `attributes.llm.model_name`."""
     context = {key.removeprefix("context."): value for key, value in record.items() if key.startswith("context.")}
     attributes = {
-        key.removeprefix("attributes."): _nested(value)
+        key.removeprefix("attributes."): nested(value)
         for key, value in record.items()
         if key.startswith("attributes.") and value is not None
     }
     return {**record, "context": context, "attributes": attributes}
-
-
-def _nested(value: Json) -> Json:
-    """A value whose objects may have dotted keys, such as `message.role`, with nested objects in their place."""
-    if is_list(value):
-        return [_nested(each) for each in value]
-    if not is_record(value):
-        return value
-    tree: dict[str, object] = {}
-    for key, each in value.items():
-        if each is not None:
-            _put(tree, key.split("."), _nested(each))
-    return tree
-
-
-def _records(values: object, where: str) -> list[JsonObject]:
-    """The objects in a list, which may be missing."""
-    return [record_at(value, f"{where}[{index}]") for index, value in enumerate(list_at(values or [], where))]
 
 
 def _ended(span: Record) -> int:
@@ -283,60 +268,6 @@ def _conversation(span: Record, attributes: Record, where: str) -> Conversation 
     )
 
 
-def _attributes(value: object) -> dict[str, object]:
-    """The attributes under their dotted names, from a list of keys and values or from nested objects."""
-    if is_list(value):
-        pairs = [(each.get("key"), _value(each.get("value"))) for each in _records(value, "attributes")]
-        return _once((key, one) for key, one in pairs if isinstance(key, str))
-    return _once(_dotted("", value)) if is_record(value) else {}
-
-
-def _once(pairs: Iterable[tuple[str, Json]]) -> dict[str, object]:
-    """The pairs by their keys. Raises ShapeError for a key that stands twice: one value would hide the other."""
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ShapeError(f"the attribute `{key[:60]}` stands twice")
-        found[key] = value
-    return found
-
-
-def _dotted(prefix: str, value: Record) -> Iterator[tuple[str, Json]]:
-    for key, one in value.items():
-        if is_record(one) and key in (
-            "gen_ai",
-            "llm",
-            "input",
-            "output",
-            "request",
-            "response",
-            "usage",
-            "conversation",
-            "operation",
-            "tool",
-            "call",
-            "openinference",
-            "span",
-        ):
-            yield from _dotted(f"{prefix}{key}.", one)
-        else:
-            yield f"{prefix}{key}", one
-
-
-def _value(value: object) -> Json:
-    """The plain value of a typed OTLP value."""
-    if not is_record(value):
-        return value
-    if sum(each is not None for each in value.values()) > 1:
-        raise ShapeError(f"an attribute has several values: {shown(value)}")
-    if is_record(value.get("arrayValue")):
-        return [_value(each) for each in list_at(value["arrayValue"].get("values") or [], "values")]
-    if is_record(value.get("kvlistValue")):
-        pairs = _records(value["kvlistValue"].get("values"), "values")
-        return _once((word(each.get("key")), _value(each.get("value"))) for each in pairs)
-    return next((each for key, each in value.items() if key.endswith("Value") and each is not None), None)
-
-
 def _instructions(attributes: Record, where: str) -> list[Message]:
     value = attributes.get(_SYSTEM)
     value = parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("[", "{") else value
@@ -349,7 +280,7 @@ def _listed(attributes: Record, names: Sequence[str], where: str) -> Iterator[Me
     role = "user" if names == _IN else "assistant"
     for name in names:
         value = attributes.get(name)
-        numbered = _from_numbered_keys(attributes, f"{name}.")
+        numbered = from_numbered_keys(attributes, f"{name}.")
         if value is None:
             value = numbered
         elif numbered:
@@ -385,11 +316,11 @@ def _as_list(value: Json, role: str, name: str, where: str) -> list[Json]:
     """The messages in an attribute. Raises ShapeError for JSON text that was cut, and for other values."""
     if isinstance(value, str):
         text = {"role": role, "content": value}
-        is_json = _JSON.match(value) if name in _TEXTS else value.lstrip()[:1] in ("[", "{")
+        is_json = _JSON.match(value) if name in TEXTS else value.lstrip()[:1] in ("[", "{")
         value = parsed(value) if is_json else text
         if value is None:
             raise ShapeError(f"{where}: {name} is cut or damaged: it is not JSON")
-        if name in _TEXTS and value and not _holds_messages(value):
+        if name in TEXTS and value and not _holds_messages(value):
             value = text  # a text that happens to be JSON
     return [value] if is_record(value) else list_at(value, f"{where}: {name}")
 
@@ -426,46 +357,11 @@ def _image(part: JsonObject) -> dict[str, object]:
     return {"type": "image", **(inner if is_record(inner) else {})}
 
 
-def _from_numbered_keys(attributes: Record, prefix: str) -> list[object]:
-    """The list that is flattened to keys such as `llm.input_messages.0.message.role`."""
-    tree: dict[str, object] = {}
-    for key, value in attributes.items():
-        path = key.removeprefix(prefix).split(".")
-        describes = prefix[:-1] in _TEXTS and not _INDEX.fullmatch(path[0])  # such as `gen_ai.prompt.name`
-        if key.startswith(prefix) and not describes:
-            _put(tree, path, value)
-    return list_at(_ordered(tree) if tree else [], prefix.removesuffix("."))
-
-
-def _put(tree: dict[str, object], path: list[str], value: object) -> None:
-    if len(path) > 32:
-        raise ShapeError(f"the attribute `{'.'.join(path)[:60]}` is nested too deeply")
-    for name in path[:-1]:
-        inner = tree.setdefault(name, {})
-        if not is_record(inner):
-            raise ShapeError(f"the attribute `{'.'.join(path)[:60]}` has a value and parts")
-        tree = inner
-    if path[-1] in tree:
-        raise ShapeError(f"the attribute `{'.'.join(path)[:60]}` has a value and parts")
-    tree[path[-1]] = value
-
-
-def _ordered(tree: object) -> object:
-    """The tree with a list in place of every object whose keys are all numbers."""
-    if not is_record(tree):
-        return tree
-    if tree and all(_INDEX.fullmatch(key) for key in tree):
-        if len(tree) != 1 + max(map(int, tree)):
-            raise ShapeError(f"of a list with {1 + max(map(int, tree))} attributes {len(tree)} are there")
-        return [_ordered(tree[key]) for key in sorted(tree, key=int)]
-    return {key: _ordered(value) for key, value in tree.items()}
-
-
 def _events(span: Record, where: str) -> Iterator[Message]:
     """Yield the messages that an older instrumentation recorded as events of the span."""
-    for index, event in enumerate(_records(span.get("events"), f"{where}: events")):
+    for index, event in enumerate(records_at(span.get("events"), f"{where}: events")):
         name = word(event.get("name"))
-        attributes = _attributes(event.get("attributes"))
+        attributes = attributes_of(event.get("attributes"))
         if name in _EVENTS:
             yield from _messages({"role": _EVENTS[name], **attributes}, f"{where}: events[{index}]")
         elif name == "gen_ai.choice":

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall
+from rulewright_runtime.transcripts.readers.content import as_json
 from rulewright_runtime.transcripts.readers.record_values import Record, first_of, object_in, word
-from rulewright_runtime.transcripts.readers.shapes import as_json
 
 _MARKS: Final = (
     ("gen_ai.operation.name", "execute_tool"),

@@ -1,0 +1,102 @@
+"""A transcript under way: the checks that are settled, those that wait for a judge's replies, and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from rulewright_runtime.judging.judge import Judge
+from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.transcripts.completeness import Gap
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.verdicts import Finding, VerdictResult, failed
+from rulewright_runtime.verify.asking import Asking, Questions, Replies, reply_of
+
+
+class TranscriptResult(msgspec.Struct, frozen=True):
+    """The result of one transcript: verdicts in the order of checks, the scores row, the judge calls of each check.
+
+    A refused transcript has only `errors`. `scores` is None if the plan has no scorecard. `missing` lists the parts of
+    the scenario that the transcript lacks; no check passes then. `exchanges` are a live judge's requests and replies.
+    """
+
+    transcript_id: str
+    scenario_id: str
+    model: str
+    verdicts: tuple[VerdictResult, ...] = ()
+    scores: JsonObject | None = None
+    judge_calls: dict[str, int] = {}
+    errors: tuple[Any, ...] = ()
+    harness: str = ""
+    missing: tuple[Gap, ...] = ()
+    exchanges: tuple[Any, ...] = ()
+
+
+class CheckAsking:
+    """A check on one transcript that waits for replies. `verdict` is its record once it is settled."""
+
+    __slots__ = ("_asking", "_conclude", "check_id", "verdict")
+
+    def __init__(self, check_id: str, asking: Asking[Finding], conclude: Callable[[Finding], VerdictResult]) -> None:
+        """`conclude` turns the verifier's finding into the record."""
+        self.check_id, self._asking, self._conclude = check_id, asking, conclude
+        self.verdict: VerdictResult | None = None
+
+    def resume(self, replies: Replies | None = None) -> Questions | None:
+        """The next requests of the check, given the replies to the previous ones; None when it is settled.
+
+        A verifier that crashes gives an UNCLEAR record, never none.
+        """
+        try:
+            return next(self._asking) if replies is None else self._asking.send(replies)
+        except StopIteration as done:
+            self.verdict = self._conclude(done.value)
+        except Exception as error:
+            self.verdict = self._conclude(failed(f"verifier_exception:{type(error).__name__}"))
+        return None
+
+    def settle(self, judge: Judge | None) -> None:
+        """Ask `judge` every request, one after the other; without a judge every reply is None."""
+        questions = self.resume()
+        while questions is not None:
+            questions = self.resume(tuple(reply_of(judge, question) for question in questions))
+
+
+class Execution:
+    """One transcript's checks: those settled without a judge, and those that wait for replies."""
+
+    __slots__ = ("_finish", "_skips", "_verdicts", "askings", "transcript")
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        verdicts: Mapping[int, VerdictResult | CheckAsking],
+        finish: Callable[[dict[int, VerdictResult], tuple[str, ...]], TranscriptResult],
+        skips: Callable[[str, list[VerdictResult]], bool] | None = None,
+    ) -> None:
+        """`verdicts` are by the index of their check; `finish` makes the result from the settled ones and the ids of
+        skipped checks. `skips` says whether a check can be skipped, given the verdicts so far."""
+        self.transcript, self._verdicts, self._finish, self._skips = transcript, verdicts, finish, skips
+        self.askings = [each for each in verdicts.values() if isinstance(each, CheckAsking)]
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether checks are settled one after the other, because a verdict may make the next check unnecessary."""
+        return self._skips is not None
+
+    def skips(self, asking: CheckAsking) -> bool:
+        """Whether the check can be skipped, given the settled ones."""
+        return self._skips is not None and self._skips(asking.check_id, list(self._settled().values()))
+
+    def _settled(self) -> dict[int, VerdictResult]:
+        verdicts = ((index, getattr(each, "verdict", None) if isinstance(each, CheckAsking) else each)
+                    for index, each in self._verdicts.items())  # fmt: skip
+        return {index: verdict for index, verdict in verdicts if verdict is not None}
+
+    def result(self) -> TranscriptResult:
+        """The transcript's result; every check must be settled or skipped."""
+        skipped = tuple(each.check_id for each in self.askings if each.verdict is None)
+        assert not skipped or self._skips is not None, "a check still waits for answers"
+        return self._finish(self._settled(), skipped)

@@ -1,0 +1,159 @@
+"""The activity that scores a task: metrics are collected or judged, and confidence is computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from msgspec.structs import replace
+
+from rulewright_runtime.errors import JudgeError, RuntimeFailure
+from rulewright_runtime.person_names import folded_name
+from rulewright_runtime.score import Score
+from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.workflow import collectors
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
+from rulewright_runtime.workflow.artifacts import contents, too_large
+from rulewright_runtime.workflow.collectors.metric_judge import judge_prompt, parse_score
+from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measure_or_zero
+from rulewright_runtime.workflow.events import EventDraft
+from rulewright_runtime.workflow.run_context import ActivityOutcome, RunContext
+from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, MeasuredMetric, TaskRecord, worker
+from rulewright_runtime.workflow.workflow_plan import Contract, ProcessMetric, TaskPlan
+
+MAX_SHOWN: Final = 200_000  # characters of one output in a judge's prompt
+REPLY: Final = "the agent's reply"  # in place of a path: a task without outputs is judged by its agent's reply
+
+
+@dataclass(slots=True)
+class _JudgeCalls:
+    """The calls of judges in one scoring, with their usage and events."""
+
+    usage: AgentUsage = NO_USAGE
+    calls: list[str] = field(default_factory=list)
+    events: list[EventDraft] = field(default_factory=list)
+
+
+def score(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
+    """Collect the metrics and compute confidence, which is 0.0 when a metric can't be measured. Scoring itself never
+    fails."""
+    assert task.confidence is not None
+    judged = _JudgeCalls()
+    metrics = [_measure(metric, task, record, run_context, judged) for metric in task.confidence.metrics]
+    confidence: Score | None = None
+    if task.confidence.mode == "composite":
+        confidence = _confidence(task, metrics)
+    context = replace(
+        record.context, metrics=tuple(metrics), confidence=None if confidence is None else str(confidence), advisory=""
+    )
+    for call in judged.calls:
+        record = record.after_call(call, NO_USAGE)
+    record = replace(record.with_usage(judged.usage), context=context)
+    entry: JsonObject = {"confidence_score": None if confidence is None else float(confidence)}
+    entry["metrics"] = {metric.type: metric.value for metric in metrics}
+    failures = tuple(
+        EventDraft("metric.failed", {"metric": metric.type, "reason": metric.failure, "counts_as": 0.0}, "warning")
+        for metric in metrics
+        if metric.failure
+    )
+    comment = ", ".join(
+        f"{metric.type} {metric.value:g}" + (f" ({metric.details})" * bool(metric.details)) for metric in metrics
+    )
+    record = record.with_feedback("confidence_loop", comment)
+    return ActivityOutcome("scored", record.remember("score", entry), (*judged.events, *failures), usage=judged.usage)
+
+
+def _confidence(task: TaskPlan, measured: list[MeasuredMetric]) -> Score:
+    """Return the confidence. A metric without a source counts as 0.0; one that can't be measured makes all 0.0."""
+    assert task.confidence is not None
+    pairs = zip(task.confidence.metrics, measured, strict=True)
+    if any(value.failure and metric.is_measurable(task.outputs) for metric, value in pairs):
+        return ZERO
+    return exact_confidence([EvalMetric(metric.type, metric.value, metric.weight) for metric in measured])
+
+
+def _measure(
+    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, calls: _JudgeCalls
+) -> MeasuredMetric:
+    """Measure one metric."""
+    details: list[str] = []
+
+    def collect() -> float:
+        reading = collectors.measure(
+            metric.type,
+            run_context.root,
+            metric.sources,
+            requirements=metric.requirements,
+            outputs=[output.path for output in task.outputs],
+        )
+        details.append(reading.details)
+        return reading.value
+
+    def judge() -> float:
+        return _ask_judge(metric, task, record, run_context, calls)
+
+    judged = metric.type == "llm_judge"
+    result, failure = measure_or_zero(metric.type, metric.weight, judge if judged else collect)
+    source = f"judge:{metric.evaluator_agent}" if judged else ", ".join((*metric.sources, *metric.requirements))
+    return MeasuredMetric(
+        type=metric.type,
+        value=float(result.value),
+        weight=metric.weight,
+        source=source,
+        evaluator_agent=metric.evaluator_agent,
+        details=failure or "; ".join(details),
+        failure=failure,
+    )
+
+
+def _ask_judge(
+    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, calls: _JudgeCalls
+) -> float:
+    evaluator = metric.evaluator_agent
+    if not evaluator:
+        raise AgentError("llm_judge metric requires evaluator_agent")
+    if folded_name(evaluator) in {folded_name(worker(task, record)), folded_name(task.agent)}:
+        raise AgentError("llm_judge evaluator_agent must differ from task agent")
+    outputs = [(path, decoded(content)) for path, content in contents(run_context.root, task.outputs)]
+    outputs += [(path, f"[{size} bytes are left out]") for path, size in too_large(run_context.root, task.outputs)]
+    if not task.outputs and record.reply.strip():
+        outputs = [(REPLY, record.reply)]
+    prompt = judge_prompt(metric.criteria or _criteria(task), outputs)
+    for retry in range(run_context.max_retries(evaluator) + 1):
+        try:
+            reply = run_context.ask(task, record, evaluator, "judge", prompt=prompt, about=metric.type, retry=retry)
+            calls.usage += reply.usage
+            calls.events += reply.events
+            score = parse_score(reply.text)
+            break
+        except AgentError as error:
+            failure: RuntimeFailure = error
+            calls.usage += error.usage
+            calls.events += error.events
+        except JudgeError as error:
+            failure = error
+    else:
+        raise failure
+    calls.calls.append(f"{evaluator}/judge:{metric.type}")
+    return score
+
+
+def decoded(content: bytes) -> str:
+    """Decode an output for a judge's prompt. A note says how many characters are left out."""
+    text = content.decode("utf-8", errors="replace")
+    left_out = len(text) - MAX_SHOWN
+    return text if left_out <= 0 else f"{text[:MAX_SHOWN]}\n[{left_out} characters are left out]"
+
+
+def _criteria(task: TaskPlan) -> list[str]:
+    """Return the default criteria of a judge: the task's description and the contracts of its outputs."""
+    criteria = [task.description] if task.description.strip() else []
+    criteria += [f"`{o.path}`: {_requirements(o.contract)}" for o in task.outputs if o.contract is not None]
+    return criteria or [f"the outputs do what the task `{task.id}` is called"]
+
+
+def _requirements(contract: Contract) -> str:
+    parts = [contract.type] if contract.type else []
+    parts += [f"has the section `{section}`" for section in contract.required_sections]
+    parts += [f"has the field `{name}`" for name in contract.required_fields]
+    return ", ".join(parts) or "fulfils its contract"
