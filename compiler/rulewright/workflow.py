@@ -73,12 +73,7 @@ class Workflow:
         return resolve(written, Path(self.project.path), self.root)
 
 
-def load_workflow(
-    path: Path | str | None = None,
-    *,
-    folder: Path | str = ".",
-    off: Collection[str] = (),
-) -> Workflow:
+def load_workflow(path: Path | str | None = None, *, folder: Path | str = ".", off: Collection[str] = ()) -> Workflow:
     """Load the workflow at `path`, else the one that the project of `folder` runs by default (`workflow.file`).
 
     The project file is the nearest one above the workflow. `off` are overlays to disable regardless of the files.

@@ -17,11 +17,7 @@ from rulewright_runtime.plan.guard import reading_verdicts
 from rulewright_runtime.plan.judge_needs import reads_script, refuse_without_judge, searched_lexicons
 from rulewright_runtime.plan.question import WholeWindow
 from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Plan
-from rulewright_runtime.plan.verifiers import (
-    ExpressionVerifier,
-    LexiconVerifier,
-    ScenarioRule,
-)
+from rulewright_runtime.plan.verifiers import ExpressionVerifier, LexiconVerifier, ScenarioRule
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcript_execution import CheckAsking, Execution, TranscriptResult
 from rulewright_runtime.transcripts.completeness import Gap, ScriptedScenario, as_records
@@ -114,12 +110,7 @@ class Engine:
     """A prepared plan. It does no I/O except reading transcripts: the caller sends requests to the judge."""
 
     def __init__(
-        self,
-        plan: Plan,
-        parameters: JsonMapping | None = None,
-        prefilter: bool = True,
-        *,
-        gates_only: bool = False,
+        self, plan: Plan, parameters: JsonMapping | None = None, prefilter: bool = True, *, gates_only: bool = False
     ) -> None:
         """Prepare the plan's programs and matcher. `gates_only` skips the checks that can't change a gate.
 

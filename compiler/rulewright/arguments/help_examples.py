@@ -31,10 +31,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "why": ("why runs/first", "why runs/first monday no-promises"),
     "report": ("report runs/first", "report runs/first -o report.html --no-conversations"),
     "serve": ("serve runs",),
-    "adjudicate": (
-        "adjudicate runs/first",
-        "adjudicate runs/1 --decide monday polite PASS --by Ana --why polite",
-    ),
+    "adjudicate": ("adjudicate runs/first", "adjudicate runs/1 --decide monday polite PASS --by Ana --why polite"),
     "diff": ("diff runs/before runs/after", "diff runs/before runs/after --format html -o diff.html"),
     "whatif": ("whatif runs/first --set minimum_coverage=0.9", "whatif runs/first --sweep minimum_coverage"),
     "rescore": ("rescore runs/first --set minimum_coverage=0.9 -o runs/rescored",),

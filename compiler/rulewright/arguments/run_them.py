@@ -43,10 +43,7 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
     add_transcripts(parser, nargs="*")
     add_project_options(parser)
     parser.add_argument(
-        "--compare",
-        nargs=2,
-        metavar=("A", "B"),
-        help="compare two profiles instead: what each leaves out and saves",
+        "--compare", nargs=2, metavar=("A", "B"), help="compare two profiles instead: what each leaves out and saves"
     )
     parser.add_argument(
         "--show-fusion",

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rulewright.comparing.render import (
-    cause,
-    changes,
-    check_line,
-    failed_line,
-    pairs_line,
-    run_line,
-    score_line,
-)
+from rulewright.comparing.render import cause, changes, check_line, failed_line, pairs_line, run_line, score_line
 from rulewright.comparing.render import significant as significant_checks
 from rulewright.reporting.figures import Figure
 from rulewright.reporting.page import Link

@@ -102,10 +102,7 @@ def read_scorecard(root: Node | None) -> tuple[ScorecardDocument | None, list[Di
         return None, []
     root = as_meant(root, "scorecard")
     document = read(
-        ScorecardDocument,
-        root,
-        dimensions=tuple(_rates(root, "dimensions")),
-        rates=tuple(_rates(root, "rates")),
+        ScorecardDocument, root, dimensions=tuple(_rates(root, "dimensions")), rates=tuple(_rates(root, "rates"))
     )
     return document, [*_meanings(document), *_names(document)]
 

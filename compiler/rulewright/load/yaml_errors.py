@@ -142,10 +142,7 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
     if "mapping values are not allowed" in problem and (key := _ONLY_KEY.match(text)) and key.end() + start == offset:
         span = source.span(start + key.start(1), start + key.end(1))
         return _no_pair_above(source, line, key.start(1)) or mistake(
-            "yaml-syntax",
-            span,
-            f"`{key[1]}` is indented wrongly",
-            help="indent it like the key that it belongs beside",
+            "yaml-syntax", span, f"`{key[1]}` is indented wrongly", help="indent it like the key that it belongs beside"
         )
     if "mapping values are not allowed" in problem and (unopened := _UNOPENED.match(text)):
         span = source.span(start + unopened.start(1), start + unopened.end(1))
@@ -154,10 +151,7 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
     if is_cut and (quoted := _APOSTROPHE.search(text)):
         span = source.span(start + quoted.start(1), start + quoted.end(1))
         return mistake(
-            "yaml-syntax",
-            span,
-            "the quotes end at this apostrophe",
-            help="write it twice (`''`), or use double quotes",
+            "yaml-syntax", span, "the quotes end at this apostrophe", help="write it twice (`''`), or use double quotes"
         )
     if "did not find expected key" in problem and (more := _AFTER_QUOTES.match(text)):
         span = source.span(start + more.start(2), start + more.end(2))

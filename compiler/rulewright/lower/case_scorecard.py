@@ -10,15 +10,7 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import place_of, text
 from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument, SettingDocument
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import (
-    BOOL,
-    DOUBLE,
-    SCORE,
-    STRING,
-    ListType,
-    OptionalType,
-    Type,
-)  # fmt: skip
+from rulewright.expression.types import BOOL, DOUBLE, SCORE, STRING, ListType, OptionalType, Type
 from rulewright.load import Scalar
 from rulewright.lower.expressions import NO_PROGRAM, ExpressionCollector
 from rulewright.lower.parameters import PARAMETER_TYPES, lower_parameter

@@ -25,14 +25,7 @@ from rulewright.load import Scalar, Source, place
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.english import ticked
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.question import (
-    FILTERS,
-    ForSegment,
-    IfSegment,
-    Segment,
-    TextSegment,
-    ValueSegment,
-)
+from rulewright_runtime.plan.question import FILTERS, ForSegment, IfSegment, Segment, TextSegment, ValueSegment
 
 COMPARISONS: Final = {
     "eq": "==", "ne": "!=", "lt": "<", "lteq": "<=", "gt": ">", "gteq": ">=", "in": "in", "notin": "in",

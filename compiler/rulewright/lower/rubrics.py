@@ -29,14 +29,7 @@ from rulewright.lower.environments import scenario_environment
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.selection import DEFAULT_REPETITIONS
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.question import (
-    EvidencePolicy,
-    Judging,
-    ReplyField,
-    TextSegment,
-    Unusable,
-    WholeWindow,
-)
+from rulewright_runtime.plan.question import EvidencePolicy, Judging, ReplyField, TextSegment, Unusable, WholeWindow
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import RubricVerifier
 

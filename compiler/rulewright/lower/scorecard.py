@@ -73,10 +73,7 @@ STATUSES: Final = ("valid", "invalid", "needs_adjudication")  # of a row, as rep
 
 
 def lower_scorecard(
-    document: ScorecardDocument,
-    scoring: JsonMapping,
-    checks: Mapping[str, JsonMapping],
-    labels: Mapping[str, str],
+    document: ScorecardDocument, scoring: JsonMapping, checks: Mapping[str, JsonMapping], labels: Mapping[str, str]
 ) -> tuple[ScorecardPlan | None, list[Diagnostic]]:
     """Return the plan of a scorecard and no findings, or None and the findings.
 
@@ -136,7 +133,7 @@ class _ScorecardLowering(ExpressionCollector):
         parameters = tuple(lower_parameter(each, self.findings) for each in document.parameters)
         base = Environment(
             variables={each.name: PARAMETER_TYPES.get(each.type, DYN) for each in parameters}
-            | {"scoring": DYN if self.scoring is None else type_of_data(self.scoring, "scoring")},
+            | {"scoring": DYN if self.scoring is None else type_of_data(self.scoring, "scoring")}
         )
         single = base.having({"v": verdict_type(self.document.vocabulary)})
         dimensions = tuple(self.dimension(rate, base, single) for rate in document.dimensions)

@@ -21,14 +21,7 @@ from rulewright_runtime.transcripts.windows import WindowTurns, select
 from rulewright_runtime.verify.decisions import Decider, bindings_of
 from rulewright_runtime.verify.rubric import window_of
 
-REPORTED: Final = (
-    "profile",
-    "llm_enabled",
-    "judge_model",
-    "planned_llm_calls",
-    "estimated_cost_usd",
-    "pricing_known",
-)
+REPORTED: Final = ("profile", "llm_enabled", "judge_model", "planned_llm_calls", "estimated_cost_usd", "pricing_known")
 BOUNDS: Final = ("llm_calls", "cost_usd")
 
 
@@ -47,11 +40,7 @@ class _Count:
 
 
 def scan_plan(
-    project: Project,
-    plan: Plan,
-    transcripts: Iterable[Transcript],
-    *,
-    judge_model: str | None = None,
+    project: Project, plan: Plan, transcripts: Iterable[Transcript], *, judge_model: str | None = None
 ) -> JsonObject:
     """Return the scan plan of `plan` over transcripts of its scenarios as JSON data.
 

@@ -59,12 +59,7 @@ _STRENGTHS: Final = ("is outside", "is not eligible", "lets it pass", "leaves it
 
 
 def policy_of_scorecard(
-    plan: ScorecardPlan,
-    other: ScorecardPlan,
-    vocabulary: Vocabulary,
-    given: JsonMapping,
-    *,
-    defaults: bool = True,
+    plan: ScorecardPlan, other: ScorecardPlan, vocabulary: Vocabulary, given: JsonMapping, *, defaults: bool = True
 ) -> Policy:
     """The policy of a lowered scorecard with the values of its parameters, for the comparison with the `other`. Without
     `defaults`, parameters that are not given may have any value. Raises PlanError for an invalid value."""

@@ -11,10 +11,7 @@ from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.corpus import CorpusDocument
 from rulewright.documents.kinds import kind_of
-from rulewright.documents.layout import (
-    path_fits,
-    resolve,
-)
+from rulewright.documents.layout import path_fits, resolve
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.documents.profile import Profile
 from rulewright.documents.project_file import Accept, JudgeSection, ProjectFile, Semantics

@@ -15,17 +15,7 @@ from functools import partial, reduce
 from itertools import product
 from typing import Any, Final, TypeAlias
 
-from rulewright.proving.atoms import (
-    ANYTHING,
-    ERROR,
-    FALSE,
-    TRUE,
-    Atom,
-    Atoms,
-    Formula,
-    Term,
-    bits_of,
-)
+from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE, Atom, Atoms, Formula, Term, bits_of
 from rulewright.proving.box_variables import BoxVariable
 from rulewright.proving.comparisons import EQUAL, GREATER, LESS, UNORDERED, Compared
 from rulewright.proving.domains import Absent, Domain, Domains, Path

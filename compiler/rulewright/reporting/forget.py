@@ -31,16 +31,7 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.harness_run import forget_conversation
 from rulewright_runtime.harness.harness_run import holds_run as holds_harness_run
 from rulewright_runtime.locks import lock_folder
-from rulewright_runtime.runs.folder import (
-    GENERATED,
-    LOG,
-    REPLIES,
-    ROWS,
-    SUMMARY,
-    RunFolder,
-    remove,
-    write_summary,
-)
+from rulewright_runtime.runs.folder import GENERATED, LOG, REPLIES, ROWS, SUMMARY, RunFolder, remove, write_summary
 from rulewright_runtime.runs.log import LogStep, read_finished
 from rulewright_runtime.runs.run_rows import count, log_of, summary_of
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonObject

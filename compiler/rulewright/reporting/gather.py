@@ -69,12 +69,7 @@ class _LeaderboardCell:
 
     def result(self) -> JsonObject:
         mean = sum(self.scores) / len(self.scores) if self.scores else None
-        return {
-            "mean": mean,
-            "counted": len(self.scores),
-            "transcripts": self.transcripts,
-            "failed": self.failed,
-        }
+        return {"mean": mean, "counted": len(self.scores), "transcripts": self.transcripts, "failed": self.failed}
 
 
 @dataclass(slots=True)

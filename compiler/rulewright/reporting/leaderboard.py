@@ -269,11 +269,7 @@ def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, object]:
         clustered_mean(((clusters[name], mean) for name, mean in _scenario_means(entry, end).items()), span=UNIT)
         for end in (0, 1)
     )
-    return {
-        "low": low.low,
-        "high": high.high,
-        "method": "cluster-robust",
-    }
+    return {"low": low.low, "high": high.high, "method": "cluster-robust"}
 
 
 def _dimensions(entry: _Entry, clusters: Mapping[str, str]) -> JsonObject:

@@ -12,10 +12,7 @@ from rulewright.load import Scalar
 from rulewright.project import Project
 from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
 
-DECLARED: Final = {
-    "buckets": "primary_bucket",
-    "severities": "severity",
-}  # declared words, and the key that uses them
+DECLARED: Final = {"buckets": "primary_bucket", "severities": "severity"}  # declared words, and the key that uses them
 SOUGHT: Final = (("eligibility", "scenario_tags_any"), ("routing", "safety_override_suppressed_by"))
 TAGS: Final = ("failure_mode_tags", "tags")  # of a scenario
 SHORTEST: Final = 5  # letters of a tag: shorter ones differ by one letter often enough

@@ -41,12 +41,7 @@ if TYPE_CHECKING:
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import ScenarioDocument
 
-CONDITIONS: Final = (
-    condition_never_holds,
-    condition_always_holds,
-    condition_adds_nothing,
-    comparison_out_of_range,
-)
+CONDITIONS: Final = (condition_never_holds, condition_always_holds, condition_adds_nothing, comparison_out_of_range)
 EXPRESSIONS: Final = (
     units_differ,
     guard_excludes_its_value,

@@ -20,11 +20,7 @@ def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | Scenari
     for found in plain_texts(subject):
         text = str(found.value)
         if 0 < len(text) <= 3 and text.isalpha():
-            yield warning(
-                found,
-                f"`{text}` occurs inside other words",
-                help=_help(subject, f"`(?i)\\b{text}\\b`"),
-            )
+            yield warning(found, f"`{text}` occurs inside other words", help=_help(subject, f"`(?i)\\b{text}\\b`"))
 
 
 def _help(subject: LexiconDocument | MarkerSet | ScenarioDocument, regex: str) -> str:

@@ -15,14 +15,7 @@ from rulewright.calibration.gold import TARGETS
 from rulewright.comparing.diff import diff
 from rulewright.comparing.page import diff_page
 from rulewright.errors import UsageError
-from rulewright.reporting.adjudication import (
-    CODE,
-    Adjudication,
-    adjudicate,
-    check_person,
-    fingerprint,
-    original,
-)
+from rulewright.reporting.adjudication import CODE, Adjudication, adjudicate, check_person, fingerprint, original
 from rulewright.reporting.chat_page import said_in
 from rulewright.reporting.judged import JudgedTranscript
 from rulewright.reporting.page import run_page

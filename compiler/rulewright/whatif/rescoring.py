@@ -12,14 +12,7 @@ from msgspec.structs import replace
 
 from rulewright.errors import UsageError
 from rulewright.reporting.derived_run import write_derived
-from rulewright.reporting.stored_run import (
-    StoredRun,
-    decision_as_json,
-    decision_of,
-    has_skipped,
-    knowing,
-    score_again,
-)
+from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, has_skipped, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import OUTCOMES
 from rulewright_runtime.locks import lock_folder

@@ -21,13 +21,7 @@ from rulewright.errors import UsageError
 from rulewright.load.file_reader import load_text
 from rulewright.load.nodes import Mapping as MappingNode
 from rulewright.lower.scan_plan import facts
-from rulewright.witnesses.candidates import (
-    ConversationContext,
-    OtherVerdict,
-    Written,
-    contexts,
-    written_in,
-)
+from rulewright.witnesses.candidates import ConversationContext, OtherVerdict, Written, contexts, written_in
 from rulewright.witnesses.conversation_records import records
 from rulewright.witnesses.guesses import InputModel
 from rulewright_runtime.errors import InputError, RuntimeFailure

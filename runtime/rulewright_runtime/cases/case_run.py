@@ -288,12 +288,7 @@ def report_head(
         "label_distribution": whole.labels,
         "by_archetype": run.tally.by_archetype(),
         "batches": [
-            {
-                "batch_id": name,
-                **_summary(group),
-                "mean_scores": group.means(),
-                "pass_rates": group.pass_rates(),
-            }
+            {"batch_id": name, **_summary(group), "mean_scores": group.means(), "pass_rates": group.pass_rates()}
             for name, group in run.tally.batches.items()
         ],
         "confidence_intervals": run.intervals(),

@@ -132,10 +132,7 @@ class CaseSettings:
 
     def scorer(self, archetype: str | None, metric_id: str | None) -> CaseScorer:
         """Return the scorer of a case."""
-        key = (
-            archetype if archetype in self.archetypes else None,
-            metric_id if metric_id in self.metric_ids else None,
-        )
+        key = (archetype if archetype in self.archetypes else None, metric_id if metric_id in self.metric_ids else None)
         scorer = self._scorers.get(key)
         if scorer is None:
             values = self.values(*key)

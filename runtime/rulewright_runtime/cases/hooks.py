@@ -233,12 +233,7 @@ def evaluation_events(result: JsonMapping, prefix: str, now: int) -> Iterator[Js
         ]
         if name == "composite":
             attributes.append(_attribute("gen_ai.evaluation.score.label", result["label"]))
-        yield {
-            "timeUnixNano": str(now),
-            "severityNumber": 9,
-            "eventName": EVALUATION,
-            "attributes": attributes,
-        }
+        yield {"timeUnixNano": str(now), "severityNumber": 9, "eventName": EVALUATION, "attributes": attributes}
 
 
 def _attribute(key: str, value: str | float) -> JsonObject:

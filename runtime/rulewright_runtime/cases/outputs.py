@@ -8,14 +8,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from rulewright_runtime.cases.records import (
-    Record,
-    decode_message,
-    id_of,
-    json_files,
-    records_of,
-    with_path,
-)
+from rulewright_runtime.cases.records import Record, decode_message, id_of, json_files, records_of, with_path
 from rulewright_runtime.cases.shape import OUTPUTS
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular

@@ -8,10 +8,7 @@ from rulewright_runtime.english import plural, some
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.question import AnchoredWindow
 from rulewright_runtime.plan.scan import Check, Lexicon, Plan
-from rulewright_runtime.plan.verifiers import (
-    ProbeVerifier,
-    RubricVerifier,
-)
+from rulewright_runtime.plan.verifiers import ProbeVerifier, RubricVerifier
 
 
 def refuse_without_judge(plan: Plan) -> None:

@@ -213,11 +213,7 @@ class Summary(Struct):
             **self.about,
             "transcripts": self.rows,
             "totals": self._totals(total),
-            "incomplete": {
-                "count": self.incomplete.count,
-                "gaps": self.gaps,
-                "transcripts": self.incomplete.items,
-            },
+            "incomplete": {"count": self.incomplete.count, "gaps": self.gaps, "transcripts": self.incomplete.items},
             "refused": {"count": self.refused.count, "inputs": self.refused.items},
             "decided_by": self.decided_by,
             "outcomes": self.outcomes,

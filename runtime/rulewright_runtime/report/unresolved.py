@@ -102,10 +102,7 @@ class Unresolved(Struct):
             "answers": self.answers,
             "refused": refused,
             "exact": self.exact,
-            "overall_score": {
-                "low": lowest_mean(self.low, lows),
-                "high": _highest_mean(self.high, highs),
-            },
+            "overall_score": {"low": lowest_mean(self.low, lows), "high": _highest_mean(self.high, highs)},
             "gates": {name: _gate(gate, refused) for name, gate in sorted(self.gates.items())},
         }
 

@@ -117,11 +117,7 @@ class LiveJudge:
         return price
 
     def results(
-        self,
-        engine: Engine,
-        items: Iterable[Any],
-        run: str = "",
-        watch: Callable[[Scheduler], None] = lambda _: None,
+        self, engine: Engine, items: Iterable[Any], run: str = "", watch: Callable[[Scheduler], None] = lambda _: None
     ) -> Iterator[TranscriptResult]:
         """Yield one result for each transcript, in order; a transcript of the judge's own model family is refused.
 
@@ -335,12 +331,7 @@ def reply_schema(
 
 
 def _closed(properties: dict[str, object]) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 SCORE: Final = _closed({"rationale": {"type": "string"}, "score": {"type": "number"}})  # of a workflow metric

@@ -155,9 +155,7 @@ def _messages(value: Json, names: Sequence[str], role: Role, where: str) -> list
     if value is None:
         return []
     values, path = (value, f"{where}: {names[0]}") if is_record(value) else ({names[0]: value}, where)
-    return run_messages(values, names, role, path) or [
-        Message(role, (Part(text=msgspec.json.encode(value).decode()),)),
-    ]
+    return run_messages(values, names, role, path) or [Message(role, (Part(text=msgspec.json.encode(value).decode()),))]
 
 
 FORMAT: Final = Format("braintrust", _recognises, read, joins=True)
