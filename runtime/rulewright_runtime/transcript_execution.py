@@ -61,7 +61,7 @@ class CheckAsking:
         """Ask `judge` every request, one after the other; without a judge every reply is None."""
         questions = self.resume()
         while questions is not None:
-            questions = self.resume(tuple(reply_of(judge, question) for question in questions))
+            questions = self.resume(tuple([reply_of(judge, question) for question in questions]))
 
 
 class Execution:

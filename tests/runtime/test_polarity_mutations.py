@@ -62,7 +62,7 @@ def applies(**conditions: Any) -> decisions.Eligibility:
 
 def a_part_of_a_prompt_is_written() -> bool:
     question = judging(prompt=(IfSegment(UNKNOWN, (TextSegment("Be kind."),), ()),))
-    return "Be kind." in prompts.render(question, prompts.Fenced([]), {})
+    return "Be kind." in prompts.filled(question.prompt, {})
 
 
 def a_gate_stops() -> bool:

@@ -165,11 +165,17 @@ def custom_id(question: JudgeRequest) -> str:
     return f"q-{sha256(msgspec.json.encode((key, question.prompt))).hexdigest()[:40]}"
 
 
+class _BatchLine(msgspec.Struct):
+    """The key of a batch answer that no file of recorded replies holds."""
+
+    custom_id: object = msgspec.UNSET
+
+
 def holds_answers(data: bytes) -> bool:
     """Whether a file holds lines of batch answers, judging by its first line."""
     first = data.lstrip().partition(b"\n")[0]
     try:
-        return "custom_id" in msgspec.json.decode(first, type=JsonObject)
+        return msgspec.json.decode(first, type=_BatchLine).custom_id is not msgspec.UNSET
     except strict_json.UNDECODED:
         return False
 

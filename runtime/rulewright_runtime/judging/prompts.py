@@ -49,17 +49,17 @@ class Fenced:
 def render(
     judging: Judging,
     conversation: Fenced,
-    bindings: JsonMapping,
+    prompt: str,
     *,
     part: bool = False,
     candidates: Sequence[JsonMapping] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """The whole request: the check's prompt, its tags, candidates and `notes`, the fenced turns, the answer's format.
+    """The whole request: the check's `prompt`, its tags, candidates and `notes`, the fenced turns, the answer's format.
 
     `part` says that the turns are not the whole conversation. The author's labels of cues are never shown.
     """
-    sections = [filled(judging.prompt, bindings)]
+    sections = [prompt]
     if judging.tags:
         sections.append(f"Eligibility tags: {', '.join(judging.tags)}")
     if part:

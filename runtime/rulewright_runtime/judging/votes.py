@@ -9,7 +9,7 @@ import msgspec
 from rulewright_runtime.plan.part import Verdict
 
 
-class Cast(msgspec.Struct, frozen=True):
+class Cast(msgspec.Struct, frozen=True, cache_hash=True):
     """One usable vote; `holds` is False for a FAIL without a verified quote, if one is required."""
 
     verdict: Verdict

@@ -8,6 +8,7 @@ calls in flight, a test - decides when and by whom they are answered; the result
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from itertools import chain, islice
 from typing import TypeAlias, TypeVar
 
 from rulewright_runtime.files import DiskError
@@ -25,25 +26,18 @@ Verification: TypeAlias = "Finding | Asking[Finding]"  # the result of a verifie
 def together(askings: Sequence[Asking[Result]]) -> Asking[list[Result]]:
     """Run several generators concurrently: their requests form one batch. Returns their results, in order."""
     results: dict[int, Result] = {}
-    waiting: dict[int, Questions] = {}
-
-    def resume(number: int, replies: Replies | None) -> None:
-        try:
-            asking = askings[number]
-            waiting[number] = next(asking) if replies is None else asking.send(replies)
-        except StopIteration as done:
-            results[number] = done.value
-
-    for number in range(len(askings)):
-        resume(number, None)
-    while waiting:
-        batch, waiting = waiting, {}
-        replies = yield tuple(question for questions in batch.values() for question in questions)
-        start = 0
-        for number, questions in batch.items():
-            resume(number, replies[start : start + len(questions)])
-            start += len(questions)
-    return [results[number] for number in range(len(askings))]
+    resumed: dict[int, Replies | None] = dict.fromkeys(range(len(askings)))
+    while True:
+        waiting: dict[int, Questions] = {}
+        for number, replies in resumed.items():
+            try:
+                waiting[number] = askings[number].send(replies)  # type: ignore[arg-type]
+            except StopIteration as done:
+                results[number] = done.value
+        if not waiting:
+            return [results[number] for number in range(len(askings))]
+        answers = iter((yield tuple(chain.from_iterable(waiting.values()))))
+        resumed = {number: tuple(islice(answers, len(questions))) for number, questions in waiting.items()}
 
 
 def reply_of(judge: Judge | None, question: JudgeRequest) -> Reply:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -60,7 +60,8 @@ def ask_about(
 ) -> Asking[Finding]:
     """The judge's verdict over some windows of `check`, at least one."""
     contents: dict[str, _ReplyContent | None] = {}
-    askings = [_Question(check, judging, context, purpose, window, contents).answer() for window in windows]
+    prompt = prompts.filled(judging.prompt, {**context.bindings, "check": check.fields})  # it fails with any judge
+    askings = [_Question(check, judging, context, purpose, window, contents).answer(prompt) for window in windows]
     try:
         if len(askings) == 1:
             return (yield from askings[0])
@@ -96,11 +97,12 @@ class _Ballot(msgspec.Struct):
     asked: int = 0
     stopped: bool = False
 
-    def add(self, replies: Sequence[_Reply], asked: int) -> None:
-        """Add the usable replies of `asked` more repetitions."""
-        self.replies += tuple(replies)
-        self.votes += tuple([reply.cast for reply in replies])
-        self.asked += asked
+    def add(self, replies: Sequence[_Reply | None]) -> None:
+        """Add the replies of more repetitions, None for one that is not usable."""
+        usable = tuple([reply for reply in replies if reply is not None])
+        self.replies += usable
+        self.votes += tuple([reply.cast for reply in usable])
+        self.asked += len(replies)
 
 
 class _Question:
@@ -117,12 +119,8 @@ class _Question:
     ) -> None:
         """`contents` are by raw reply; the windows of a check share them, because their replies are often identical."""
         self.check, self.judging, self.context, self.purpose = check, judging, context, purpose
-        self.evidence, self.number, self.window, self.notes = (
-            window.evidence,
-            window.number,
-            window.window,
-            window.notes,
-        )
+        self.evidence, self.number, self.notes = window.evidence, window.number, window.notes
+        self.window = window.window
         self.indices = frozenset(self.window.indices)
         self.shown = context.view.with_asides(judging.shows, self.window.indices) if judging.shows else ()
         self.asides = evidence.QuotedTurns([each for each in self.shown if isinstance(each, Aside)])
@@ -149,69 +147,59 @@ class _Question:
             ]
         return extra
 
-    def answer(self) -> Asking[Finding]:
-        """The finding for this window."""
-        ballot = yield from self._ballot(self._prompt())
-        if not ballot.replies:
-            return self._unusable()
-        return self._counted(ballot)
+    def answer(self, prompt: str) -> Asking[Finding]:
+        """The finding for this window. `prompt` is the author's part of the request.
 
-    def _prompt(self) -> str:
+        Repetitions are requested in rounds, until no further reply can change the verdict. A repetition without a
+        usable reply is requested again, with a larger token budget.
+        """
+        text, ballot = self._text(prompt), _Ballot()
+        while size := self._round(ballot):
+            usable: dict[int, _Reply | None] = dict.fromkeys(range(ballot.asked, ballot.asked + size))
+            pending = [*usable]
+            for attempt, budget in enumerate(self.judging.budgets):
+                raws = yield tuple([self._request(text, repetition, attempt, budget) for repetition in pending])
+                usable.update(zip(pending, map(self._parsed, raws), strict=True))
+                pending = [repetition for repetition in pending if usable[repetition] is None]
+                if not pending:
+                    break
+            ballot.add([*usable.values()])
+            if self.judging.adaptive_stop and ballot.asked == 1 and ballot.replies:
+                ballot.stopped = ballot.replies[0].cast.verdict in CLEAR
+        return self._counted(ballot) if ballot.replies else self._unusable()
+
+    def _text(self, prompt: str) -> str:
         """The request's text; empty for a judge that reads none."""
-        bindings = {**self.context.bindings, "check": self.check.fields}
         if not self.context.prompts:
-            prompts.filled(self.judging.prompt, bindings)  # its errors are those of any judge
             return ""
         candidates = [*self.extra.get("precheck", ())]
         candidates += [{"role": span.role, "turn": span.turn, "quote": span.quote} for span in self.evidence]
         return prompts.render(
             self.judging,
             self.conversation,
-            bindings,
+            prompt,
             part=len(self.window.indices) < len(self.context.turns),
             candidates=candidates,
             notes=self.notes,
         )
 
-    def _ballot(self, prompt: str) -> Asking[_Ballot]:
-        """Request repetitions in rounds, until no further reply can change the verdict."""
-        ballot, planned = _Ballot(), self.judging.repetitions
-        while ballot.asked < planned and not self._is_settled(ballot):
-            size = self._round(ballot)
-            repetitions = range(ballot.asked, ballot.asked + size)
-            ballot.add((yield from self._usable_replies(prompt, repetitions)), size)
-            if self.judging.adaptive_stop and ballot.asked == 1 and ballot.replies:
-                ballot.stopped = ballot.replies[0].cast.verdict in CLEAR
-        return ballot
-
     def _round(self, ballot: _Ballot) -> int:
-        left = self.judging.repetitions - ballot.asked
-        if self.judging.adaptive_stop and not ballot.asked:
+        """The number of repetitions to request at once; 0 if the verdict is settled."""
+        judging, left = self.judging, self.judging.repetitions - ballot.asked
+        if not left or ballot.stopped:
+            return 0
+        if judging.adaptive_stop and not ballot.asked:
             return 1
-        if self.judging.vote.stop == "never":
+        if judging.vote.stop == "never":
             return left
-        return votes.next_round(ballot.votes, left, self.judging.repetitions)
-
-    def _is_settled(self, ballot: _Ballot) -> bool:
-        if ballot.stopped or not ballot.asked:
-            return ballot.stopped
-        left = self.judging.repetitions - ballot.asked
-        unverified: Verdict = "FAIL" if self.judging.evidence.unverified_fail == "keep" else "UNCLEAR"
-        return self.judging.vote.stop == "decided" and votes.is_settled(
-            ballot.votes, left, self.judging.repetitions, self.judging.unusable.verdict, unverified
-        )
-
-    def _usable_replies(self, prompt: str, repetitions: Iterable[int]) -> Asking[list[_Reply]]:
-        """The first usable reply of each repetition; every further attempt has a larger token budget."""
-        usable: dict[int, _Reply | None] = dict.fromkeys(repetitions)
-        for attempt, budget in enumerate(self.judging.budgets):
-            pending = [repetition for repetition, reply in usable.items() if reply is None]
-            if not pending:
-                break
-            raws = yield tuple([self._request(prompt, repetition, attempt, budget) for repetition in pending])
-            for repetition, raw in zip(pending, raws, strict=True):
-                usable[repetition] = self._parsed(raw)
-        return [reply for reply in usable.values() if reply is not None]
+        unverified: Verdict = "FAIL" if judging.evidence.unverified_fail == "keep" else "UNCLEAR"
+        if (
+            ballot.asked
+            and judging.vote.stop == "decided"
+            and votes.is_settled(ballot.votes, left, judging.repetitions, judging.unusable.verdict, unverified)
+        ):
+            return 0
+        return votes.next_round(ballot.votes, left, judging.repetitions)
 
     def _request(self, prompt: str, repetition: int, attempt: int, budget: int) -> JudgeRequest:
         temperature = FIRST_TEMPERATURE if repetition == 0 else NEXT_TEMPERATURE
