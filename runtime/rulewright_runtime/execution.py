@@ -85,24 +85,23 @@ def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Itera
 
 class _Applied(NamedTuple):
     """A check in a scenario, with its position in the plan. Its record may be `constant`: for every transcript or, if
-    `role` is set, for those in which the matcher finds nothing in the turns of that role."""
+    `role` is set, for those with turns of that role in which the matcher finds nothing of the `lexicon`."""
 
     position: int
     check: Check
     eligibility: Eligibility
     constant: VerdictResult | None = None
     role: str | None = None
+    lexicon: str = ""
 
 
 class _ScenarioChecks(NamedTuple):
     """The checks of one scenario's transcripts: those that run `first`, and those that run `last` because they read the
-    verdicts of others. `expected` holds the ids of both, `roles` the roles that decide constant records, and `bindings`
-    the context of expressions."""
+    verdicts of others. `expected` holds the ids of both, and `bindings` the context of expressions."""
 
     bindings: JsonObject
     first: tuple[_Applied, ...]
     last: tuple[_Applied, ...]
-    roles: tuple[str, ...]
     expected: tuple[str, ...]
 
 
@@ -194,10 +193,11 @@ class Engine:
             self._plan, item, self._matcher, checks.bindings, complete, self._prepared, prompts=prompts
         )
         readable = not (complete.gaps or complete.wordless)
-        silent = [role for role in checks.roles if context.is_without_hit(role)] if readable else []
+        roles = {turn.role for turn in item.turns} if readable else ()
         verdicts = {
             each.position: each.constant
-            if each.constant is not None and (each.role is None or each.role in silent)
+            if each.constant is not None
+            and (each.role is None or (each.role in roles and each.lexicon not in context.may_hit))
             else self._verdict(each.check, each.eligibility, context)
             for each in checks.first
         }
@@ -256,7 +256,7 @@ class Engine:
 
     def constant_in(self, scenario_id: str) -> dict[str, str | None]:
         """The checks of a scenario with a constant record, each with the role in whose turns the matcher must find
-        nothing; None for a record that is constant in every transcript."""
+        nothing of its lexicon; None for a record that is constant in every transcript."""
         checks = self._scenario_checks(scenario_id)
         return {each.check.id: each.role for each in (*checks.first, *checks.last) if each.constant is not None}
 
@@ -283,7 +283,6 @@ class Engine:
                 bindings,
                 tuple(each for index, each in applied.items() if index not in self._last),
                 tuple(applied[index] for index in self._last if index in applied),
-                tuple(sorted({each.role for each in applied.values() if each.role is not None})),
                 tuple(each.check.id for each in applied.values()),
             )
         return checks
@@ -343,9 +342,9 @@ def _with_branches(transcript: Transcript, branches: Mapping[int, str]) -> Trans
     return msgspec.structs.replace(transcript, turns=tuple(turns))
 
 
-def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[VerdictResult, str] | None:
-    """For a check whose verdict is known if the matcher finds nothing in the turns of a role: the record and the role;
-    None for any other check."""
+def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[VerdictResult, str, str] | None:
+    """For a check whose verdict is known if the matcher finds nothing of a lexicon in the turns of a role: the record,
+    the role and the lexicon; None for any other check."""
     verifier = check.verifier
     if isinstance(verifier, LexiconVerifier):
         searched = plan.lexicons.get(verifier.lexicon)
@@ -356,7 +355,7 @@ def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[VerdictRes
         role, finding, name = "user", not_eligible(verifier.no_question, occasion=True), verifier.question
     else:
         return None
-    return (conclude(check, finding), role) if matcher.covers(role, name) else None
+    return (conclude(check, finding), role, name) if matcher.covers(role, name) else None
 
 
 def _mark(finding: Finding, eligibility: Eligibility) -> Finding:

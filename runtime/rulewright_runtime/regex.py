@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from rulewright_runtime.errors import PlanError
 
 MEMORY: Final = 8 * 2**20
+Search = Callable[[bytes], Iterable[int]]  # the numbers of the expressions that match in a text
 
 
 @lru_cache(maxsize=4096)
@@ -20,12 +22,34 @@ def compile_regex(pattern: str, memory: int = MEMORY) -> re.Pattern[str]:
         raise PlanError(f"the regular expression `{pattern}` is refused: {error}") from None
 
 
-def compile_re2(pattern: str, memory: int = MEMORY, *, never_capture: bool = False) -> re.Pattern[str]:
-    """The same for any expression. Raises ValueError with RE2's reason, and ImportError without RE2."""
+def compile_set(patterns: Iterable[str], memory: int) -> Search:
+    """A search for all expressions in one pass. Raises ValueError if they need too much memory together, and
+    ImportError without RE2."""
+    import re2
+
+    fused = re2.Set.SearchSet(_options(memory))
+    try:
+        for pattern in patterns:
+            fused.Add(pattern)
+        fused.Compile()
+    except re2.error as error:
+        raise ValueError(str(error)) from None
+    return lambda data: fused.Match(data) or ()
+
+
+def _options(memory: int) -> Any:
     import re2
 
     options = re2.Options()
-    options.max_mem, options.never_capture, options.log_errors = memory, never_capture, False
+    options.max_mem, options.log_errors = memory, False
+    return options
+
+
+def compile_re2(pattern: str, memory: int = MEMORY) -> re.Pattern[str]:
+    """The same for any expression. Raises ValueError with RE2's reason, and ImportError without RE2."""
+    import re2
+
+    options = _options(memory)
     try:
         compiled: re.Pattern[str] = re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:

@@ -14,9 +14,8 @@ from rulewright_runtime.plan.question import EachReplyWindow
 from rulewright_runtime.plan.scan import Check, Pattern, Plan
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
-WHY_REGEX: Final = "it pins the ends of a text, switches a flag off or quotes, which joined turns would change"
 WHY_LITERAL: Final = "it holds U+0307, which `İ` becomes when lowered"
-WHY_NOT_FUSED: Final = "RE2 is missing, or the patterns of all lexicons are too large for one expression"
+WHY_NOT_FUSED: Final = "RE2 is missing, or the patterns of all lexicons are too large for one pass"
 ONCE: Final = "once for the scenario"
 WORK: Final = {
     "pass": "only where the pass hits",
@@ -31,7 +30,7 @@ WORK: Final = {
 def fusion_of(plan: Plan) -> JsonObject:
     """Return the fused passes and the work of each check as JSON data.
 
-    `passes` are expressions that run once over all turns of a role; their hits are confirmed pattern by pattern.
+    `passes` run once over every turn of a role; their hits are confirmed pattern by pattern.
     `apart` are lexicons that are searched without one. `settled` counts, of `records` (checks times scenarios), those
     decided once for all transcripts of a scenario. `work` is the remaining work of each check.
     """
@@ -64,8 +63,7 @@ def fusion_of(plan: Plan) -> JsonObject:
 def _unfused(role: str, name: str, pattern: Pattern | None) -> dict[str, str]:
     if pattern is None:
         return {"role": role, "lexicon": name, "pattern": "", "why": WHY_NOT_FUSED}
-    why = WHY_REGEX if pattern.mode == "regex" else WHY_LITERAL
-    return {"role": role, "lexicon": name, "pattern": pattern.pattern, "why": why}
+    return {"role": role, "lexicon": name, "pattern": pattern.pattern, "why": WHY_LITERAL}
 
 
 def _work(check: Check, settled: list[dict[str, str | None]]) -> str:
@@ -84,7 +82,7 @@ def fusion_lines(fusion: JsonMapping) -> Iterator[str]:
     """Format the result of `fusion_of` as lines."""
     yield f"plan {fusion['plan'][:16]}, profile {fusion['profile']}: {plural(len(fusion['work']), 'check')}"
     yield ""
-    yield "one pass over all turns of a role finds where patterns may hit; hits are confirmed pattern by pattern"
+    yield "one pass over every turn of a role finds which patterns may hit; hits are confirmed pattern by pattern"
     for each in fusion["passes"]:
         patterns, lexicons = sum(each["patterns"].values()), len(each["patterns"])
         yield f"  {each['role']:<10}{plural(patterns, 'pattern')} of {plural(lexicons, 'lexicon')}, {_text(each)}"

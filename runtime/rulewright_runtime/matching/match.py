@@ -1,9 +1,9 @@
 """The text matcher: finds the hits of a plan's lexicons in a text.
 
-All patterns for one role's turns are fused into one RE2 expression, which runs once over those turns and selects the
-turns that may contain a hit (`Matcher.may_hit`); these are confirmed pattern by pattern with exact rules. Patterns of
-lexicons that fold differences are fused into separate expressions, for the folded turns. With the extra `hyperscan`,
-Hyperscan searches for many literals. Without RE2 every turn is confirmed, with the same results:
+All patterns for one role's turns are fused into one RE2 set, which runs once over each turn and names the lexicons
+that may hit it (`Matcher.may_hit`); these are confirmed pattern by pattern with exact rules. Patterns of lexicons that
+fold differences are fused into separate sets, for the folded turns. With the extra `hyperscan`, Hyperscan searches for
+many literals. Without RE2 every turn is confirmed, with the same results:
 
     substring_ci   equal under simple case folding, as a literal under Python's IGNORECASE
     contains_ci    `pattern.lower() in text.lower()`
@@ -15,21 +15,17 @@ original text.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache, partial
-from itertools import accumulate, chain
-from typing import Any, Final, NamedTuple
+from functools import cache, lru_cache
+from itertools import chain
+from typing import Final, NamedTuple
 
 import msgspec
 
 from rulewright_runtime.matching.folding import fold, fold_case, turn_folded
 from rulewright_runtime.plan.scan import Lexicon, Pattern
-from rulewright_runtime.regex import compile_re2, compile_regex
-
-Search = Callable[[Sequence[str]], list[int]]  # the indices of the texts that may contain a hit
-
+from rulewright_runtime.regex import Search, compile_regex, compile_set
 
 FUSED_MEMORY: Final = 64 * 2**20
 MANY_LITERALS: Final = 100  # with at least this many, Hyperscan is worth its import, and an index of a lexicon its room
@@ -197,22 +193,27 @@ class _PatternFinder(NamedTuple):
     literal: str | None = None
 
 
+class _FusedView(NamedTuple):
+    """The search for all patterns that share a view, and the lexicons of each pattern by its number."""
+
+    view: _View
+    search: Search
+    lexicons: tuple[tuple[str, ...], ...]
+
+
 class Matcher:
     """The fused prefilter of the lexicons that are searched for in the turns of each role."""
 
     def __init__(self, lexicons: Mapping[str, Mapping[str, Lexicon]], *, prefilter: bool = True) -> None:
         """`lexicons` maps a role to the lexicons searched for in its turns. Without `prefilter` or RE2 no turn is
         ruled out."""
-        self._fused: dict[str, list[tuple[_View, Search]]] = {}
+        self._fused: dict[str, list[_FusedView]] = {}
         self._covering: dict[str, tuple[str, ...]] = {}
         for role, by_name in lexicons.items() if prefilter else ():
-            parts = {name: _parts(lexicon) for name, lexicon in by_name.items()}
-            covered = {name: each for name, each in parts.items() if each}
-            fused = _fuse(covered.values())
-            if fused:
-                self._fused[role] = fused
-                for name in covered:
-                    self._covering[name] = (*self.covering(name), role)
+            covered = {name: parts for name, lexicon in by_name.items() if (parts := _parts(lexicon))}
+            self._fused[role] = _fuse(covered)
+            for name in covered if self._fused[role] else ():
+                self._covering[name] = (*self.covering(name), role)
 
     def covering(self, name: str) -> tuple[str, ...]:
         """The roles for whose turns `may_hit` includes the lexicon `name`."""
@@ -222,88 +223,51 @@ class Matcher:
         """Whether `may_hit` includes the lexicon `name` in the turns of `role`."""
         return role in self.covering(name)
 
-    def may_hit(self, role: str, texts: Sequence[str]) -> list[int]:
-        """The indices of the `texts` that may contain a hit of a covered lexicon of `role`."""
-        fused = self._fused.get(role)
-        if fused is None:
-            return list(range(len(texts)))
-        if len(fused) == 1:
-            view, search = fused[0]
-            return search([view.of(text) for text in texts])
-        indices = (search([view.of(text) for text in texts]) for view, search in fused)
-        return sorted(set().union(*indices))
-
-
-def _search_literals(literals: LiteralSet, texts: Sequence[str]) -> list[int]:
-    """The indices of the texts in which a literal ends. One that starts in the previous text is not a hit, and is ruled
-    out later."""
-    parts = [text.encode() for text in texts]
-    ends = literals.ends(b"\n".join(parts))
-    if not ends:
-        return []
-    starts = list(accumulate((len(part) + 1 for part in parts), initial=0))
-    return sorted({bisect_right(starts, end - 1) - 1 for end in ends})
-
-
-def _search_regex(fused: Any, texts: Sequence[str]) -> list[int]:
-    """The indices of the texts in which `fused` matches; RE2 accepts UTF-8 bytes, contrary to its type stub."""
-    parts = [text.encode() for text in texts]
-    data = b"\n".join(parts)
-    match = fused.search(data)
-    indices: list[int] = []
-    if match is None:
-        return indices
-    starts = list(accumulate((len(part) + 1 for part in parts), initial=0))
-    while match is not None:
-        first_text, last_text = (bisect_right(starts, offset) - 1 for offset in match.span())
-        indices += range(first_text, min(last_text + 1, len(parts)))
-        if last_text + 1 >= len(parts):
-            break
-        match = fused.search(data, starts[last_text + 1])
-    return indices
+    def may_hit(self, role: str, text: str) -> set[str]:
+        """The covered lexicons of `role` that may hit the `text`."""
+        names: set[str] = set()
+        for view, search, lexicons in self._fused.get(role, ()):
+            for number in search(view.of(text).encode()):
+                names.update(lexicons[number])
+        return names
 
 
 def _parts(lexicon: Lexicon) -> list[_PatternFinder] | None:
-    """The prefilter of each pattern; None if a pattern can't be searched for in joined texts."""
+    """The prefilter of each pattern; None if there is none for one of them."""
     differences = _differences(lexicon.fold)
     parts: list[_PatternFinder] = []
     for pattern in lexicon.patterns:
         if pattern.mode == "regex":
             view = _View(differences if lexicon.fold_regexes else EXACT, case=False)
-            expression, literal = _widened_regex(pattern.pattern), None
+            parts.append(_PatternFinder(view, pattern.pattern))
         elif differences and (folded := _folded_literal(pattern.pattern, differences)).strip():
-            view = _View(differences, case=True)
-            expression, literal = _escaped(folded), folded
+            parts.append(_PatternFinder(_View(differences, case=True), _escaped(folded), folded))
+        elif (expression := _widened_literal(pattern.pattern)) is not None:
+            parts.append(_PatternFinder(_View(EXACT, case=False), expression))
         else:
-            view = _View(EXACT, case=False)
-            expression, literal = _widened_literal(pattern.pattern), None
-        if expression is None:
             return None
-        parts.append(_PatternFinder(view, expression, literal))
     return parts
 
 
-def _fuse(lexicons: Iterable[list[_PatternFinder]]) -> list[tuple[_View, Search]]:
-    """A search for each view, which finds the texts in which one of its parts matches; empty without RE2, or if an
-    expression is too large."""
-    views: dict[_View, set[_PatternFinder]] = {}
-    for part in chain.from_iterable(lexicons):
-        views.setdefault(part.view, set()).add(part)
+def _fuse(parts: Mapping[str, Iterable[_PatternFinder]]) -> list[_FusedView]:
+    """A search for each view of the lexicons; empty without RE2, or if a set is too large."""
+    views: dict[_View, dict[_PatternFinder, list[str]]] = {}
+    for name, finders in parts.items():
+        for finder in dict.fromkeys(finders):
+            views.setdefault(finder.view, {}).setdefault(finder, []).append(name)
     try:
-        return [(view, _search(parts)) for view, parts in views.items()]
-    except (ImportError, ValueError):  # too large when fused; every pattern alone was accepted
+        return [_FusedView(view, _search([*each]), tuple(map(tuple, each.values()))) for view, each in views.items()]
+    except (ImportError, ValueError):  # too large together; every pattern alone was accepted
         return []
 
 
-def _search(parts: set[_PatternFinder]) -> Search:
-    """The search for the parts of one view. Raises ImportError without RE2, ValueError for too large an expression."""
-    literals = sorted(part.literal for part in parts if part.literal is not None)
+def _search(parts: Sequence[_PatternFinder]) -> Search:
+    """The search for the parts of one view. Raises ImportError without RE2, ValueError for too large a set."""
+    literals = [part.literal for part in parts if part.literal is not None]
     if len(literals) == len(parts) >= MANY_LITERALS:
         with suppress(ImportError, ValueError):
-            return partial(_search_literals, LiteralSet(literals))
-    # Sorted, so that RE2 can share common prefixes.
-    expressions = sorted(part.expression for part in parts)
-    return partial(_search_regex, compile_re2("|".join(expressions), FUSED_MEMORY, never_capture=True))
+            return literal_search(literals)
+    return compile_set([part.expression for part in parts], FUSED_MEMORY)
 
 
 class Fusion(NamedTuple):
@@ -317,7 +281,7 @@ class Fusion(NamedTuple):
 
 def fusions(lexicons: Mapping[str, Lexicon]) -> tuple[list[Fusion], dict[str, Pattern]]:
     """How a `Matcher` fuses the lexicons of one role, and the lexicons that are not fused, each with the pattern that
-    can't be searched for in joined turns."""
+    prevents it."""
     views: dict[_View, dict[str, int]] = {}
     separate: dict[str, Pattern] = {}
     for name, lexicon in lexicons.items():
@@ -354,38 +318,26 @@ def _widened_char(char: str) -> str:
     return "(?s:.)" if cased else char
 
 
-def _widened_regex(pattern: str) -> str | None:
-    """`pattern` for joined texts: `^` and `$` match at line ends. None if it uses other anchors or unsets flags."""
-    if "\\A" in pattern or "\\z" in pattern or "(?-" in pattern or "\\C" in pattern or "\\Q" in pattern:
-        return None
-    flags = pattern.split("(?")[1:]
-    if any("-" in group.partition(")")[0].partition(":")[0] for group in flags):
-        return None
-    return f"(?m:{pattern})"
+def literal_search(literals: Sequence[str]) -> Search:
+    """A search for any number of literals. Raises ImportError without Hyperscan, ValueError if it refuses them."""
+    import hyperscan
 
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    expressions = [literal.encode() for literal in literals]
+    try:
+        database.compile(
+            expressions=expressions,
+            ids=range(len(expressions)),  # with shared ids Hyperscan takes minutes to compile
+            elements=len(expressions),
+            flags=0,
+            literal=True,
+        )
+    except hyperscan.error as error:
+        raise ValueError(f"the literals are refused: {error}") from None
 
-class LiteralSet:
-    """Finds every occurrence of the literals in one pass, for any number of them."""
+    def search(data: bytes) -> list[int]:
+        numbers: list[int] = []
+        database.scan(data, match_event_handler=lambda number, *_: numbers.append(number))
+        return numbers
 
-    def __init__(self, literals: Sequence[str]) -> None:
-        """Raises ImportError without Hyperscan, and ValueError if it refuses the literals."""
-        import hyperscan
-
-        self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        expressions = [literal.encode() for literal in literals]
-        try:
-            self._database.compile(
-                expressions=expressions,
-                ids=range(len(expressions)),  # with shared ids Hyperscan takes minutes to compile
-                elements=len(expressions),
-                flags=0,
-                literal=True,
-            )
-        except hyperscan.error as error:
-            raise ValueError(f"the literals are refused: {error}") from None
-
-    def ends(self, data: bytes) -> list[int]:
-        """The end offset of each occurrence in `data`, in order."""
-        ends: list[int] = []
-        self._database.scan(data, match_event_handler=lambda _id, _start, end, _flags, _context: ends.append(end))
-        return ends
+    return search

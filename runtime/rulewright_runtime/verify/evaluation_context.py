@@ -32,7 +32,6 @@ class EvaluationContext:
         "_plan",
         "_quotes",
         "_roles",
-        "_ruled_out",
         "_view",
         "_windows",
         "bindings",
@@ -76,9 +75,8 @@ class EvaluationContext:
         self._quotes: QuotedTurns | None = None
         self._windows: dict[tuple[Window, str], tuple[WindowTurns, ...]] = {}
         self.calls: dict[str, int] = {}
-        self._may_hit: dict[str, frozenset[int]] = {}
+        self._may_hit: dict[str, set[int]] | None = None
         self._roles: dict[str, tuple[int, ...]] = {}
-        self._ruled_out: dict[tuple[str, ...], frozenset[int]] = {}
         self._hits: dict[tuple[str, int], MatchSpan | None] = {}
 
     @property
@@ -165,27 +163,15 @@ class EvaluationContext:
             self._hits[key] = first(name, self._plan.lexicons[name], self.turns[index].content)
         return self._hits[key]
 
-    def _without_hit(self, name: str) -> frozenset[int]:
-        """The indices of the turns in which the matcher rules out a hit of the lexicon `name`."""
-        roles = self.matcher.covering(name)
-        ruled_out = self._ruled_out.get(roles)
-        if ruled_out is None:
-            turns = (frozenset(self.said_by(role)) - self._candidates(role) for role in roles)
-            ruled_out = self._ruled_out[roles] = frozenset().union(*turns)
-        return ruled_out
-
-    def is_without_hit(self, role: str) -> bool:
-        """Whether `role` has turns and the matcher's lexicons hit none of them; `role` is not `both`."""
-        return not self._candidates(role) and bool(self.said_by(role))
-
-    def _candidates(self, role: str) -> frozenset[int]:
-        """The indices of the turns of `role` that may hold a hit of a lexicon that the matcher covers."""
-        candidates = self._may_hit.get(role)
-        if candidates is None:
-            indices = self.said_by(role)
-            positions = self.matcher.may_hit(role, [self.turns[index].content for index in indices])
-            candidates = self._may_hit[role] = frozenset([indices[position] for position in positions])
-        return candidates
+    @property
+    def may_hit(self) -> dict[str, set[int]]:
+        """The indices of the turns that a lexicon may hit, by its name, for those that the matcher covers."""
+        if self._may_hit is None:
+            self._may_hit = {}
+            for index, turn in enumerate(self.turns):
+                for name in self.matcher.may_hit(turn.role, turn.content):
+                    self._may_hit.setdefault(name, set()).add(index)
+        return self._may_hit
 
     def hits(self, name: str, within: Sequence[int] | None = None) -> list[tuple[int, MatchSpan]]:
         """The first hit in every turn of the lexicon's role (and of `within`), with the turn's index."""
@@ -196,8 +182,9 @@ class EvaluationContext:
 
     def hits_at(self, name: str, indices: Iterable[int]) -> Iterator[tuple[int, MatchSpan]]:
         """Yield the first hit of the lexicon in each of these turns, with the turn's index, on demand."""
-        ruled_out = self._without_hit(name)
-        return ((i, span) for i in indices if i not in ruled_out and (span := self._hit(name, i)) is not None)
+        may_hit, covering, turns = self.may_hit.get(name, ()), self.matcher.covering(name), self.turns
+        candidates = (i for i in indices if i in may_hit or turns[i].role not in covering)
+        return ((i, span) for i in candidates if (span := self._hit(name, i)) is not None)
 
     def quote(self, index: int, text: str, why: str | None = None) -> EvidenceSpan:
         """A quote of the turn at `index`, as evidence."""

@@ -10,7 +10,7 @@ from tests.compiler.small_project import check, write
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.planning.fusion import WHY_LITERAL, WHY_NOT_FUSED, WHY_REGEX, fusion_lines, fusion_of
+from rulewright.planning.fusion import WHY_LITERAL, WHY_NOT_FUSED, fusion_lines, fusion_of
 from rulewright_runtime.matching import match
 from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.judge_needs import searched_lexicons
@@ -41,7 +41,7 @@ PROJECT = {
     "checks/W-6.yaml": NEVER,
     "checks/W-7.yaml": check().replace("W-1", "W-7"),
     "lexicons/more.yaml": "patterns: [you must, never]\n",
-    "lexicons/pinned.yaml": "patterns:\n  - well\n  - regex: '\\Ano'\n",
+    "lexicons/pinned.yaml": 'fold: none\npatterns: [well, "di\\u0307"]\n',
 }
 
 
@@ -62,8 +62,8 @@ def test_lexicons_share_a_pass_for_each_form_of_the_text(plan: Plan) -> None:
 
 def test_a_lexicon_stays_apart_for_the_pattern_that_is_named(plan: Plan) -> None:
     found = fusion_of(plan)
-    assert found["apart"] == [{"role": "assistant", "lexicon": "pinned", "pattern": "\\Ano", "why": WHY_REGEX}]
-    assert "  assistant pinned (`\\Ano`): it pins" in "\n".join(fusion_lines(found))
+    assert found["apart"] == [{"role": "assistant", "lexicon": "pinned", "pattern": "di\u0307", "why": WHY_LITERAL}]
+    assert "  assistant pinned (`di\u0307`): it holds" in "\n".join(fusion_lines(found))
 
 
 def test_what_is_told_of_a_lexicon_is_what_the_matcher_does(plan: Plan) -> None:
@@ -93,18 +93,12 @@ def test_without_re2_nothing_is_fused_and_it_is_said(plan: Plan, monkeypatch: py
     def missing(*_: object, **options: object) -> None:
         raise ImportError
 
-    monkeypatch.setattr(match, "compile_re2", missing)
+    monkeypatch.setattr(match, "compile_set", missing)
     found = fusion_of(plan)
     assert found["passes"] == []
     whys = {each["lexicon"]: each["why"] for each in found["apart"]}
-    assert whys == {"more": WHY_NOT_FUSED, "pinned": WHY_REGEX, "words": WHY_NOT_FUSED}
+    assert whys == {"more": WHY_NOT_FUSED, "pinned": WHY_LITERAL, "words": WHY_NOT_FUSED}
     assert found["work"]["W-1"] == "transcript"
-
-
-def test_half_of_a_dotted_capital_i_keeps_a_lexicon_apart(tmp_path: Path) -> None:
-    files = {**PROJECT, "lexicons/more.yaml": 'fold: none\npatterns: [never, "di\\u0307"]\n'}
-    found = fusion_of(compile_project(write(tmp_path, files)))
-    assert {each["lexicon"]: each["why"] for each in found["apart"]}["more"] == WHY_LITERAL
 
 
 def test_the_command_reads_no_transcripts_and_writes_nothing(

@@ -58,6 +58,11 @@ def test_substring_ci_is_a_literal_search_that_ignores_case(pattern: str, text: 
     assert found(pattern, text) == (None if wanted is None else (*wanted.span(), wanted.group()))
 
 
+def candidates(matcher: Matcher, text: str) -> set[str]:
+    """The lexicons that may hit an assistant's turn."""
+    return matcher.may_hit("assistant", text)
+
+
 @given(st.text(AWKWARD, min_size=1, max_size=4), st.text(AWKWARD, max_size=12))
 @settings(max_examples=rounds(80, 4_000))
 def test_contains_ci_is_lower_and_in(pattern: str, text: str) -> None:
@@ -75,8 +80,8 @@ def test_contains_ci_is_lower_and_in(pattern: str, text: str) -> None:
 @settings(max_examples=rounds(80, 4_000))
 def test_the_prefilter_never_rules_out_a_hit(patterns: list[str], mode: str, texts: list[str]) -> None:
     wanted = lexicon(*patterns, mode=mode)
-    hit = {place for place, text in enumerate(texts) if first("x", wanted, text)}
-    assert hit <= set(Matcher({"assistant": {"x": wanted}}).may_hit("assistant", texts))
+    matcher = Matcher({"assistant": {"x": wanted}})
+    assert all(candidates(matcher, text) for text in texts if first("x", wanted, text)) or not matcher.covering("x")
 
 
 @pytest.mark.parametrize(
@@ -86,21 +91,33 @@ def test_the_prefilter_respects_the_ends_of_every_text(pattern: str) -> None:
     wanted = lexicon(pattern, mode="regex")
     matcher = Matcher({"assistant": {"x": wanted}})
     for texts in (["none", "So the end", "a"], ["x so", "the end"], ["ends", "so"], ["a\nc", "abc"], ["o", "o o"]):
-        hit = {place for place, text in enumerate(texts) if first("x", wanted, text)}
-        assert hit <= set(matcher.may_hit("assistant", texts))
+        assert all(candidates(matcher, text) for text in texts if first("x", wanted, text))
 
 
 def test_the_prefilter_rules_most_texts_out() -> None:
     matcher = Matcher({"assistant": {"x": lexicon("i promise", "always")}})
     assert matcher.covers("assistant", "x")
-    assert matcher.may_hit("assistant", ["hello", "i prom", "ise"]) == []
-    assert matcher.may_hit("assistant", ["hello", "ALWAYS", "i", "promise", "I promise", ""]) == [1, 4]
+    texts = ["hello", "i prom", "ise", "ALWAYS", "i", "promise", "I promise", ""]
+    assert [text for text in texts if candidates(matcher, text)] == ["ALWAYS", "I promise"]
 
 
-def test_without_a_prefilter_everything_may_hit() -> None:
+def test_the_prefilter_names_the_lexicons_that_may_hit() -> None:
+    matcher = Matcher({"assistant": {"x": lexicon("promise", "so"), "y": lexicon("i promise"), "z": lexicon("so")}})
+    assert candidates(matcher, "I promise") == {"x", "y"}
+    assert candidates(matcher, "so") == {"x", "z"}
+    assert matcher.may_hit("user", "so") == set()
+
+
+def test_a_set_that_is_too_large_rules_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rulewright_runtime.matching.match.FUSED_MEMORY", 5_000)
+    matcher = Matcher({"assistant": {"x": lexicon(*(f"phrase number {number}" for number in range(90)))}})
+    assert not matcher.covers("assistant", "x")
+
+
+def test_without_a_prefilter_nothing_is_covered() -> None:
     matcher = Matcher({"assistant": {"x": lexicon("always")}}, prefilter=False)
     assert not matcher.covers("assistant", "x")
-    assert matcher.may_hit("assistant", ["hello"]) == [0]
+    assert candidates(matcher, "always") == set()
 
 
 def folding(*patterns: str, mode: Any = "substring_ci", regexes: bool = False) -> Lexicon:
@@ -122,7 +139,7 @@ def test_a_lexicon_that_folds_hits_ordinary_variants_and_quotes_the_text(text: s
     span = first("x", folding("i'm here"), text)
     assert span is not None
     assert (span.text, text[span.start : span.end]) == (hit, hit)
-    assert Matcher({"assistant": {"x": folding("i'm here")}}).may_hit("assistant", ["none", text])[-1] == 1
+    assert candidates(Matcher({"assistant": {"x": folding("i'm here")}}), text) == {"x"}
 
 
 MARKED = AWKWARD + "**_`\u00a0\u200b\u00ad\u2019\u2014-\u0301e"
@@ -143,15 +160,15 @@ def test_the_prefilter_never_rules_out_a_hit_of_a_lexicon_that_folds(
     matcher = Matcher({"assistant": wanted})
     covered = {name: each for name, each in wanted.items() if matcher.covers("assistant", name)}
     assert covered.keys() >= {"folded", "regexes"}
-    hit = {place for place, text in enumerate(texts) if match(covered, text)}
-    assert hit <= set(matcher.may_hit("assistant", texts))
+    assert all({span.lexicon for span in match(covered, text)} <= candidates(matcher, text) for text in texts)
 
 
 def test_the_prefilter_rules_most_texts_out_where_lexicons_fold_and_where_one_lexicon_cannot_be_fused() -> None:
-    wanted = {"x": folding("i'm here"), "y": lexicon("always"), "pinned": lexicon(r"\Aso", mode="regex")}
+    wanted = {"x": folding("i'm here"), "y": lexicon("always"), "apart": lexicon("so", "di\u0307")}
     matcher = Matcher({"assistant": wanted})
     assert [name for name in wanted if matcher.covers("assistant", name)] == ["x", "y"]
-    assert matcher.may_hit("assistant", ["so", "I**\u2019m**\nhere", "Always", "i am here"]) == [1, 2]
+    texts = ["so", "I**\u2019m**\nhere", "Always", "i am here"]
+    assert [candidates(matcher, text) for text in texts] == [set(), {"x"}, {"y"}, set()]
 
 
 def test_a_regular_expression_sees_the_text_as_it_is_unless_the_lexicon_asks_for_more() -> None:
@@ -193,26 +210,26 @@ def test_hyperscan_rules_out_no_hit(
     hyperscan: None, patterns: list[str], mode: str, differences: tuple[str, ...], texts: list[str]
 ) -> None:
     wanted = msgspec.structs.replace(lexicon(*patterns, mode=mode), fold=differences)
-    hit = {place for place, text in enumerate(texts) if first("x", wanted, text)}
-    assert hit <= set(Matcher({"assistant": {"x": wanted}}).may_hit("assistant", texts))
+    matcher = Matcher({"assistant": {"x": wanted}})
+    assert all(candidates(matcher, text) for text in texts if first("x", wanted, text)) or not matcher.covering("x")
 
 
 def test_many_literals_are_one_pass_of_hyperscan_which_names_the_texts(
     hyperscan: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rulewright_runtime.matching.match.compile_re2", None)
+    monkeypatch.setattr("rulewright_runtime.matching.match.compile_set", None)
     phrases = [f"phrase number {number}" for number in range(2000)]
     matcher = Matcher({"assistant": {"x": folding(*phrases)}})
     texts = ["nothing", "PHRASE  number\n1999!", "", "phrase number", "phrase number 7, phrase number 8"]
-    assert matcher.may_hit("assistant", texts) == [1, 4]
-    assert matcher.may_hit("assistant", ["nothing"]) == matcher.may_hit("assistant", []) == []
+    assert [place for place, text in enumerate(texts) if candidates(matcher, text)] == [1, 4]
 
 
 def test_without_hyperscan_re2_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hyperscan", None)
     phrases = [f"phrase number {number}" for number in range(200)]
     matcher = Matcher({"assistant": {"x": folding(*phrases)}})
-    assert matcher.may_hit("assistant", ["nothing", "PHRASE  number 199!"]) == [1]
+    assert candidates(matcher, "nothing") == set()
+    assert candidates(matcher, "PHRASE  number 199!") == {"x"}
 
 
 @given(
