@@ -6,6 +6,7 @@ import json
 import logging
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,19 +33,19 @@ SNIPPETS = [
 ]  # fmt: skip
 
 
-def fresh(**options: Any) -> lark.Lark:
+@cache
+def fresh() -> lark.Lark:
     """The parser that Lark makes of the grammar's text, which builds Lark's own trees."""
     text = rulewright_grammar.grammar_text()
-    return lark.Lark(text, parser="lalr", lexer=ExpressionLexer, keep_all_tokens=True, **options)
+    return lark.Lark(text, parser="lalr", lexer=ExpressionLexer, keep_all_tokens=True)
 
 
-FRESH = fresh()
 SHIFT = 0  # the action by which memo_serialize encodes a shift; the next state follows
 
 
 def tables() -> dict[str, object]:
     """The tables that Lark computes from the grammar, as plain data: the same grammar gives the same bytes."""
-    data, memo = FRESH.memo_serialize([TerminalDef, Rule])
+    data, memo = fresh().memo_serialize([TerminalDef, Rule])
     del data["options"]["lexer"], data["parser"]["lexer_conf"]["lexer_type"]
     table = data["parser"]["parser"]
     names, (start,), (end,) = table["tokens"], table["start_states"].values(), table["end_states"].values()
@@ -87,7 +88,7 @@ def test_the_shipped_tables_are_those_of_the_grammar() -> None:
 
 
 def test_a_bytes_literal_is_a_string_literal_with_a_prefix() -> None:
-    patterns = {terminal.name: terminal.pattern.to_regexp() for terminal in FRESH.terminals}
+    patterns = {terminal.name: terminal.pattern.to_regexp() for terminal in fresh().terminals}
     assert patterns["BYTES"] == "[bB]" + patterns["STRING"], "the lexer reads both with one pattern"
 
 
@@ -103,13 +104,13 @@ def test_the_grammar_has_no_conflicts(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_no_rule_is_empty() -> None:
-    assert all(rule.expansion for rule in FRESH.rules), "an empty rule would be reduced before its time"
+    assert all(rule.expansion for rule in fresh().rules), "an empty rule would be reduced before its time"
 
 
 def test_every_rule_has_somebody_who_builds_its_node() -> None:
     from rulewright.expression.ast_builder import AstBuilder
 
-    for rule in FRESH.rules:
+    for rule in fresh().rules:
         assert callable(getattr(AstBuilder, rule.alias or rule.options.template_source or str(rule.origin.name)))
         assert rule.alias or len(rule.expansion) == 1, "a rule of several symbols has an alias"
 
@@ -138,10 +139,12 @@ def shape(node: Any) -> Any:
     if isinstance(node, lark.Token):
         return (node.type, node.start_pos)
     kids = [shape(kid) for kid in node.children]
-    return kids[0] if len(kids) == 1 and node.data in PASSING else (str(node.data), *kids)
+    return kids[0] if len(kids) == 1 and node.data in passing() else (str(node.data), *kids)
 
 
-PASSING = {str(rule.origin.name) for rule in FRESH.rules if not rule.alias} | {"part_of"}
+@cache
+def passing() -> set[str]:
+    return {str(rule.origin.name) for rule in fresh().rules if not rule.alias} | {"part_of"}
 
 
 def as_shipped() -> lark.Lark:
@@ -163,7 +166,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_shipped_tables_parse_as_the_grammar_does(text: str) -> None:
-    assert shape(read(SHIPPED, text)) == shape(read(FRESH, text))
+    assert shape(read(SHIPPED, text)) == shape(read(fresh(), text))
 
 
 def accepts(parser: lark.Lark, text: str) -> bool:
@@ -178,11 +181,11 @@ def accepts(parser: lark.Lark, text: str) -> bool:
 @given(st.lists(st.sampled_from(SNIPPETS), max_size=8).map("".join))
 def test_a_text_that_lark_refuses_is_a_mistake_and_no_other(text: str) -> None:
     mistakes = Mistakes(text)
-    lexer = ExpressionLexer(FRESH.lexer_conf)
+    lexer = ExpressionLexer(fresh().lexer_conf)
     lexer.tokens(ExpressionText(text, Dialect.PROFILE, mistakes, 250))
     if mistakes.by_start:
         return
-    accepted = accepts(FRESH, text)
+    accepted = accepts(fresh(), text)
     assert accepts(SHIPPED, text) is accepted
     if not accepted:
         with pytest.raises(ExpressionError):
@@ -192,7 +195,7 @@ def test_a_text_that_lark_refuses_is_a_mistake_and_no_other(text: str) -> None:
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_beginning_of_an_expression_is_completed(text: str) -> None:
     source = ExpressionText(text, Dialect.PROFILE, Mistakes(text), 250)
-    for token in ExpressionLexer(FRESH.lexer_conf).tokens(source)[:-1]:
+    for token in ExpressionLexer(fresh().lexer_conf).tokens(source)[:-1]:
         parse_unfinished(text[: token.end_pos])
 
 
