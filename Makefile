@@ -7,7 +7,7 @@ PYTHON ?= python3
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet --no-strip-extras --no-emit-package rulewright-runtime
 EXTRAS := $(foreach extra,data hyperscan lsp signing workflow,--extra $(extra))  # all but embedding (torch), local (llama.cpp) and inspect
 
-.PHONY: demo test live lint types unit expected attack torture speed bench peers ray lock release clean
+.PHONY: demo test live lint types unit expected torture speed bench peers ray lock release clean
 
 demo: $(VENV)/.run
 	@$(BIN)/rulewright demo
@@ -32,10 +32,6 @@ unit: $(VENV)/.dev
 expected: $(VENV)/.dev
 	RULEWRIGHT_WRITE_EXPECTED=1 $(BIN)/pytest -q -n auto tests/compiler/test_rules.py tests/compiler/documents/test_keys.py \
 		tests/compiler/test_compiling.py tests/grammar/test_expression_grammar.py
-
-# Every generated attack; `make test` runs a fixed part of them.
-attack: $(VENV)/.dev
-	RULEWRIGHT_ATTACK=1 $(BIN)/pytest -q -n auto --dist worksteal tests/attack
 
 torture: $(VENV)/.dev
 	RULEWRIGHT_TORTURE=1 $(BIN)/python -m pytest -q tests

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.attack.generated import ALL, SEED
+from tests.rounds import SEED, TORTURE
 from tests.runtime.transcripts import formats as shapes
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
-FILES: Final = 5000 if ALL else 500
+FILES: Final = 5000 if TORTURE else 400
 GOOD: Final = {"id": "good", "messages": shapes.SAID}
 RECORDS: Final[list[list[Any]]] = [
     [{"messages": shapes.WITH_TOOL}],
@@ -46,6 +47,7 @@ ODD: Final[list[Any]] = [None, True, 0, -1, 1.5, 10**30, "", "x", "\u2028", [], 
 ODD_BYTES: Final = (
     b"", b"\0", b"\"", b"{", b"[", b"]", b"}", b",", b"\\", b"\n", b"\xff", b"\xed\xa0\x80", b"1e999", b"PK\x03\x04",
 )  # fmt: skip
+TOKEN: Final = re.compile(rb'"[^"\\\n]{1,40}"|-?\d+|[\[\]{}:,]')
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -76,17 +78,32 @@ def with_odd_value(chance: random.Random) -> tuple[str, bytes]:
 
 
 def with_broken_bytes(chance: random.Random) -> tuple[str, bytes]:
+    """A file of which bytes were replaced, moved or repeated, or lines or tokens exchanged."""
     suffix, data = chance.choice(MADE)
     for _ in range(chance.randint(1, 4)):
         start = chance.randrange(len(data) + 1)
         end = chance.choice([start, start + 1, start + chance.randrange(200), len(data)])
-        data = data[:start] + chance.choice(ODD_BYTES) + data[end:]
+        match chance.randrange(6):
+            case 0:
+                data = data[:end] + data[start:]
+            case 1:
+                lines = data.split(b"\n")
+                chance.shuffle(lines)
+                data = b"\n".join(lines)
+            case 2 if tokens := list(TOKEN.finditer(data[:100_000])):
+                one, other = chance.choice(tokens), chance.choice(tokens)
+                data = data[: one.start()] + other.group() + data[one.end() :]
+            case 3:
+                data = data[:start] + chance.randbytes(len(data[start:end])) + data[end:]
+            case _:
+                data = data[:start] + chance.choice(ODD_BYTES) + data[end:]
     return f"chat{suffix}", data
 
 
 def test_a_broken_file_is_refused_or_read_and_never_raises(tmp_path: Path) -> None:
     chance = random.Random(SEED)
     (tmp_path / "good.jsonl").write_text(json.dumps(GOOD) + "\n")
+    refused = 0
     for number in range(FILES):
         name, data = chance.choice([with_odd_value, with_broken_bytes])(chance)
         path = tmp_path / name
@@ -96,7 +113,11 @@ def test_a_broken_file_is_refused_or_read_and_never_raises(tmp_path: Path) -> No
         assert all(isinstance(item, Transcript | InputError) and item.path for item in found), (number, data)
         assert isinstance(found[-1], Transcript), (number, data)
         told = [item for item in found if isinstance(item, InputError)]
-        assert all(item.reason and "\n" not in item.reason for item in told), (number, told)
+        assert all(item.reason and "\n" not in item.reason for item in told), told
+        count = data.count(b"\n") + data.count(b"\r") + 1
+        assert all(0 <= item.line <= count for item in told), (number, told)
+        refused += bool(told)
+    assert FILES / 5 < refused < FILES
 
 
 @pytest.mark.parametrize("key", ["request", "body", "response", "attributes", "results", "messages"])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.attack.generated import part
+from tests.rounds import part
 from tests.runtime.harness.test_play import plan as run_plan
 from tests.runtime.plans import check, plan
 from tests.runtime.workflow.test_workflow_plan import plan as workflow_plan

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.attack.generated import SEED, part
+from tests.rounds import SEED, part
 from tests.runtime.workflow.running import plan_of
 
 from rulewright_runtime.workflow.adapters import AgentError

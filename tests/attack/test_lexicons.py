@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.attack.generated import SEED, part
 from tests.compiler import small_project
+from tests.rounds import SEED, part
 
 from rulewright.check.project_check import compile_project
 from rulewright_runtime.execution import execute

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.attack.generated import part
+from tests.rounds import part
 from tests.runtime.plans import sealed
 from tests.runtime.workflow.running import plan_of
 from tests.runtime.workflow.test_crash import WORKFLOW

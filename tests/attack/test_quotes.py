@@ -7,7 +7,7 @@ import random
 from typing import Any, Final
 
 import pytest
-from tests.attack.generated import SEED, part
+from tests.rounds import SEED, part
 from tests.runtime.plans import Scripted, asked, plan, reply
 
 from rulewright_runtime.execution import execute

@@ -9,8 +9,8 @@ import json
 import random
 from typing import Any, Final
 
-from tests.attack.generated import ALL, SEED
 from tests.compiler.lower.test_scorecard import Record
+from tests.rounds import SEED, TORTURE
 
 from rulewright.documents.scorecard import read_scorecard
 from rulewright.documents.validation import validate
@@ -25,7 +25,7 @@ from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.report.summary import Summary, exit_status
 
-CARDS: Final = 3000 if ALL else 100
+CARDS: Final = 3000 if TORTURE else 100
 DATA: Final = 12  # verdicts of each check that a gate holds
 BUCKETS: Final = "ABCDEF"
 SEVERITIES: Final = ("S1", "S2", "S3", "S4", "S4_GATE", "S5")

@@ -12,8 +12,7 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.attack.generated import ALL, SEED, part
-from tests.rounds import rounds
+from tests.rounds import SEED, TORTURE, part, rounds
 from tests.runtime.plans import Scripted, asked, plan, reply, talk
 from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
@@ -349,7 +348,7 @@ JSON: Final = st.recursive(
 )
 
 
-@settings(max_examples=2000 if ALL else 60)
+@settings(max_examples=2000 if TORTURE else 60)
 @given(
     st.dictionaries(st.text(max_size=8).filter(lambda key: "verdict" not in key), JSON, max_size=5),
     st.sampled_from(sorted(VERDICTS)),

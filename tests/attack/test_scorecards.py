@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.attack.generated import part
 from tests.folders import write
+from tests.rounds import part
 
 from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Severity

@@ -10,8 +10,8 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from tests.attack.generated import part
 from tests.compiler import small_project
+from tests.rounds import part
 
 PASSING, FAILING = "Hello.", "You must leave."
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.attack.generated import part
 from tests.compiler import small_project
+from tests.rounds import part
 from tests.safe_cases import case
 
 from rulewright.cli import main

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
-from tests.attack.generated import SEED, part
+from tests.rounds import SEED, part
 
 from rulewright.check.project_check import compile_project
 from rulewright.project import load_project
@@ -231,6 +231,10 @@ def attacks() -> Iterator[tuple[Corpus, str, int]]:
 
 
 ATTACKS: Final = list(attacks())
+
+
+def test_there_are_enough_attacks() -> None:
+    assert len(ATTACKS) >= 150
 
 
 @pytest.mark.parametrize("judge", JUDGES)

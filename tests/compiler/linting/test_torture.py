@@ -13,6 +13,7 @@ from tests.compiler.test_rules import name_of
 from tests.folders import files_of, write
 from tests.rounds import TORTURE, every, rounds
 
+from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Diagnostic, Span
 from rulewright.linting.lint_report import Report
 from rulewright.linting.lint_run import fix, lint, lint_text
@@ -22,23 +23,29 @@ LONE = sorted(path for path in FOLDER.glob("*/*") if path.suffix in (".yaml", ".
 PROJECTS = sorted(FOLDER.glob("*/*.txtar"))
 ROUNDS = rounds(1, 60)
 ENDS = {"unix": "\n", "windows": "\r\n", "old": "\r"}
-VALUES = ["null", "[]", "{}", "[[]]", "3", "-1", "1e9", "true", '"x"', '""', "[null]", '{"a": [1]}', "[3, {}]", ".nan"]
+VALUES = [
+    "null", "[]", "{}", "[[]]", "3", "-1", "1e9", "1e999", "true", '"x"', '""', '"', "[null]", '{"a": [1]}', "[3, {}]",
+    ".nan", "~", ": ", "- ", "? ", "&a ", "*a", "!!binary x", "<<: *a", "\t", "[[[[", "{a: {a: 1}}", " |", ">-", "..",
+    "9" * 40, "9" * 400, "{id: x}", "\N{MATHEMATICAL SCRIPT CAPITAL X}",
+]  # fmt: skip
 NAME = "document"
 ABOUT_WHOLE_FILES = ("control_character", "empty_document", "not_utf_8", "unknown_document")  # or about bytes
 
 
 def broken(text: str, chance: random.Random) -> str:
-    """The text with one line removed, repeated, moved or given another value, or one character changed."""
+    """The text with one line removed, repeated, moved, shifted or given another value, or one character changed."""
     lines = text.split("\n")
     at = chance.randrange(len(lines))
-    match chance.randrange(6):
+    match chance.randrange(7):
         case 0:
             del lines[at]
         case 1:
             lines.insert(at, lines[at])
         case 2:
             lines.insert(chance.randrange(len(lines)), lines.pop(at))
-        case 3 | 4:
+        case 3:
+            lines[at] = " " * chance.randrange(8) + lines[at].lstrip()
+        case 4 | 5:
             lines[at] = re.sub(r"(:\s+).*?(,?)$", lambda found: found[1] + chance.choice(VALUES) + found[2], lines[at])
         case _:
             place = chance.randrange(len(text) + 1)
@@ -76,7 +83,10 @@ def test_no_broken_project_crashes_the_linter(path: Path, tmp_path: Path, monkey
     for _ in range(rounds(1, 30)):
         unlucky = chance.choice(list(files))
         write(tmp_path, {**files, unlucky: broken(broken(files[unlucky], chance), chance)})
-        check_places(lint([os.curdir]))
+        report = lint([os.curdir])
+        check_places(report)
+        if (tmp_path / "checks").is_dir() and not report.errors().diagnostics:
+            compile_project(tmp_path)
 
 
 def moved(span: Span, lines: int) -> Span:

@@ -12,9 +12,9 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 from tests.attack.disk import content, pictures
-from tests.attack.generated import part
 from tests.compiler.commands.test_live_judge import project
 from tests.model_server import Server, chat, model_server
+from tests.rounds import part
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
