@@ -94,6 +94,8 @@ def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
     found += _duplicates(cases or records)
     found += _of_other_concerns(cases, root)
     found += _misspelt_groups(cases, root)
+    found += _misspelt_expectations(cases)
+    found += _of_another_batch(root)
     for each in cases:
         found += _expectations(each, plan)
     return found
@@ -190,9 +192,47 @@ def _misspelt_groups(cases: list[_Record], root: Node) -> Iterator[Diagnostic]:
                 yield warning(written, f"no other case has the {name} `{group}`", code="bad-case", help=Guess(near))
 
 
+def _of_another_batch(root: Node) -> Iterator[Diagnostic]:
+    """The finding for a batch with the number of another one."""
+    written, stem = descend(root, "batch_id"), Path(root.source.path).stem
+    if isinstance(written, Scalar) and (name := str(written.value)) != stem and _bare(name) == _bare(stem):
+        message = f"`batch_id` is `{name}`, but the file is called `{stem}`"
+        yield error(written, message, code="id-differs-from-file-name", help=Guess(stem))
+
+
+def _bare(name: str) -> str:
+    """A name without its digits."""
+    return re.sub(r"\d+", "", name)
+
+
+def _misspelt_expectations(cases: list[_Record]) -> Iterator[Diagnostic]:
+    """The expected texts with one word that the rest of the case does not have, which has one spelt like it."""
+    for case in cases:
+        expected = case.case.get("expectations")
+        inside = range(0) if expected is None else range(expected.start, expected.end)
+        others = [each for each in walk(case.node) if isinstance(each, Scalar) and each.start not in inside]
+        known = Counter(word for each in others for word in _words(each))
+        for item in walk(expected):
+            words = _words(item) if isinstance(item, Scalar) and isinstance(item.value, str) else []
+            strange = [word for word in words if word not in known]
+            near = [each for each in known if len(strange) == 1 < len(words) and _is_slip_in(strange[0], each)]
+            if near:
+                message = f"the case does not have `{strange[0]}`, but `{near[0]}`"
+                yield warning(item, message, code="bad-case", help=Guess(near[0]))
+
+
+def _is_slip_in(word: str, other: str) -> bool:
+    """Whether a word misspells another one; another ending is another form."""
+    return is_spelt_like(word, other) and not (word.startswith(other) or other.startswith(word))
+
+
+def _words(node: Scalar) -> list[str]:
+    return re.findall(r"\w+(?:\W\w+)*?(?=[\W_]*(?:\s|$))", str(node.value).lower())
+
+
 def _is_slip(name: str, other: str) -> bool:
     """Whether a name is another one but for a letter, or for a word of which it has a part. Digits tell names apart."""
-    if re.sub(r"\d+", "", name) == re.sub(r"\d+", "", other):
+    if _bare(name) == _bare(other):
         return False
     differing = [pair for pair in zip(name.split("_"), other.split("_"), strict=False) if pair[0] != pair[1]]
     is_part = name.count("_") == other.count("_") and len(differing) == 1 and differing[0][0] in differing[0][1]
@@ -213,7 +253,7 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
         yield warning(empty, "an empty text is found in every output", code="case-expects-nothing")
     yield from _contradictions(record)
     if (written := record.case.get("expectations")) is not None:
-        yield from (replace(found, code="listed-twice") for found in repeated_in(written))
+        yield from (replace(found, code="listed-twice") for found in repeated_in(written, fold=True))
     payload = descend(record.case, "patient_payload")
     wanted = [text for name in ("must_find", "must_contain") for text in lists.get(name, ())]
     absent = [text for text in wanted if _plain(text) not in _plain(_text(payload))] if payload is not None else []

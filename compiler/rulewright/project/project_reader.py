@@ -259,7 +259,7 @@ class _ProjectReader(DocumentReader):
 
     def scorecards(self, place: DocumentPath | None) -> dict[str, ScorecardDocument]:
         """Read the scorecards over verdicts; those over cases (`over: cases`) are only validated."""
-        cards = {}
+        cards: dict[str, ScorecardDocument] = {}
         for path, root in self._documents(place, None):
             kind = kind_of(root)
             if kind != CASE_SCORECARD and (moved := _of_another_kind("scorecard", root, self.vocabulary)):
@@ -272,7 +272,9 @@ class _ProjectReader(DocumentReader):
             if card is not None:
                 if is_slip_of(card.name, path.stem):
                     self._compare_with_file_name(path, root, "scorecard", card.name)
-                cards[card.name or path.stem] = with_vocabulary(card, self.vocabulary)
+                self._add(
+                    cards, card.name or path.stem, with_vocabulary(card, self.vocabulary), "scorecard", "scorecard"
+                )
         return cards
 
     def _rule_sets(

@@ -7,24 +7,27 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import Document
 from rulewright.load import Scalar, walk
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import ScenarioDocument
+    from rulewright.project import Project
 
 LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # days of the months
 DATE: Final = re.compile(r"([12]\d{3})-(\d\d)-(\d\d)(?:T.*)?")
 
 
-def impossible_date(document: CheckDocument | Profile | ScenarioDocument) -> Iterator[Diagnostic]:
+def impossible_date(subject: CheckDocument | Profile | ScenarioDocument | Project) -> Iterator[Diagnostic]:
     """A date in the form YEAR-MONTH-DAY does not exist.
 
     Why it matters: tools that sort or compare dates refuse it, or take another one; usually month and day are swapped.
     Instead: correct it.
     """
-    for node in walk(document.node):
+    documents = (subject,) if isinstance(subject, Document) else subject.corpora.values()
+    for node in (node for each in documents for node in walk(each.node)):
         written = DATE.fullmatch(str(node.value)) if type(node) is Scalar and isinstance(node.value, str) else None
         if written is None or _exists(written[2], written[3]):
             continue

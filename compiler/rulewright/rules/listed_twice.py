@@ -55,17 +55,18 @@ def _in_two_lists(lists: Iterable[Iterable[Scalar]]) -> Iterator[Diagnostic]:
         earlier |= here
 
 
-def repeated_in(node: Node, *, is_reported: bool = True) -> Iterator[Diagnostic]:
-    """The texts that occur twice in a list below a node, or in the node itself where `is_reported`."""
+def repeated_in(node: Node, *, is_reported: bool = True, fold: bool = False) -> Iterator[Diagnostic]:
+    """The texts that occur twice, with `fold` in either case, in a list below a node, or in the node itself where
+    `is_reported`."""
     if type(node) is Sequence:
-        yield from _repeated(node) if is_reported else ()
+        yield from _repeated(node, fold=fold) if is_reported else ()
         for item in node.items:
-            yield from repeated_in(item)
+            yield from repeated_in(item, fold=fold)
     elif type(node) is Mapping:
         for entry in node.entries:
-            yield from repeated_in(entry.value, is_reported=entry.key.value not in EXCEPTIONS)
+            yield from repeated_in(entry.value, is_reported=entry.key.value not in EXCEPTIONS, fold=fold)
 
 
-def _repeated(node: Sequence) -> Iterator[Diagnostic]:
-    for item, first in repeated(text_scalars(node), lambda each: each.value):
+def _repeated(node: Sequence, *, fold: bool) -> Iterator[Diagnostic]:
+    for item, first in repeated(text_scalars(node), lambda each: str(each.value).lower() if fold else each.value):
         yield advice(item, f"`{item.value}` is listed twice", notes=[(first, "the first")])

@@ -29,6 +29,7 @@ from rulewright.rules.file_named_unlike_its_scenario import file_named_unlike_it
 from rulewright.rules.gate_ignores_a_severity import gate_ignores_a_severity
 from rulewright.rules.gate_lexicon_opts_out_of_folding import gate_lexicon_opts_out_of_folding
 from rulewright.rules.gate_without_blindspot import gate_without_blindspot
+from rulewright.rules.impossible_date import impossible_date
 from rulewright.rules.judge_reads_missing_file import judge_reads_missing_file
 from rulewright.rules.lexicon_hits_good_example import lexicon_hits_good_example
 from rulewright.rules.lexicon_misses_own_example import lexicon_misses_own_example
@@ -42,6 +43,7 @@ from rulewright.rules.misspelt_tool import misspelt_tool
 from rulewright.rules.mistyped_regex import mistyped_regex
 from rulewright.rules.order_reversed import order_reversed
 from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
+from rulewright.rules.probe_without_verifier import probe_without_verifier
 from rulewright.rules.project_without_checks import project_without_checks
 from rulewright.rules.prompt_cannot_be_rendered import prompt_cannot_be_rendered
 from rulewright.rules.prompt_names_another_check import prompt_names_another_check
@@ -121,6 +123,8 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     unchanged_copy,
     listed_twice,
     order_reversed,
+    probe_without_verifier,
+    impossible_date,
     unlike_its_siblings,
 )
 

@@ -1,4 +1,4 @@
-"""Rule: a probe of an unknown kind, or with unreadable pronouns."""
+"""Rule: a probe of a kind that nothing evaluates, or with unreadable pronouns."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scenario import ScenarioDocument
+from rulewright.project import Project
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.english import ticked
 from rulewright_runtime.matching.pronouns import parse
 from rulewright_runtime.plan.part import PROBE_KINDS
 
 
-def probe_without_verifier(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A probe has an unknown kind, or names pronouns that can't be read.
+def probe_without_verifier(subject: Project | ScenarioDocument) -> Iterator[Diagnostic]:
+    """A probe has a kind that is unknown or that no check evaluates, or names pronouns that can't be read.
 
-    Why it matters: a probe of an unknown kind is never evaluated, and one with unreadable pronouns gives UNCLEAR.
-    Instead: use one of recall, abstention, time and pronoun_continuity, and write pronouns as `they/them for Alex`.
+    Why it matters: such a probe is never evaluated, and one with unreadable pronouns gives UNCLEAR.
+    Instead: use one of recall, abstention, time and pronoun_continuity, list it under `probes` of the check that
+    evaluates probes, and write pronouns as `they/them for Alex`.
     """
-    for probe in scenario.probes:
+    if isinstance(subject, Project):
+        yield from _unread(subject)
+        return
+    for probe in subject.probes:
         if probe.kind and probe.kind not in PROBE_KINDS:
             help = did_you_mean(probe.kind, PROBE_KINDS) or f"the kinds are {ticked(PROBE_KINDS)}"
             yield warning(probe.place("kind"), f"unknown kind of probe: `{probe.kind}`", help=help)
@@ -27,3 +32,14 @@ def probe_without_verifier(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
                 if parse(item) is None:
                     message = f"`{item}` can't be read as pronouns"
                     yield warning(probe.place("expected", place), message, help="write `they/them for Alex`")
+
+
+def _unread(project: Project) -> Iterator[Diagnostic]:
+    """The kinds of probes that none of the checks for probes evaluates, each with its first probe."""
+    checks = [each for each in project.checks if each.routing.route == "memory_probe" and each.routing.probes]
+    read = {kind for each in checks for kind in each.routing.probes or ()}
+    probes = [probe for scenario in project.scenarios.values() for probe in scenario.probes]
+    first = {probe.kind: probe for probe in reversed(probes) if probe.kind in PROBE_KINDS}
+    for kind in first.keys() - read if checks else ():
+        notes = [(first[kind].place("kind"), "the probe")]
+        yield warning(checks[0].place("routing", "probes"), f"no check evaluates the `{kind}` probes", notes=notes)

@@ -11,12 +11,15 @@ from rulewright.load import place
 
 
 def tags_on_universal_check(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A check with `scope: universal` lists tags.
+    """A check with `scope: universal` lists tags or has a condition of its eligibility.
 
-    Why it matters: a universal check applies everywhere, so its tags restrict nothing. If they were meant to, the check
+    Why it matters: a universal check applies everywhere, so they restrict nothing. If they were meant to, the check
     fails transcripts it was never made for.
-    Instead: remove the tags, or set `scope: trigger`.
+    Instead: remove them, or set `scope: trigger`.
     """
+    if check.is_universal and check.when is not None:
+        notes = [(check.when, "this restricts nothing")]
+        yield warning(check.place("scope"), "a universal check does not read its `eligibility.when`", notes=notes)
     tags = check.tags or ()
     if check.is_universal and tags and tags != ("any",):
         mention = _mention_in_prompt(check, tags)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.base import items, number, place_of
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.load import Node, Scalar
+from rulewright.load import Node
 
 
 def turn_that_does_not_exist(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
@@ -21,10 +21,10 @@ def turn_that_does_not_exist(scenario: ScenarioDocument) -> Iterator[Diagnostic]
     if not numbers or unread or any(not session.turns for session in scenario.sessions):
         return  # the turns are not all known
     sessions = {session.number for session in scenario.sessions if session.number is not None}
-    for probe in items(scenario.node, "probes") if sessions else ():
-        for at, item in enumerate(items(probe, "from_sessions")):
-            if isinstance(item, Scalar) and isinstance(item.value, int) and item.value not in sessions:
-                yield error(place_of(probe, "from_sessions", at), f"the scenario has no session {item.value}")
+    for probe in scenario.probes if sessions else ():
+        for at, named in enumerate(probe.from_sessions):
+            if named not in sessions:
+                yield error(probe.place("from_sessions", at), f"the scenario has no session {named}")
     for value, place, what in _references(scenario):
         if value not in numbers:
             last = max(numbers)

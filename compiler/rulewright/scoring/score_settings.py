@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error, warning
-from rulewright.documents.base import descend, entries, items, numeric
+from rulewright.documents.base import descend, entries, fraction, items, numeric
 from rulewright.documents.kinds import CASE_SETTINGS_FILE
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
@@ -142,7 +142,11 @@ def settings_findings(root: Mapping, plan: CaseScorecardPlan) -> list[Diagnostic
     reader.read(root, ScoreSettings({}))
     groups = [each for key in GROUPS for each in (root.get(key),) if isinstance(each, Mapping)]
     levels = [root, *(entry.value for group in groups for entry in group.entries)]
-    odd = [each for level in levels for each in (*_crossed_thresholds(level, root), *_numbers_in_quotes(level, plan))]
+    odd = [
+        each
+        for level in levels
+        for each in (*_crossed_thresholds(level, root), *_numbers_in_quotes(level, plan), *_weights_of_zero(level))
+    ]
     refused = {each.span for each in reader.findings}
     return [*reader.findings, *(each for each in odd if each.span not in refused)]
 
@@ -158,6 +162,12 @@ def _crossed_thresholds(settings: Node, root: Mapping) -> Iterator[Diagnostic]:
             own, other = (low, high) if numeric(entry.value, "review") is not None else (high, low)
             notes = [(other, "the other threshold")]
             yield warning(own, message, code="bad-setting", notes=notes, help="swap the two, if so it was meant")
+
+
+def _weights_of_zero(settings: Node) -> Iterator[Diagnostic]:
+    weights = entries(settings, "weights")
+    if weights and all(fraction(each.value) == 0 for each in weights):
+        yield error(weights[0].value, "all these weights are 0", code="all-weights-zero")
 
 
 def _numbers_in_quotes(settings: Node, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:

@@ -10,6 +10,7 @@ import pytest
 from tests.safe_cases import case, output, safe, write
 
 from rulewright.cli import main
+from rulewright.diagnostics import Severity
 from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.lint_settings import RuleSelection
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
@@ -180,6 +181,38 @@ def test_a_metric_that_one_case_misspells_is_found_and_one_with_another_number_i
     assert [(each.code, each.message) for each in found] == [
         ("bad-case", "no other case has the metric_id `scan_in_1h`")
     ]
+
+
+def test_an_expected_text_that_misspells_a_word_of_its_case_is_found(tmp_path: Path) -> None:
+    texts = ["no sing", "wet floors", "at 10:00", "fell at noon"]
+    record = case("a") | {"patient_payload": "Wet floor, no sign, at 01:00.", "expectations": {"must_find": texts}}
+    path = tmp_path / "batch.json"
+    path.write_text(json.dumps([record]))
+    found = [each for each in lint([path]).diagnostics if each.severity is Severity.WARNING]
+    assert [each.message for each in found] == [
+        "the case does not have `sing`, but `sign`",
+        "the case does not have `10:00`, but `01:00`",
+    ]
+
+
+def test_the_number_of_a_batch_is_that_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "F12_batch_1.json"
+    for name, wrong in (("F12_batch_2", 1), ("F12_batch_1", 0), ("autumn", 0)):
+        path.write_text(json.dumps({"batch_id": name, "test_cases": [case("a")]}))
+        assert codes(path).count(("id-differs-from-file-name", 1)) == wrong
+
+
+def test_settings_whose_weights_are_all_zero_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "safe.config.json"
+    for weight, wrong in ((0, 1), (1, 0)):
+        path.write_text(json.dumps({"weights": {"CR": 0, "AH": 0, "AC": weight}}))
+        assert codes(path).count(("all-weights-zero", 1)) == wrong
+
+
+def test_two_scorecards_with_one_name_are_found(tmp_path: Path) -> None:
+    shutil.copytree(Path("benchmark", "service_desk"), tmp_path, dirs_exist_ok=True)
+    shutil.copy(tmp_path / "scorecards" / "release.yaml", tmp_path / "scorecards" / "second.yaml")
+    assert [code for code, _ in codes(tmp_path)] == ["duplicate-id"]
 
 
 def test_a_function_that_other_words_name_is_suggested() -> None:
