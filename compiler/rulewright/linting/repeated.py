@@ -206,6 +206,7 @@ ONCE_A_LINE: Final = frozenset(
         "mistyped-regex",
         "outcome-contradicts-condition",
         "units-differ",
+        "unlike-its-siblings",
         "unknown-label",
     ]
 )

@@ -21,7 +21,7 @@ from rulewright.expression.types import BOOL, ListType, RecordType
 from rulewright.load import Scalar, place
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.conditions import choices, comparisons, never, without_effect
-from rulewright.proving.domains import Domain, Domains, Path, whole
+from rulewright.proving.domains import Domain, Domains, Path, number, whole
 from rulewright.proving.gates import as_seen
 from rulewright.proving.program_parts import extract, paths_of, value_of
 from rulewright.proving.results import Proved
@@ -44,6 +44,7 @@ _COUNTERS: Final[tuple[Path, ...]] = (_LOOP, ("pair", "iteration"), ("review", "
 _NUMBER: Final[Path] = ("turn", "number")
 _COMPARED_WITH_0: Final = re.compile(r"\bnumber *[<>=!]=? *0\b")
 _FACTS: Final[dict[Path, Domain]] = {
+    ("elapsed_hours",): replace(number(0), optional=True),
     ("turn",): whole(0),  # a conversation may start with turn 0
     ("session",): whole(1),
     ("turns_in_state",): whole(0),  # sessions may be numbered in any order, turns not
@@ -144,7 +145,7 @@ def _studies_of(text: str, key: _EnvironmentKey, facts: _WhatIsKnown) -> tuple[S
     except ExpressionError:
         return ()
     usual = dict(facts.usual)
-    inner = [each for body, below in _bodies(built.program, domains) for each in _within(body, below)]
+    inner = [each for body, below in _bodies(built.program, domains) for each in _within(body, below, usual)]
     if built.type != BOOL:
         return (*_tests(built.program, domains, usual), *inner)
     if not paths_of(built.program):
@@ -153,12 +154,12 @@ def _studies_of(text: str, key: _EnvironmentKey, facts: _WhatIsKnown) -> tuple[S
     return (_study_given(study, facts.given, key.environment, domains), *inner)
 
 
-def _within(body: Program, domains: Domains) -> Iterator[Study]:
+def _within(body: Program, domains: Domains, usual: Values) -> Iterator[Study]:
     """Yield the study of a macro's body, or of the tests in it."""
     if typed(body, domains)[-1].type == BOOL and body.nodes[-1].op != "cond":
-        yield replace(_study(body, domains), is_part=True)
+        yield replace(_study(body, domains, usual), is_part=True)
     else:
-        yield from _tests(body, domains)
+        yield from _tests(body, domains, usual)
 
 
 def _bodies(program: Program, domains: Domains) -> Iterator[tuple[Program, Domains]]:
@@ -247,7 +248,7 @@ def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> St
     has_never = is_never(program, domains, TRUE)
     has_always = not has_never and is_never(program, domains, FALSE | ERROR)
     decided = (*_decided(program, domains), *_beyond_unit(program, domains, usual))
-    dead = () if has_never or has_always or decided else tuple(_dead(program, domains))
+    dead = () if has_never or has_always or decided else tuple(_dead(program, domains, usual))
     idle: tuple[tuple[Program, str], ...] = ()
     if not (has_never or has_always or dead):
         idle = tuple([(extract(program, at), operator) for at, operator in without_effect(program, domains)])
@@ -262,23 +263,27 @@ def is_never(program: Program, domains: Domains, bits: int) -> bool:
     return abstract != program and isinstance(never(abstract, known, bits), Proved)
 
 
-def _dead(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
-    """Yield the outermost `and` and `or` parts that never or always hold, each with its constant result."""
+def _dead(program: Program, domains: Domains, usual: Values) -> Iterator[tuple[Program, bool]]:
+    """Yield the outermost `and` and `or` parts that never or always hold, each with its constant result; with the usual
+    values of parameters only those of several operands."""
     root = len(program.nodes) - 1
     pending = [root]
     while pending:
         at = pending.pop()
         op = program.nodes[at].op
         part = extract(program, at)
-        holds = _constant(part, domains) if op in ("and", "or") and at != root else None
+        holds = _constant(part, domains, usual) if op in ("and", "or") and at != root else None
         if holds is None:
             pending += reversed(program.nodes[at].args) if op in CONNECTIVES else ()
         else:
             yield part, holds
 
 
-def _constant(part: Program, domains: Domains) -> bool | None:
+def _constant(part: Program, domains: Domains, usual: Values) -> bool | None:
     """True if a part always holds, False if it never does, None if it may do both."""
+    filled = with_values(part, usual)
+    if filled != part and is_never(filled, domains, FALSE) and paths_of(filled):
+        return True
     if not paths_of(part):
         return None
     return True if is_never(part, domains, FALSE | ERROR) else False if is_never(part, domains, TRUE) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -12,7 +12,7 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.declarations import REPLIES
 from rulewright.expression.decompile import decompile
-from rulewright.expression.types import BOOL
+from rulewright.expression.types import BOOL, DOUBLE, DYN
 from rulewright.expression.unparse import unparse
 from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE
@@ -31,6 +31,7 @@ _RESULTS: Final = {
     **{name: number(0, 1, absent=True) for name in SHARES},
     **{name: whole(0, LARGEST_COUNT, absent=True) for name in COUNTS},
     **{name: replace(score(absent=True), optional=True) for name in ("rate", "share")},
+    "int": whole(absent=True),
     **{name: boolean(absent=True) for name in ("contains_ci", "substring_ci", "contains", "matches", "startsWith")},
 }
 _VARIABLE: Final = re.compile(r"\b__call_\d+\b")  # the names that `abstracted` creates
@@ -47,8 +48,31 @@ def never_given(check: CheckDocument, verdict: str) -> Result | None:
     except ExpressionError:
         return None
     domains = domains_of(calls, domains_of_check(check))
-    search = Search(list(conditions.values()), domains)
-    return refuting(search, [_goal(list(conditions), verdict)]) or Proved()
+    facts = list(_facts(calls))
+    search = Search([*conditions.values(), *facts], domains)
+    known = [(len(conditions) + at, TRUE) for at in range(len(facts))]
+    return refuting(search, [(*_goal(list(conditions), verdict), *known)]) or Proved()
+
+
+def _facts(calls: Mapping[str, CallVariable]) -> Iterator[Program]:
+    """What the results of calls say of each other: tools that were called in an order were called."""
+    for source, ordered in calls.items():
+        names = _texts_given(ordered.program, "called_in_order")
+        for each in calls.values():
+            if names.intersection(_texts_given(each.program, "called")):
+                variables = [Node("name", (), [[call.variable, []]]) for call in (ordered, each)]
+                nodes = (*variables, Node("not", (0,)), Node("or", (2, 1)))
+                yield Program(nodes, source, ordered.program.strict)
+
+
+def _texts_given(program: Program, function: str) -> set[str]:
+    """The texts that a call of a function has as its second argument."""
+    node = program.nodes[-1]
+    given = program.nodes[node.args[1]] if node.op == "call" and node.value == function else None
+    if given is None or given.op != "const":
+        return set()
+    kind, value = given.value
+    return {value} if kind == "string" else {each[-1] for each in value}
 
 
 def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> dict[str, Program]:
@@ -111,6 +135,10 @@ def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domain
     for at, node in enumerate(program.nodes):
         domain = _RESULTS.get(str(node.value)) if node.op == "call" else _OF_LISTS.get(node.op)
         part = extract(program, at)
+        if node.value == "int" and types[node.args[0]].type != DYN:
+            continue
+        if node.value == "double" and types[node.args[0]].type == DOUBLE:
+            nodes[at] = nodes[node.args[0]]
         if domain is not None and paths_of(part) != [] and not free_locals(part)[-1]:
             domain = replace(domain, absent=frozenset()) if types[at].total else domain
             call = calls.setdefault(unparse(decompile(part)), CallVariable(f"__call_{len(calls) + 1}", domain, part))

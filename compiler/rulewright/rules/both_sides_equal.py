@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, Literal
+from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, ListLiteral, Literal, number_in
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
@@ -19,7 +19,7 @@ PROVED: Final = frozenset(
 
 
 def both_sides_equal(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """Both sides of an operator, or both branches of a choice, are the same expression, or a sum adds one twice.
+    """Both sides of an operator, or both branches of a choice, are the same expression, or a sum or list has one twice.
 
     Why it matters: the result is the same for every input; usually one side was meant to be something else. A number
     that a sum contains twice usually stands in the place of another.
@@ -34,8 +34,16 @@ def both_sides_equal(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
             yield warning(written.span(part.right), f"`{written.text(part.right)}` is added twice")
         elif isinstance(part, Call) and part.function in COMPARING and len({*part.args}) == 1 < len(part.args):
             yield warning(written.span(part), f"both arguments of `{part.function}` are `{written.text(part.args[0])}`")
+        elif isinstance(part, ListLiteral) and (twice := _repeated(part)) is not None:
+            yield warning(written.span(twice), f"`{written.text(twice)}` is in the list twice")
         elif isinstance(part, Conditional) and part.then == part.otherwise:
             yield warning(written.span(part), f"both branches are `{written.text(part.then)}`")
+
+
+def _repeated(part: ListLiteral) -> Expr | None:
+    """The first item of a list that it contains before, unless it is a number."""
+    items = part.items
+    return next((each for at, each in enumerate(items) if each in items[:at] and number_in(each) is None), None)
 
 
 def _summands(part: Expr) -> Iterator[Expr]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
@@ -18,6 +18,7 @@ from rulewright.spelling import Guess
 SECTIONS: Final = ("gates", "dimensions", "rates", "metrics", "parameters")
 TOKEN: Final = re.compile(r"\w+|[<>=!]=|&&|\|\||[^\w\s]")
 OPERATORS: Final = frozenset(["&&", "||", "and", "or", "<", "<=", ">", ">=", "==", "!=", "!", "not", "in"])
+DEFINED: Final = ("gates", "rates", "counts", "lists", "dimensions")  # what an output may show under its name
 SELF: Final = "SELF0"  # stands for the name of a definition
 OTHERS: Final = 2  # definitions that agree, to be a habit
 CHECKS: Final = 4  # checks whose ids agree with their buckets, to be a habit
@@ -34,6 +35,9 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
     if isinstance(subject, Document):
         for section in SECTIONS:
             yield from _section(entries(subject.node, section))
+            yield from _copied(entries(subject.node, section))
+        named = {each.name for section in DEFINED for each in entries(subject.node, section)}
+        yield from _copied(entries(subject.node, "output"), named)
     elif isinstance(subject, Project):
         yield from _buckets(subject)
 
@@ -45,7 +49,7 @@ def _section(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
     for part in parts:
         for steps, value in _texts(part.value):
             written.setdefault(steps, []).append((part.name, value))
-            both = set(SECTION_OF.findall(str(value.value))) if steps[-1] == "of" else set()
+            both = set(SECTION_OF.findall(str(value.value))) if steps[-1:] == ("of",) else set()
             if len(both) > 1:
                 told = " and ".join(f"`{each}`" for each in sorted(both))
                 yield warning(value, f"`{part.name}` combines the settings of {told}")
@@ -63,6 +67,23 @@ def _section(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
             yield warning(value, f"`{name}` has `{differing[0][0]}` where the form of the others gives `{meant}`")
 
 
+def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Iterator[Diagnostic]:
+    """The texts that are those of another definition and name it, where the definition's own name has a meaning, too:
+    it is `named`, or another of its texts has it."""
+    written = {part.name: dict(_texts(part.value)) for part in parts}
+    for name, texts in written.items():
+        means = name in named or any(name in TOKEN.findall(str(each.value)) for each in texts.values())
+        for steps, value in texts.items() if means else ():
+            same = [each for each in written if each != name and _same(written[each].get(steps), value)]
+            other = next((each for each in same if each in TOKEN.findall(str(value.value))[1:]), None)
+            if other is not None:
+                yield warning(value, f"`{name}` has `{value.value}` of `{other}`", help=f"write `{name}`")
+
+
+def _same(one: Scalar | None, other: Scalar) -> bool:
+    return one is not None and one.value == other.value
+
+
 def _is_slip(token: str, other: str, names: set[str], usual: set[str]) -> bool:
     """Whether a token is another operator, the name of another definition, or one that the others have elsewhere."""
     named = any(re.search(rf"(?<![a-zA-Z0-9]){re.escape(each)}(?![a-zA-Z0-9])", token) for each in names)
@@ -78,7 +99,7 @@ def _form(name: str, value: Scalar) -> tuple[str, ...]:
 def _texts(node: Node, steps: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Scalar]]:
     for entry in node.entries if isinstance(node, Mapping) else ():
         yield from _texts(entry.value, (*steps, entry.name))
-    if isinstance(node, Scalar) and isinstance(node.value, str) and steps:
+    if isinstance(node, Scalar) and isinstance(node.value, str):
         yield steps, node
 
 

@@ -1,19 +1,21 @@
-"""Rule: a weighted mean with different numbers of values and weights."""
+"""Rule: a weighted mean with other weights than those of its values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.expression.syntax_tree import Call, ListLiteral
+from rulewright.expression.syntax_tree import Call, ListLiteral, last_name
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+from rulewright.spelling import Guess
 
 
 def weights_for_other_values(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """The two lists of a `wmean` have different lengths.
+    """The two lists of a `wmean` have different lengths, or the weights are named in another order than the values.
 
-    Why it matters: such a mean is not defined, so the expression fails every time.
-    Instead: give every value a weight.
+    Why it matters: with different lengths the mean is not defined, so the expression fails every time; in another order
+    a value has the weight of another one.
+    Instead: give every value a weight, in the same order.
     """
     for written, part in parts_of(document):
         if not isinstance(part, Call) or part.function != "wmean" or len(part.args) != 2:
@@ -24,3 +26,11 @@ def weights_for_other_values(document: DocumentWithExpressions) -> Iterator[Diag
         counts = len(values.items), len(weights.items)
         if counts[0] != counts[1] and not values.optional and not weights.optional:
             yield error(written.span(weights), f"`wmean` has {counts[0]} values and {counts[1]} weights")
+        names = [last_name(each) for each in values.items]
+        for value, weight in zip(names, weights.items, strict=False):
+            owner = next((each for each in names if each and last_name(weight).startswith(f"{each}_")), value)
+            own = last_name(weight).replace(owner, value, 1)
+            if owner != value and any(last_name(each) == own for each in weights.items):
+                message = f"`{value}` has the weight `{last_name(weight)}` of `{owner}`"
+                yield error(written.span(weight), message, help=Guess(own))
+                break
