@@ -72,11 +72,11 @@ ROWS: Final[dict[str, str]] = {
     """,
     STYLE: """
         bare-output-path deprecated-spelling duplicate-pattern gate-lexicon-opts-out-of-folding listed-twice
-        retired-rubric-dialect
+        retired-rubric-dialect subsumed-pattern
     """,
     PEDANTIC: """
         cue-text-not-in-turn gate-without-blindspot list-and-tags-disagree phrase-not-in-payload
-        several-anchors-for-check subsumed-pattern tag-no-check-looks-for unit-of-analysis-missing unread-expectation
+        several-anchors-for-check tag-no-check-looks-for unit-of-analysis-missing unread-expectation
         unused-rule-set
     """,
 }

@@ -191,6 +191,7 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
 FOLLOWED_ANYWHERE: Final[dict[str, frozenset[str]]] = {
     "bad-expression": frozenset({"unknown-value"}),
     "bad-rule": frozenset({"check-no-scenario-reaches"}),
+    "bucket-without-checks": frozenset({"gate-severity-outside-gate-bucket"}),
     "gate-cannot-stop": frozenset({"check-without-part"}),
     "part-without-checks": frozenset({"gate-ignores-a-severity"}),
     "misspelt-rule-key": frozenset({"check-no-scenario-reaches"}),

@@ -42,7 +42,7 @@ EXPRESSION_READERS: Final = {
     "StateMachineDocument": ("machines", "transition_expressions"),
     "ScorecardDocument": ("scorecard", "scorecard_expressions"),
     "CaseScorecardDocument": ("case_scorecard", "case_scorecard_expressions"),
-    "TaskDocument": ("workflow_environments", "loop_expressions"),
+    "TaskDocument": ("workflow_environments", "task_expressions"),
 }
 CACHE_SIZE: Final = 64  # documents that several rules read one after the other
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
+from rulewright.documents.base import text_scalars
 from rulewright.documents.workflow import TaskDocument
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, MapType, RecordType, Type
@@ -55,10 +56,14 @@ def features_of(task: TaskDocument) -> TaskFeatures:
     )
 
 
-def loop_expressions(task: TaskDocument) -> list[tuple[Scalar, Environment]]:
-    """Return the exit conditions of a task's loops, each with its environment."""
+def task_expressions(task: TaskDocument) -> list[tuple[Scalar, Environment]]:
+    """Return the exit conditions of a task's loops and the conditions of its gate, each with its environment."""
     conditions = [scalar for loop in task.loops for scalar in loop.conditions]
-    return [(scalar, loop_environment(features_of(task))) for scalar in conditions]
+    features, of_gate = features_of(task), text_scalars(task.overlays["policy_gate"].find("conditions"))
+    return [
+        *((scalar, loop_environment(features)) for scalar in conditions),
+        *((scalar, gate_environment(features)) for scalar in of_gate),
+    ]
 
 
 @cache

@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from rulewright.check.document import models_of
-from rulewright.documents.base import items
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.workflow import TaskDocument, read_workflow
+from rulewright.documents.workflow import read_workflow
 from rulewright.expression.environment import Environment
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.lower.environments import prompt_environment
 from rulewright.lower.expression_checks import environment_of
 from rulewright.lower.expressions_of import scoped_expressions
-from rulewright.lower.workflow_environments import features_of, gate_environment
 from rulewright.lsp.cursor import Cursor
 from rulewright.lsp.document_context import DocumentContext
 
@@ -59,10 +57,6 @@ def _scalars_with_environment(document: Any, context: DocumentContext) -> Iterat
         environment = environment_of(document, [check.id for check in context.project.checks])
         yield from ((scalar, environment) for scalar in document.verdict_conditions)
     yield from scoped_expressions(document)
-    if isinstance(document, TaskDocument):
-        conditions = items(document.overlays["policy_gate"].find("conditions"))
-        environment = gate_environment(features_of(document))
-        yield from ((each, environment) for each in conditions if isinstance(each, Scalar))
 
 
 def _documents(kind: str, root: Mapping, context: DocumentContext) -> Sequence[object]:

@@ -72,8 +72,9 @@ def unselected_checks(document: ScorecardDocument, plan: ScorecardPlan) -> Itera
         more = f" and {len(left) - 1} more checks" if len(left) > 1 else ""
         message = f"no gate, dimension or rate selects `{left[0]}`{more}"
         words = [str(value) for key, value in plan.checks[left[0]].items() if key in SELECTING]
-        nearest = max(reversed(rates), key=lambda rate: sum(word in str(rate.of.value) for word in words))
-        yield warning(nearest.of, message, code="check-without-part")
+        conditions = [*(each.of for each in reversed(rates)), *(gate.of for gate in document.gates)]
+        nearest = max(conditions, key=lambda of: sum(word in str(of.value) for word in words))
+        yield warning(nearest, message, code="check-without-part")
 
 
 def unseen_checks(

@@ -9,6 +9,7 @@ from rulewright.documents.base import entries, text_scalars
 from rulewright.project import Project
 from rulewright.rules.bucket_without_policy import buckets_without_policy
 from rulewright.spelling import Guess
+from rulewright_runtime.english import ticked
 
 
 def bucket_without_checks(project: Project) -> Iterator[Diagnostic]:
@@ -26,6 +27,7 @@ def bucket_without_checks(project: Project) -> Iterator[Diagnostic]:
         for bucket in text_scalars(profile.node, "include_buckets"):
             if bucket.value in empty:
                 yield advice(bucket, f"no check is in bucket `{bucket.value}`")
+    yield from _gates(project)
     if project.scoring is None:
         return
     unscored = list(buckets_without_policy(project.scoring, project.checks))
@@ -41,3 +43,17 @@ def bucket_without_checks(project: Project) -> Iterator[Diagnostic]:
                 yield error(found[0], message, help=Guess(unscored[0]) if len(unscored) == 1 else None)
             else:
                 yield from (advice(bucket, f"no check is in bucket `{bucket.value}`") for bucket in found)
+
+
+def _gates(project: Project) -> Iterator[Diagnostic]:
+    """The kinds of gate to which no check belongs, although checks in other buckets have their severities."""
+    words = project.vocabulary
+    for kind in words.gates:
+        place = None if project.file is None else project.file.get("vocabulary", "gates", kind.name, "buckets")
+        grave = [each for each in project.checks if each.severity in kind.severities]
+        outside = [each for each in grave if each.primary_bucket not in words.gate_buckets]
+        if place is not None and outside and not any(each.primary_bucket in kind.buckets for each in grave):
+            buckets = ticked(kind.buckets)
+            message = f"no check in {buckets} has the severity {ticked(kind.severities)} of the gate `{kind.name}`"
+            notes = [(each.place("severity"), f"in `{each.primary_bucket}`") for each in outside]
+            yield error(place, message, notes=notes)

@@ -12,11 +12,11 @@ from rulewright.expression.syntax_tree import Binary, Expr, Literal, Unary, chai
 from rulewright.lower.expressions_of import expressions_of
 
 GOOD: Final = frozenset({"GO", "PASS", "APPROVED", "COMPLETED"})
-WANTED: Final = frozenset({"challenger_approved", "approved", "passed", "confidence_score"})
+WANTED: Final = frozenset({"challenger_approved", "approved", "passed", "confidence_score", "resolved"})
 
 
 def exit_on_failure(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A loop ends when its work was refused, or when its confidence is low.
+    """A loop ends, or a gate passes, when its work was refused or undecided, or when its confidence is low.
 
     Why it matters: the task leaves the loop with the refused work, and leaves it again at the next attempt.
     Instead: end the loop on `review.decision == GO`, `pair.challenger_approved` or a sufficient confidence; the bound
@@ -25,7 +25,9 @@ def exit_on_failure(task: TaskDocument) -> Iterator[Diagnostic]:
     for written in expressions_of(task):
         for part in chain(written.checked.expr, "||"):
             if _is_refusal(part, wanted=True):
-                yield warning(written.span(part), f"the loop ends where `{written.text(part)}`: the work was refused")
+                ends = any(written.scalar in loop.conditions for loop in task.loops)
+                what = "the loop ends" if ends else "the gate passes"
+                yield warning(written.span(part), f"{what} where `{written.text(part)}`: the work was refused")
 
 
 def _is_refusal(part: Expr, *, wanted: bool) -> bool:

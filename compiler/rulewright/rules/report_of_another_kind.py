@@ -100,8 +100,10 @@ def _read_otherwise(report: ReadReport, reports: Iterable[ReadReport]) -> list[R
 
 
 def _is_outnumbered(report: ReadReport, others: list[ReadReport], reports: Iterable[ReadReport]) -> bool:
-    """Whether more uses read the report as something else, or as many: then it is not a report of coverage, since
-    the path would say so."""
+    """Whether more uses read the report as something else, or one that its path names, or as many: then it is not a
+    report of coverage, since the path would say so."""
+    if any(map(_is_named, others)):
+        return True
     alike = sum(each.path.value == report.path.value and each.content == report.content for each in reports)
     return len(others) > alike or (len(others) == alike and report.purpose == "test_coverage")
 
