@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.syntax_tree import Binary, Expr, Name, Select, chain
+from rulewright.expression.syntax_tree import Binary, Expr, Name, Select, chain, children, last_name
 from rulewright.lower.expressions_of import parts_of
 from rulewright.proving.located import DocumentWithConditions, placed_conditions
 from rulewright.proving.program_parts import written
@@ -24,6 +24,19 @@ def condition_adds_nothing(document: DocumentWithConditions) -> Iterator[Diagnos
             message = f"`{written(part)}` is redundant: the other side of `{_WORDS[joined]}` already decides it"
             yield warning(span_of(placed, part), message)
     yield from _of_one_value(document)
+    for expression, each in parts_of(document):
+        sides = chain(each, "||") if isinstance(each, Binary) and each.operator == "||" else ()
+        if any(isinstance(side, Select) and side.field == "eligible" for side in sides):
+            for side in filter(_is_decided, sides):
+                message = f"`{expression.text(side)}` is redundant: only an eligible check has such a verdict"
+                yield warning(expression.span(side), message, help="did you mean `and`?")
+
+
+def _is_decided(part: Expr) -> bool:
+    """Whether a part holds for some verdicts other than NOT_APPLICABLE."""
+    if not isinstance(part, Binary) or part.operator not in ("==", "in") or last_name(part.left) != "verdict":
+        return False
+    return Name("NOT_APPLICABLE", part.span) not in (part.right, *children(part.right))
 
 
 def _of_one_value(document: DocumentWithConditions) -> Iterator[Diagnostic]:

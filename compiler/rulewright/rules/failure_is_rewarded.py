@@ -19,6 +19,7 @@ from rulewright.expression.syntax_tree import (
     Name,
     Select,
     Unary,
+    below,
     chain,
     children,
     field_of,
@@ -31,10 +32,11 @@ GRADED: Final = frozenset({"rates", "dimensions", "undecided"})
 
 
 def failure_is_rewarded(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
-    """A score is 0, or a label is final, where no gate failed, or a failure raises a score.
+    """A score is 0, or a label is final, where no gate failed, a failure raises a score, or only several failed gates
+    together have an effect.
 
-    Why it matters: the branches of a choice, or `min` and `max`, are usually in each other's place, so what failed is
-    graded as if it had passed.
+    Why it matters: the branches of a choice, `min` and `max`, or `and` and `or` are usually in each other's place, so
+    what failed is graded as if it had passed.
     Instead: give the failure the lower score: `gates.safety.failed ? score(0) : mean`.
     """
     defined = {id(written.scalar): written for written in expressions_of(scorecard)}
@@ -42,14 +44,17 @@ def failure_is_rewarded(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
     named |= {
         f"counts.{name}": defined[id(scalar)].checked.expr for name, scalar in scorecard.counts if id(scalar) in defined
     }
+    gates = sum(_reads_a_gate(part) for written in defined.values() for part in written.parts())
     for _, scalar in (*scorecard.variables, *scorecard.output):
         if id(scalar) in defined:
             written = defined[id(scalar)]
-            yield from _rewarded(written, named)
+            yield from _rewarded(written, named, gates)
 
 
-def _rewarded(written: WrittenExpression, named: Mapping[str, Expr]) -> Iterator[Diagnostic]:
+def _rewarded(written: WrittenExpression, named: Mapping[str, Expr], gates: int) -> Iterator[Diagnostic]:
     for part in written.parts():
+        if _needs_all_gates(part) and sum(map(_reads_a_gate, below(part))) == gates:
+            yield warning(written.span(part), "one failed gate is not enough here", help="write `or`, or `exists`")
         failed = _is_failure(part.condition, named) if isinstance(part, Conditional) else None
         if not isinstance(part, Conditional) or failed is None:
             continue
@@ -63,6 +68,20 @@ def _rewarded(written: WrittenExpression, named: Mapping[str, Expr]) -> Iterator
         elif (raised := _raised(worse, better)) is not None:
             message = f"`{written.text(raised)}` raises the score after a failure"
             yield warning(written.span(raised), message, help="did you mean `min`?")
+
+
+def _reads_a_gate(part: Expr) -> bool:
+    return isinstance(part, Select) and part.field == "failed" and Name("gates", part.span) in below(part)
+
+
+def _needs_all_gates(part: Expr) -> bool:
+    """Whether a condition holds only if several gates, or all of them, failed."""
+    if isinstance(part, Macro):
+        reads = part.kind == "all" and part.target == Name("gates", part.span)
+        return reads and all(map(_reads_a_gate, part.bodies))
+    joined = chain(part, "&&") if isinstance(part, Binary) and part.operator == "&&" else ()
+    failed = [selections(each) for each in joined]
+    return sum(root == Name("gates", part.span) and steps[1:] == ["failed"] for root, steps in failed) > 1
 
 
 def _is_failure(test: Expr, named: Mapping[str, Expr]) -> bool | None:

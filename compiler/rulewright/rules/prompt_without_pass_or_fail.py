@@ -33,8 +33,10 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
     named = {word for word in VERDICTS if re.search(rf"\b{word}\b|\b{word.lower()}(?:s|es|ed)\b", prompt.value)}
     explained = Counter(EXPLAINED.findall(prompt.value))
     twice = next((found for found in EXPLAINED.finditer(prompt.value) if explained[found[1]] > 1), None)
-    lacking = [word for word in ("PASS", "FAIL") if word not in explained]
-    if len(explained) > 1 and twice is not None and lacking:
+    order = EXPLAINED.findall(prompt.value)
+    is_apart = twice is not None and twice[1] * explained[twice[1]] not in "".join(order)
+    lacking = [word for word in ("PASS", "FAIL", "UNCLEAR") if word not in explained]
+    if len(explained) > 1 and twice is not None and lacking and (is_apart or lacking != ["UNCLEAR"]):
         last = [found for found in EXPLAINED.finditer(prompt.value) if found[1] == twice[1]][-1]
         notes = [(place(prompt, *twice.span(1)), "explained here first")]
         message = f"the prompt explains {twice[1]} twice, but not {lacking[0]}"
