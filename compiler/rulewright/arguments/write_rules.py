@@ -68,10 +68,11 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
-    """Print the manual page of a diagnostic, a function or a ready check; without a name, list the diagnostics.
+    """Print the manual page of a diagnostic, a function, a ready check or a key; without a name, list the diagnostics.
 
     `functions` lists the functions of expressions and `library` the ready checks; `library/NAME` prints one: when it
-    passes, its parameters, and its examples.
+    passes, its parameters, and its examples. The name of a key, such as `severity` or `rate.empty`, shows what it
+    means in each kind of document.
     """
     parser.add_argument(
         "code", nargs="?", metavar="NAME", help="such as `unknown-key`, `contains_any` or `library/tool-call-valid`"

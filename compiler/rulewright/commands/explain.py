@@ -1,4 +1,4 @@
-"""`explain`: print the page of a diagnostic, of a ready check or of a function."""
+"""`explain`: print the page of a diagnostic, of a ready check or of a function, or what a key of documents means."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from rulewright.categories import category_line, category_of, since
 from rulewright.commands.output import answer
 from rulewright.documents.base import items, text
+from rulewright.documents.keys import keys_named
 from rulewright.documents.library import like_ready_check, parameters_of, ready_check, ready_checks
 from rulewright.errors import UsageError
 from rulewright.function_pages import function_names, function_page
@@ -36,12 +37,16 @@ def run(args: argparse.Namespace) -> int:
         answer(args.format, {"function": args.code, **asdict(function)}, function.lines())
         return 0
     page = explain(args.code)
+    if page is None and (named := list(keys_named(args.code))):
+        listing = {f"{path} ({title})": each.description for title, path, each in named}
+        answer(args.format, listing, _columns(listing))
+        return 0
     if page is None:
         hint = (
             did_you_mean(args.code, {*pages(), *function_names()})
             or "`rulewright explain` lists the diagnostics, `rulewright explain functions` the functions"
         )
-        raise UsageError(f"unknown diagnostic or function `{args.code}`; {hint}")
+        raise UsageError(f"unknown diagnostic, function or key `{args.code}`; {hint}")
     found = {"code": args.code, "page": page, "category": category_of(args.code), "since": since(args.code)}
     answer(args.format, found, [*page.rstrip().split("\n"), "", category_line(args.code)])
     return 0

@@ -13,6 +13,22 @@ from rulewright_runtime.strict_json import JsonObject
 
 Use = Literal["consumed", "documentation", "unknown"]
 EACH: Final = "*"  # stands for every item of a list and every key with a name of the author's choice
+DOCUMENTS: Final = {
+    "check": "checks",
+    "lexicon": "lexicons",
+    "markers": "marker sets",
+    "state_machine": "state machines",
+    "corpus": "reference corpora",
+    "scenario": "scenarios",
+    "profile": "scan profiles",
+    "scorecard": "scorecards",
+    "case_scorecard": "scorecards over cases",
+    "scoring": "the scoring file",
+    "project": "the project file",
+    "workflow": "workflows",
+    "agent": "agents",
+    "contracts": "contract registries",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +56,26 @@ def key(kind: str, path: tuple[str, ...]) -> Key:
         if found is not None and (length == len(path) or _is_free(kind, path[:length])):
             return found
     return Key("unknown")
+
+
+def keys_named(name: str) -> Iterator[tuple[str, str, Key]]:
+    """The keys of documents whose paths end in `name`: the documents, the path, and its use."""
+    wanted = tuple(name.split("."))
+    for kind, title in DOCUMENTS.items():
+        for path, found in keys_of(kind).items():
+            if path[-len(wanted) :] == wanted:
+                yield title, written_path(kind, path), found
+
+
+def written_path(kind: str, path: tuple[str, ...]) -> str:
+    """A path as documentation shows it: `[]` for the items of a list, `NAME` for a key that the author names."""
+    written = ""
+    for number, part in enumerate(path, 1):
+        if part == EACH and path[:number] not in keys_of(kind):
+            written += "[]"
+        else:
+            written += ("." if written else "") + ("NAME" if part == EACH else part)
+    return written
 
 
 def allowed(kind: str, path: Sequence[str | int], vocabulary: Vocabulary | None = None) -> list[JsonObject]:

@@ -334,6 +334,17 @@ def test_explain_prints_a_page_and_guesses_a_code(capsys: pytest.CaptureFixture[
     assert "did you mean `unknown-key`?" in err
 
 
+def test_explain_shows_what_a_key_means_in_each_kind_of_document(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "explain", "exit_conditions")
+    assert code == 0
+    assert "tasks.NAME.overlays.confidence_loop.exit_conditions (workflows)  expressions that end the loop" in out
+    code, out, _ = run(capsys, "explain", "lint.severity", "--format", "json")
+    assert list(json.loads(out)) == ["lint.severity (the project file)"]
+    code, _, err = run(capsys, "explain", "lint.severities")
+    assert code == 3
+    assert "unknown diagnostic, function or key `lint.severities`" in err
+
+
 def test_explain_lists_the_functions_of_expressions(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "explain", "functions")
     assert code == 0

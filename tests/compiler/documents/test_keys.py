@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.expected_files import holds
 
-from rulewright.documents.keys import EACH, Key, allowed, key, keys_of
+from rulewright.documents.keys import DOCUMENTS, EACH, Key, allowed, key, keys_of, written_path
 from rulewright.documents.kinds import kind_of
 from rulewright.load import load_text
 from rulewright_grammar import schema, schema_names
@@ -32,20 +32,6 @@ DIRECTIVES = (
 )
 
 
-DOCUMENTS = (
-    ("check", "checks"),
-    ("lexicon", "lexicons"),
-    ("markers", "marker sets"),
-    ("state_machine", "state machines"),
-    ("corpus", "reference corpora"),
-    ("scenario", "scenarios"),
-    ("profile", "scan profiles"),
-    ("scoring", "the scoring file"),
-    ("project", "the project file"),
-    ("workflow", "workflows"),
-    ("agent", "agents"),
-    ("contracts", "contract registries"),
-)
 INTRODUCTION = """\
 # Every key of every document
 
@@ -57,7 +43,7 @@ that only some routes read name these routes in parentheses.
 
 def manual() -> str:
     """The whole page, as Markdown."""
-    return "\n".join([INTRODUCTION, *(section(kind, title) for kind, title in DOCUMENTS)])
+    return "\n".join([INTRODUCTION, *(section(kind, title) for kind, title in DOCUMENTS.items())])
 
 
 def section(kind: str, title: str) -> str:
@@ -73,17 +59,6 @@ def section(kind: str, title: str) -> str:
     ]
     head = [f"## Keys of {title}", "", f"{whole['title']}.", "", "| key | read by | what it says |", "|---|---|---|"]
     return "\n".join([*head, *rows, ""])
-
-
-def written_path(kind: str, path: tuple[str, ...]) -> str:
-    """A path for people: `[]` for the items of a list, `NAME` below a mapping whose keys the author names."""
-    written = ""
-    for number, part in enumerate(path, 1):
-        if part == EACH and path[:number] not in keys_of(kind):
-            written += "[]"
-        else:
-            written += ("." if written else "") + ("NAME" if part == EACH else part)
-    return written
 
 
 def reader(key: Key) -> str:

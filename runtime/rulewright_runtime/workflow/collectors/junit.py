@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 from xml.etree.ElementTree import Element
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.workflow.collectors.report_reading import CollectionError, ReportReading, read_xml, share
 
 Outcome = Literal["passed", "failed", "not run"]
@@ -39,7 +40,7 @@ def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
     failed = max(failed + suite_failures, *(_stated_failures(path, suite) for suite in _suites(report)))
     first = next((_title(case) for case in cases if _outcome(path, case) == "failed"), "")
     suffix = f"; first failure: {first}" if first else ""
-    details = f"{passed} tests passed, {failed} failed, {skipped} not run{suffix}"
+    details = f"{plural(passed, 'test')} passed, {failed} failed, {skipped} not run{suffix}"
     if not failed:
         for suite in _suites(report):
             _check_totals(path, suite)
