@@ -30,6 +30,7 @@ USUAL_PLACES: Final[dict[str, tuple[str, ...]]] = {
     "state_machines": ("state_machines", "checks/state_machines"),
     "corpora": ("corpora",),
 }
+CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
 USUAL_WORKFLOWS: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
 
 

@@ -15,6 +15,7 @@ from rulewright.check.document import document_findings
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.kinds import CASE_SETTINGS, CASE_SETTINGS_FILE, CASES, is_command_output, kind_of
 from rulewright.documents.layout import (
+    CASE_FOLDERS,
     PROJECT_FILE_NAMES,
     case_lines_in,
     documents_in,
@@ -33,7 +34,6 @@ KNOWN_BY: Final = (
     "documents are known by their keys: `fail`, `pass`, `prompt` or `routing` (check), `scenario_id`, `patterns` "
     "(lexicon), `tasks` (workflow), `scorecard`, `project`, `test_id` (test case)"
 )
-CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
 MAX_ROUNDS = 10  # fixes that uncover further fixes
 
 

@@ -19,7 +19,7 @@ from rulewright.workflow import Workflow
 PATH: Final = re.compile(r"(?:[\w.*-]+/)+[\w.*-]+|[\w.-]+\.[a-z]\w{1,4}")
 DIGITS: Final = re.compile(r"\d")
 Names: TypeAlias = "defaultdict[str, set[int]]"
-SHORTEST: Final = 4  # letters of a name: shorter ones differ by one letter often enough
+SHORTEST: Final = 4  # letters of a name: shorter ones often differ by one letter
 
 
 def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -102,7 +102,7 @@ def output_meant(path: str, outputs: set[str]) -> str | None:
 
 def _meant(name: str, named: Names, on_purpose: Callable[[str, str], bool]) -> str | None:
     """The name that several other paths use, where only one path has this name and it is a slip of it."""
-    if len(name) < SHORTEST or len(named[name]) > 1:
+    if len(name.partition(".")[0]) < SHORTEST or len(named[name]) > 1:
         return None
     several = (other for other in sorted(named) if len(named[other]) > 1 and is_slip_of(name, other))
     return next((other for other in several if not on_purpose(name, other)), None)

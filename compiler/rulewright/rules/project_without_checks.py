@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.layout import has_workflow
+from rulewright.documents.layout import CASE_FOLDERS, has_workflow
 from rulewright.project import Project
 from rulewright.scoring.batches import case_scorecards_of_project
 
@@ -26,6 +27,7 @@ def project_without_checks(project: Project) -> Iterator[Diagnostic]:
     if file is None or project.checks or any(profile.include_rubrics for profile in project.profiles.values()):
         return
     is_empty = {*file.node.keys} <= BARE and len(project.loaded) == 1 and not has_workflow(project.root)
+    is_empty = is_empty and not any(dependencies.is_folder(project.root / name) for name in CASE_FOLDERS)
     if "checks" in file.places:
         yield warning(file.place("checks"), "this folder holds no checks")
     elif case_scorecards_of_project(project.root):

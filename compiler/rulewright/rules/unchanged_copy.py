@@ -71,7 +71,8 @@ def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> I
         for each in subject.lexicons.values()
         if each.patterns
     )
-    rules = (_texts(subject.checks, key) for key in ("pass_rule", "fail_rule"))
+    own = [each for each in subject.checks if each.get("use") is None]
+    rules = (_texts(own, key) for key in ("pass_rule", "fail_rule"))
     programmes = (
         Definition(each.id, name.value, name.span)
         for corpus in subject.corpora.values()

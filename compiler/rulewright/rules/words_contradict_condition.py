@@ -249,20 +249,17 @@ def _joined(words: str, part: Expr, sign: int) -> str | None:
         return f"the note says `unless`, but the condition joins the exception with `{_word(part.operator)}`"
     if len(sides) != 2 or len(lacking) > 1 or _form(sides[0]) != _form(sides[1]):
         return None
-    wanted = (
-        {"or"}
-        if said <= {"or", "either"}
-        else {"and"}
-        if said <= {"and", "both"} and (sign > 0 or lacking == {True})
-        else None
-    )
-    if wanted is None or _stand_together(words, sides):
-        return None
     turned = sign < 0 and lacking == {True}
-    meant = ("&&" if "or" in wanted else "||") if turned else ("||" if "or" in wanted else "&&")
-    if part.operator == meant:
+    of_one = said <= {"or", "either"}
+    if not of_one and not said <= {"and", "both"}:
         return None
-    said_word = "or" if "or" in wanted else "and"
+    # `A recipe keeps to grams or ounces` fails where both occur; `nobody is asked for a password or a PIN` does not.
+    if sign < 0 and not turned and not (of_one and DENIALS.search(words)):
+        return None
+    meant = "||" if of_one != turned else "&&"
+    if part.operator == meant or _stand_together(words, sides):
+        return None
+    said_word = "or" if of_one else "and"
     return f"the note says `{said_word}`, so `{_word(meant)}` belongs here instead of `{_word(part.operator)}`"
 
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from rulewright.documents.base import text
 from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
-from rulewright.documents.layout import documents_in, places, project_file_above
+from rulewright.documents.layout import CASE_FOLDERS, documents_in, places, project_file_above
 from rulewright.documents.project_file import read_project_file
 from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
@@ -35,7 +35,7 @@ from rulewright_runtime.terminal import complain
 
 SCORECARDS: Final = Path("benchmark", "configs", "scorecards")
 SHIPPED: Final = "safe-v0"
-CASE_FOLDERS: Final = ("cases", "test_cases", "benchmark/safe/cases")
+FOLDERS: Final = (*CASE_FOLDERS, "benchmark/safe/cases")
 OUTPUT_FOLDER: Final = "outputs"
 _DIGITS: Final = re.compile(r"(\d+)")
 
@@ -150,9 +150,9 @@ def _case_folder(cases: str | None) -> Path:
         if not os.path.isdir(cases):
             raise UsageError(f"folder not found: `{cases}`")
         return Path(cases)
-    folder = next((Path(path) for path in CASE_FOLDERS if os.path.isdir(path)), None)
+    folder = next((Path(path) for path in FOLDERS if os.path.isdir(path)), None)
     if folder is None:
-        names = ticked(CASE_FOLDERS)
+        names = ticked(FOLDERS)
         raise UsageError(f"there is none of the folders {names} here; name the folder of the cases with `--cases`")
     return folder
 
