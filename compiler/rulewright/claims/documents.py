@@ -15,6 +15,7 @@ from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.examples import example_chats
 from rulewright.documents.kinds import CASE_SCORECARD, CASE_SETTINGS_FILE, kind_of
 from rulewright.documents.layout import project_file_in
+from rulewright.documents.library import structure_findings
 from rulewright.documents.profile import every_check
 from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
 from rulewright.documents.validation import validate
@@ -29,7 +30,7 @@ from rulewright.lower.rubrics import lower_rubrics
 from rulewright.lower.scan_plan import fields_of_checks, lower_check
 from rulewright.lower.scorecard import lower_scorecard, lower_without_project
 from rulewright.lower.semantics import policies
-from rulewright.project import Project, load_project
+from rulewright.project import Project, load_project, stopping
 from rulewright.proving.atoms import FALSE, TRUE
 from rulewright.proving.conditions import holds_always, holds_never
 from rulewright.proving.decision_tables import disjoint, survey
@@ -134,7 +135,7 @@ def _prove_policy(path: Path, root: Mapping, assignments: Sequence[str], config:
 
 def _prove_check(path: Path, root: Mapping) -> list[Property]:
     project = project_around(path) or load_project(path.parent, any_folder=True)
-    check = read_check(root, project.vocabulary)
+    check = valid_check(root, project)
     found = _verdict_claims(check, project) if check.verdict_conditions else []
     if check.when is None:
         return found
@@ -163,6 +164,14 @@ def _given(never: Result | None, conversation: JsonObject | None) -> Result:
     if isinstance(never, Proved):
         return Refuted(None, "no conversation can get it")
     return Unknown("no conversation was found") if conversation is None else Proved(conversation=conversation)
+
+
+def valid_check(root: Mapping, project: Project) -> CheckDocument:
+    """A check of a project, which may lack keys. Raises DocumentError for wrong keys and values."""
+    mistakes = stopping(project, structure_findings("check", root, project.vocabulary))
+    if wrong := [each for each in mistakes if each.code != "missing-key"]:
+        raise DocumentError(wrong)
+    return read_check(root, project.vocabulary)
 
 
 def lowered_check(check: CheckDocument, project: Project) -> tuple[Check, LoweringContext]:

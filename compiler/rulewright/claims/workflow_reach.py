@@ -26,6 +26,14 @@ from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Gate, TaskPlan
 MOST_STEPS: Final = 2_000
 MOST_CONTEXTS: Final = 4_096
 QUIET: Final = frozenset({"decide"})  # activities that a path leaves out
+# The names that an activity gives a value; before it, they are absent.
+GIVEN_BY: Final[Mapping[Activity, frozenset[str]]] = {
+    "score": frozenset({"metrics", "confidence_score"}),
+    "challenge": frozenset({"pair"}),
+    "review": frozenset({"review"}),
+    "gate": frozenset({"policy_gate"}),
+    "human": frozenset({"hil"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,21 +226,24 @@ def walk(task: TaskPlan, context: Mapping[str, Any]) -> Iterator[tuple[str, Acti
     and the step."""
     machine, state = task.machine, start(task.machine)
     counts = {"review": 0, "pair": 0}
+    given: frozenset[str] = frozenset()
     for _ in range(MOST_STEPS):
         doing = activity(machine, state)
         if status(machine, state) in TERMINAL:
             return
         counts["review"] += doing == "review"
         counts["pair"] += doing == "challenge"
-        counted = {
-            **context,
-            **{name: {**context[name], "iteration": counts[name]} for name in counts if name in context},
-        }
+        given |= GIVEN_BY.get(doing, frozenset())
+        counted = {name: value for name, value in context.items() if name in given}
+        counted |= {name: {**counted[name], "iteration": counts[name]} for name in counts if name in counted}
+        if task.gate is not None and "policy_gate" in given:
+            counted["policy_gate"] = {"verdict": "PASS" if _verdict(task.gate, counted) else "FAIL"}
         try:
             reached = step(machine, state, ENDS[doing], counted)
         except StateError:
             return
         yield state.place, doing, reached
+        given -= frozenset(reached.transition.forgets)
         state = reached.state
 
 

@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from rulewright.check.workflow_check import compile_workflow
-from rulewright.claims.documents import card_of, lowered_alone_or_in, lowered_check, project_around, root_of
-from rulewright.documents.check import read_check
+from rulewright.claims.documents import (
+    card_of,
+    lowered_alone_or_in,
+    lowered_check,
+    project_around,
+    root_of,
+    valid_check,
+)
 from rulewright.documents.examples import example_chats
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.lexicon import read_lexicon, read_lexicons
@@ -175,7 +181,8 @@ def _united(one: Domains, two: Domains) -> Domains:
             known[path] = replace(mine, pieces=tuple(dict.fromkeys((*mine.pieces, *domain.pieces))))
         elif mine != domain:
             del known[path]
-    return Domains({**one.types, **two.types}, known, {**one.standing, **two.standing})
+    standing, missing = {**one.standing, **two.standing}, one.missing | two.missing
+    return Domains({**one.types, **two.types}, known, standing, missing)
 
 
 def _data(one: Policy, two: Policy, found: Mapping[str, Comparison]) -> JsonObject:
@@ -384,7 +391,7 @@ def _carry_out_checks(
 def _lowered_check(path: Path, project: Project | None) -> LoweredCheck:
     if project is None:
         raise UsageError(f"`{path}` is not in a project; name one with `--project` to compare checks")
-    check = read_check(root_of(path), project.vocabulary)
+    check = valid_check(root_of(path), project)
     return LoweredCheck(check, *lowered_check(check, project))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
 from rulewright.check.workflow_check import lowered
-from rulewright.claims.workflow_reach import QUIET, contexts_of, folded, walk
+from rulewright.claims.workflow_reach import GIVEN_BY, QUIET, contexts_of, folded, walk
 from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_environments import features_of, gate_environment, loop_environment
@@ -25,6 +26,12 @@ from rulewright_runtime.workflow.machine import ENDS, Guard, Machine, MachineTra
 from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
 
 _STAYS: Final = PolicyOutcome("stays", "has no transition")
+_FROM_ACTIVITIES: Final = frozenset[str]().union(*GIVEN_BY.values())
+# What the engine drops where the outputs were changed since a partner saw them, or where people restore a pair's roles.
+_MAY_BE_LOST: Final = {
+    "decide:agentic_review": frozenset({"review"}), "decide:paired_workflow": frozenset({"pair"}),
+}  # fmt: skip
+_LOST_BY_PEOPLE: Final = frozenset({"pair"})
 _COVERED: Final = "evidence.requirement_coverage == 'PASS'"
 _DECIDED: Final = ("machine", "gate.verdict")  # compared as regions
 
@@ -43,18 +50,20 @@ def policy_of_workflow(workflow: Workflow) -> Policy:
             continue
         known = features_of(document)
         domains = _domains(dict(loop_environment(known).variables), task.machine)
+        present = _present(task.machine)
         leaving: dict[tuple[str, str], list[MachineTransition]] = {}
         for each in task.machine.transitions:
             leaving.setdefault((each.source, each.event), []).append(each)
         for (source, event), transitions in leaving.items():
             name = f"task {task.id}, {event} at {source}"
             decisions[name] = PolicyDecision(name, tuple(map(_step, transitions)), _STAYS)
-            places[name] = domains
+            places[name] = replace(domains, missing=_missing(present, event, source))
         if task.gate is not None:
             name = f"task {task.id}, policy_gate"
             passed, failed = PolicyOutcome("PASS", "PASS"), PolicyOutcome("FAIL", "FAIL")
             decisions[name] = PolicyDecision(name, (permitting(_by_coverage(task.gate), passed),), failed)
-            places[name] = Domains(gate_environment(known).variables)
+            missing = _missing(present, "gated") | {"coverage"}
+            places[name] = Domains(gate_environment(known).variables, missing=missing)
         settings |= flat(f"task {task.id}", task, _DECIDED)
         settings |= {f"task {task.id}.{each.name}": [each.status, each.activity] for each in task.machine.places}
         settings |= {
@@ -86,6 +95,31 @@ def _parting(tasks: tuple[TaskPlan, TaskPlan], context: World) -> JsonObject | N
             "where": [f"the task has gone through {', '.join(folded(tuple(places)))}"], "witness": seen,
         }  # fmt: skip
     return None
+
+
+def _missing(present: Mapping[tuple[str, str], frozenset[str]], event: str, place: str | None = None) -> frozenset[str]:
+    """The names that may have no value when a place, or any, is left on an event."""
+    there = [names for (source, end), names in present.items() if end == event and place in (None, source)]
+    return _FROM_ACTIVITIES - frozenset(_FROM_ACTIVITIES).intersection(*there)
+
+
+def _present(machine: Machine) -> dict[tuple[str, str], frozenset[str]]:
+    """The names that certainly have a value when a place is left on an event."""
+    activities = {each.name: each.activity for each in machine.places}
+    present: dict[tuple[str, str], frozenset[str]] = {}
+    reached, pending = {machine.places[0].name: frozenset[str]()}, [machine.places[0].name]
+    while pending:
+        place = pending.pop()
+        for each in (each for each in machine.transitions if each.source == place):
+            lost = _MAY_BE_LOST.get(place, frozenset()) | (_LOST_BY_PEOPLE if each.event == "resolved" else frozenset())
+            given = GIVEN_BY.get(activities[place], frozenset()) if each.event != "failed" else frozenset()
+            there = present[place, each.event] = (reached[place] | given) - lost
+            after = there - frozenset(each.forgets)
+            before = reached.get(each.target)
+            reached[each.target] = after if before is None else before & after
+            if before != reached[each.target]:
+                pending.append(each.target)
+    return present
 
 
 def _leaves(context: World, above: Path = ()) -> Iterator[tuple[Path, Value]]:

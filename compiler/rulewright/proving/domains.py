@@ -153,11 +153,12 @@ def _first(absent: bool) -> frozenset[int]:
 @dataclass(frozen=True, slots=True)
 class Domains:
     """The domains of variables: from their static `types`, or more exact ones in `known` for some paths. Some variables
-    stand for parts of conditions (`standing`) that read other variables."""
+    stand for parts of conditions (`standing`) that read other variables, and some may be `missing` as a whole."""
 
     types: Mapping[str, Type] = field(default_factory=dict)
     known: Mapping[Path, Domain] = field(default_factory=dict)
     standing: Mapping[Path, Program] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, **known: Domain) -> Domains:
@@ -166,16 +167,16 @@ class Domains:
 
     def find(self, path: Path) -> Domain | None:
         """The domain of the value at a path; None if it isn't a scalar or its type is unknown."""
-        if path in self.known:
-            return self.known[path]
         type_, absent = self.declared(path)
-        domain = None if type_ is None else domain_of(type_)
+        known = self.known.get(path)
+        domain = known if known is not None or type_ is None else domain_of(type_)
+        absent = absent if known is None else known.absent | (absent & {0})
         return replace(domain, absent=absent) if domain is not None and absent else domain
 
     def declared(self, path: Path) -> tuple[Type | None, frozenset[int]]:
         """The static type of the value at a path, and the indices of the path parts that may be missing."""
         type_: Type | None = self.types.get(path[0])
-        absent: set[int] = set()
+        absent = {0} if path[0] in self.missing else set[int]()
         for part, name in enumerate(path[1:], start=1):
             match type_:
                 case RecordType() if name in type_.fields:

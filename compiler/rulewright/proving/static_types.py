@@ -130,10 +130,10 @@ def _list_of(tagged: Sequence[object]) -> Type | None:
 
 def _named(candidate: Sequence[object], domains: Domains) -> Typed:
     root, fields = candidate[0], candidate[1]
-    known = domains.known.get((str(root),))
+    known, is_there = domains.known.get((str(root),)), root not in domains.missing
     if known is not None:
-        return Typed(_type_of(known), not known.absent) if not fields else _UNTYPED
-    found = Typed(domains.types.get(str(root)), str(root) in domains.types)
+        return Typed(_type_of(known), is_there and not known.absent) if not fields else _UNTYPED
+    found = Typed(domains.types.get(str(root)), is_there and str(root) in domains.types)
     for name in fields if isinstance(fields, list | tuple) else ():
         found = _part("select", found, str(name))
     return found

@@ -67,7 +67,7 @@ class Breaker:
             self._fatal = str(failure)
         elif (failure.retry_after or 0.0) > MAX_HOLD:
             self._fatal = f"{failure}; it asks to wait {failure.retry_after:.0f} s"
-        elif failure.kind in ENDPOINT_FAILURES:
+        elif failure.kind in ENDPOINT_FAILURES or (failure.kind == "limited" and not self._has_answered):
             self._count(failure, (transcript, check))
         elif failure.kind == "malformed" and not self._has_answered:
             self._unreadable += 1

@@ -49,7 +49,9 @@ class ChatCompletions:
         _refuse_error(data, raw)
         choices = data.get("choices")
         if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
-            raise CallFailure("the response has no single entry in `choices`", "malformed", raw=raw)
+            said = _message(data) or _message({"message": data.get("detail")})
+            said = f", but says: {said[:300]}" if said else ""
+            raise CallFailure(f"the response has no single entry in `choices`{said}", "malformed", raw=raw)
         _refuse_error(choices[0], raw)
         message = choices[0].get("message")
         if not isinstance(message, dict):

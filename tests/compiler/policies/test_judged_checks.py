@@ -91,6 +91,15 @@ def test_votes_are_shown_with_the_conversation(tmp_path: Path, capsys: pytest.Ca
     assert "setting check.verifier.judging.repetitions: 5 -> 3" in said
 
 
+def test_a_check_that_does_not_compile_is_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [check(tmp_path / name, {"more": more}) for name, more in (("one", ""), ("two", "unclex_policy: x\n"))]
+    for words in (["policy-diff", *map(str, paths)], ["prove", str(paths[1])]):
+        assert main(words) == 3
+        assert "unknown key `unclex_policy`" in capsys.readouterr().err
+    (paths[1].parents[1] / "rulewright.yaml").write_text("project: p\nsemantics: reference\n")
+    assert main(["prove", str(paths[1])]) != 3
+
+
 def test_a_prompt_alone_changes_no_votes(tmp_path: Path) -> None:
     paths = [check(tmp_path / name, {}) for name in ("one", "two")]
     paths[1].write_text(paths[1].read_text().replace("Is it so?", "Is it not so?"))

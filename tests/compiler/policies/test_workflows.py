@@ -69,3 +69,39 @@ def test_a_threshold_of_coverage_is_compared_like_a_condition(
     said = capsys.readouterr().out
     assert "task implement, policy_gate: FAIL -> PASS\n  where coverage >= 0.9 && coverage < 1.0 && " in said
     assert "for instance coverage = 0.9, " in said
+
+
+LOOP = """\
+tasks:
+  build:
+    agent: dev
+    loop: {{max_iterations: 3, exit_conditions: ["{condition}"]}}
+    overlays:
+      hil: {{enabled: true}}
+      agentic_review:
+        {{enabled: true, reviewer_agent: reviewer, max_iterations: 3, exit_conditions: ["{within}"]}}
+      policy_gate: {{enabled: true, evidence: {{acceptance: junit.xml, lint: ruff.json}}}}
+      confidence_loop:
+        {{enabled: true, threshold: 0.5, max_iterations: 2, metrics: [{{type: lint_score, source: ruff.json}}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "expected"),
+    [
+        ({}, {"condition": "hil.resolved || !hil.resolved"}, "different"),  # nobody was asked yet
+        ({}, {"condition": "confidence_score >= 0.0"}, "equal"),
+        ({"condition": "hil.resolved"}, {"condition": "!(!hil.resolved)"}, "equal"),
+        ({"within": "true"}, {"within": "review.iteration >= 1"}, "different"),  # what was reviewed was changed
+    ],
+)
+def test_a_result_that_no_activity_has_given_yet_is_absent(
+    tmp_path: Path, one: dict[str, str], two: dict[str, str], expected: str
+) -> None:
+    paths = [tmp_path / name / "workflow.yaml" for name in ("one", "two")]
+    for path, changes in zip(paths, (one, two), strict=True):
+        path.parent.mkdir()
+        path.write_text(
+            LOOP.format(**{"condition": "true", "within": "review.decision == GO", **changes}), encoding="utf-8"
+        )
+    assert policy_diff(*paths)["verdict"] == expected

@@ -157,3 +157,22 @@ def test_of_many_ways_the_first_are_told() -> None:
     assert isinstance(result, Proved)
     assert len(result.remarks) == 21
     assert result.remarks[-1] == "and 10 more tasks"
+
+
+@pytest.mark.parametrize(
+    ("overlays", "more", "told"),
+    [
+        (
+            "hil: {enabled: true}",
+            "    loop: {max_iterations: 2, exit_conditions: [hil.resolved]}\n",
+            "start, 2 times (work), exhausted:loop, done",
+        ),
+        (
+            GATE.replace("true,", "true, conditions: [hil.resolved],"),
+            "",
+            "start, work, gate, exhausted:gate, gate_again, done",
+        ),
+    ],
+)
+def test_nobody_has_decided_before_a_person_is_asked(overlays: str, more: str, told: str) -> None:
+    assert way(overlays, more) == f"{told} with 1 decision of a person"

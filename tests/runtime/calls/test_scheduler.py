@@ -261,6 +261,8 @@ def test_an_endpoint_that_fails_on_many_transcripts_or_has_never_answered_ends_t
     message = r"no answer for 0\.01 s; the last failure: no$"
     with pytest.raises(OutageError, match=message):
         answers(FakeModel(refusing("x")), ledger, "x", limits=SHORT)
+    with pytest.raises(OutageError, match=message):
+        answers(FakeModel(refusing("xyz", "limited")), ledger, *"xyz", limits=SHORT)
     answers(FakeModel(echo), ledger, "a")
     for texts, kind in (("wxyz", "server"), ("x", "network")):
         with pytest.raises(OutageError, match=message):

@@ -255,6 +255,12 @@ def test_an_error_object_under_status_200_is_a_failure(error: object, kind: str)
     assert failure(Response(body=body)).kind == kind
 
 
+@pytest.mark.parametrize("body", [{"detail": "Not authenticated"}, {"message": "Not authenticated"}])
+def test_what_a_response_without_an_answer_says_is_told(body: dict[str, str]) -> None:
+    told = "the response has no single entry in `choices`, but says: Not authenticated"
+    assert str(failure(Response(body=json.dumps(body).encode()))) == told
+
+
 def test_an_error_inside_a_choice_is_a_failure() -> None:
     body = json.loads(chat("half").body)
     body["choices"][0]["error"] = {"message": "the upstream died", "code": 502}
