@@ -42,8 +42,9 @@ __all__ = [
 
 _HOMES = {
     "errors": ("EvaluationError", "InputError", "JudgeError", "PlanError", "RuntimeFailure"),
-    "execution": ("TranscriptResult", "execute"),
+    "execution": ("execute",),
     "plan.scan": ("Plan",),
+    "transcript_execution": ("TranscriptResult",),
     "transcripts.messages": ("Turn",),
     "transcripts.transcript_reader": ("Reader", "Transcript"),
     "verdicts": ("EvidenceSpan", "VerdictResult"),

@@ -41,7 +41,7 @@ The last node is the result. A node inside a comprehension's body may only be re
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -84,6 +84,10 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nodes: tuple[Node, ...]
     source: str = ""
     strict: bool = False
+
+    def having(self, nodes: Iterable[Node]) -> "Program":
+        """Other nodes with the same source and arithmetic."""
+        return Program(tuple(nodes), self.source, self.strict)
 
 
 # The operations with a fixed number of arguments, and that number.

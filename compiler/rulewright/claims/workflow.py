@@ -15,8 +15,9 @@ from rulewright.claims.workflow_machine import Explorer, Graph, StateEdge, State
 from rulewright.claims.workflow_reach import in_words, reach
 from rulewright.lower.workflow_environments import ADVISORY
 from rulewright.lower.workflow_machine import LoweredTask
+from rulewright.proving.program_parts import paths_of
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
-from rulewright.proving.workflow_values import Truths, paths_of, spoken
+from rulewright.proving.workflow_values import Truths, spoken
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.workflow.machine import TERMINAL, Machine, Status, events_of
 from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
@@ -125,7 +126,7 @@ def _faults_of(graph: Graph, machine: Machine, shape: LoweredTask) -> Iterator[F
 
 
 def _reading(gate: Gate | None) -> Iterator[Fault]:
-    read = {path[0] for path in paths_of(gate.verdict)} & ADVISORY if gate is not None else set()
+    read = {path[0] for path in paths_of(gate.verdict) or ()} & ADVISORY if gate is not None else set()
     if read:
         yield Fault(CLAIMS[2], f"the gate's verdict reads `{min(read)}`")
 

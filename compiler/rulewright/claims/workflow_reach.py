@@ -14,7 +14,8 @@ from typing import Any, Final
 from rulewright.claims.workflow_machine import Explorer
 from rulewright.documents.workflow import EVIDENCE_KEYS, evidence_phrase
 from rulewright.lower.workflow_machine import LoweredTask
-from rulewright.proving.workflow_values import Truths, World, paths_of, points_of, texts_of
+from rulewright.proving.program_parts import paths_of
+from rulewright.proving.workflow_values import Truths, World, points_of, texts_of
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, condition
@@ -128,7 +129,9 @@ def contexts_of(task: TaskPlan) -> Iterator[Mapping[str, object]]:
     axes: list[list[Mapping[str, object]]] = [list(_scores(task, programs))]
     if task.review is not None:
         texts = ["", *sorted({text for program in programs for text in texts_of(program)})]
-        checks = {path[2] for program in programs for path in paths_of(program) if path[:2] == _EVIDENCE and path[2:]}
+        checks = {
+            path[2] for program in programs for path in paths_of(program) or () if path[:2] == _EVIDENCE and path[2:]
+        }
         axes.append(
             [
                 {"review": {"decision": decision, "feedback": text, "quality_checks": dict.fromkeys(checks, good)}}

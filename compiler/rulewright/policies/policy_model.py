@@ -131,7 +131,7 @@ def is_one_of(program: Program, words: Sequence[str]) -> Program:
     """The program that tests whether the result of another is one of some words."""
     at = len(program.nodes)
     nodes = (*program.nodes, Node("const", (), literal(list(words))), Node("call", (at - 1, at), "@in"))
-    return Program(nodes, program.source, program.strict)
+    return program.having(nodes)
 
 
 def are_equal(one: Program, two: Program) -> Program:
@@ -139,7 +139,7 @@ def are_equal(one: Program, two: Program) -> Program:
     size = len(one.nodes)
     moved = [Node(n.op, tuple([arg + size for arg in n.args]), n.value, n.at) for n in two.nodes]
     joined = Node("call", (size - 1, size + len(moved) - 1), "_==_")
-    return Program((*one.nodes, *moved, joined), one.source, one.strict)
+    return one.having((*one.nodes, *moved, joined))
 
 
 def flat(place: str, value: Any, leave_out: Collection[str] = ()) -> dict[str, Any]:

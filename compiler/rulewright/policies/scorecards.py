@@ -83,7 +83,7 @@ def about(program: Program, constants: JsonMapping) -> Program:
         Node(node.op, node.args, "check_id", node.at) if path_at(program, at) == ("v", "mode_id") else node
         for at, node in enumerate(program.nodes)
     ]
-    return substitute(Program(tuple(named), program.source, program.strict), constants)
+    return substitute(program.having(named), constants)
 
 
 def _of_one_verdict(
@@ -226,7 +226,7 @@ def with_sizes(program: Program) -> Program:
             path = path_at(program, node.args[0])
             if path is not None and len(path) == 2 and path[0] in ("lists", "undecided"):
                 nodes[at] = Node("name", (), [[SIZE, list(path)]], node.at)
-    return extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
+    return extract(program.having(nodes), len(nodes) - 1)
 
 
 def _with_states(program: Program) -> Program:
@@ -241,7 +241,7 @@ def _with_states(program: Program) -> Program:
             node, args = Node("call", (), "_==_", node.at), (len(nodes) - 2, len(nodes) - 1)
         nodes.append(Node(node.op, args, node.value, node.at))
         new_index.append(len(nodes) - 1)
-    return Program(tuple(nodes), program.source, program.strict)
+    return program.having(nodes)
 
 
 def in_words(text: str) -> str:

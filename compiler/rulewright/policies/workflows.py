@@ -147,7 +147,7 @@ def _with_coverage(program: Program, limit: float) -> Program:
     if unabridged(program) != _COVERED:
         return program
     nodes = (*reading(("coverage",)).nodes, Node("const", (), literal(score_of(limit))), Node("call", (0, 1), "_>=_"))
-    return Program(nodes, program.source, program.strict)
+    return program.having(nodes)
 
 
 def _domains(types: dict[str, Type], machine: Machine) -> Domains:
@@ -178,7 +178,7 @@ def _condition(guard: Guard) -> Program:
     if guard.loop is None:
         return joined
     nodes = [_renamed(node, guard.loop) for node in joined.nodes]
-    return Program(tuple(nodes), joined.source, joined.strict)
+    return joined.having(nodes)
 
 
 def _renamed(node: Node, loop: str) -> Node:

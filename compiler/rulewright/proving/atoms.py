@@ -189,7 +189,7 @@ class Atoms:
         known = Domains({}, {variable: domain if total else replace(domain, absent=frozenset({0}))})
         nodes = list(program.nodes)
         nodes[at] = Node("name", (), [[variable[0], []]], node.at)
-        renamed = Program(tuple(nodes), program.source, program.strict)
+        renamed = program.having(nodes)
         atoms = Atoms(known, cuts=self.cuts, found=self.found)
         atom = atoms._analyse(extract(renamed, len(nodes) - 1))
         if atom.opaque is not None:
@@ -217,7 +217,7 @@ def _redirected(program: Program, old: int, new: int) -> Program:
         Node(n.op, tuple([new if a == old else a for a in n.args]), n.value, n.at) if old in n.args else n
         for n in program.nodes
     ]
-    return Program(tuple(nodes), program.source, program.strict)
+    return program.having(nodes)
 
 
 def _product(parts: Iterator[list[object]]) -> int:

@@ -161,4 +161,4 @@ def with_choices(program: Program, domains: Domains) -> Program:
             nodes += [test, Node("cond", (len(nodes), best, other), None, node.at)]
             best = len(nodes) - 1
         index.append(best)
-    return Program(tuple(nodes), program.source, program.strict)
+    return program.having(nodes)

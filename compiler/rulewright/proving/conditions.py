@@ -68,7 +68,7 @@ def _without(condition: Program, at: int, operand: int) -> Program:
     if len(rest) == 1:
         return extract(condition, rest[0])
     nodes = (*condition.nodes[:at], Node(node.op, rest, None, node.at))
-    return extract(Program(nodes, condition.source, condition.strict), at)
+    return extract(condition.having(nodes), at)
 
 
 _MOST_OPERANDS: Final = 60  # of an `and` or `or` whose operands are left out one after the other

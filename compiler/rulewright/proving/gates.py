@@ -209,7 +209,7 @@ def _read_from(program: Program, root: str) -> Program:
     ]
     roots = {program.nodes[at].args[0] for at in reads}
     nodes = [Node("name", (), [[root, []]], node.at) if at in roots else node for at, node in enumerate(program.nodes)]
-    return Program(tuple(nodes), program.source, program.strict)
+    return program.having(nodes)
 
 
 def _of_this_verdict(witness: Counterexample) -> Counterexample:

@@ -15,7 +15,7 @@ from rulewright.expression.types import ListType, Type
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Rows, cell_mask
 from rulewright.proving.domains import Absent, Domains, whole
-from rulewright.proving.program_parts import extract, reading, value_of
+from rulewright.proving.program_parts import extract, reading, value_of, with_item
 from rulewright.proving.static_types import Typed, typed
 from rulewright.proving.substitution import reads_name, with_program
 from rulewright_runtime.ir import Node, Program
@@ -141,7 +141,7 @@ def _item(variable: BoxVariable, at: int) -> _Member | None:
     if type(number) is not int or not 0 <= number <= _FURTHEST:
         return None
     nodes = [Node("name", (), [[_ITEM, []]]) if each == at else node for each, node in enumerate(program.nodes)]
-    read = extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
+    read = extract(program.having(nodes), len(nodes) - 1)
     is_test = all(isinstance(value, bool | Absent) for value in variable.values)
     conditions = [read] if is_test else [_equals(read, each) for each in texts]
 
@@ -169,7 +169,7 @@ def _equals(program: Program, text: str) -> Program:
     """The condition that a program gives a text."""
     last = len(program.nodes) - 1
     nodes = (*program.nodes, Node("const", (), tagged(text)), Node("call", (last, last + 1), "_==_"))
-    return Program(nodes, program.source, program.strict)
+    return program.having(nodes)
 
 
 class _Macro(NamedTuple):
@@ -246,10 +246,7 @@ def _inside_a_loop(several: Sequence[BoxVariable], domains: Domains) -> tuple[Se
 def _body(program: Program) -> Program:
     """The body of a macro, with a name in place of its variable."""
     loop = program.nodes[-1]
-    body = extract(program, loop.args[1])
-    item = Node("name", (), [[_ITEM, []]])
-    nodes = [item if node.op == "local" and node.value == loop.value[0] else node for node in body.nodes]
-    return Program(tuple(nodes), program.source, program.strict)
+    return extract(with_item(program, loop, Node("name", (), [[_ITEM, []]])), loop.args[1])
 
 
 def _with_item(domains: Domains, kind: Type | None) -> Domains:

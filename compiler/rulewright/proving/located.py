@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final
 
 from rulewright.lower.expressions_of import DocumentWithExpressions, scoped_expressions
 from rulewright.proving.studies import LocatedCondition, placed
 
-if TYPE_CHECKING:
-    pass
-
-DocumentWithConditions: TypeAlias = "DocumentWithExpressions"
 # Documents with more information than their conditions: a function of `proving.scorecard_conditions`, which is imported
 # with the first of them.
 SCORECARDS: Final = {"ScorecardDocument": "of_verdicts", "CaseScorecardDocument": "of_cases"}
 
 
 @lru_cache(maxsize=64)  # several rules read the same document in turn
-def placed_conditions(document: DocumentWithConditions) -> tuple[LocatedCondition, ...]:
+def placed_conditions(document: DocumentWithExpressions) -> tuple[LocatedCondition, ...]:
     """The valid conditions of a document; mistakes in the others are reported elsewhere."""
     name = SCORECARDS.get(type(document).__name__)
     if name is None:
@@ -30,7 +26,7 @@ def placed_conditions(document: DocumentWithConditions) -> tuple[LocatedConditio
     return tuple(of_scorecards(document))
 
 
-def _conditions(document: DocumentWithConditions) -> Iterator[LocatedCondition]:
+def _conditions(document: DocumentWithExpressions) -> Iterator[LocatedCondition]:
     rows = {id(scalar) for scalar in getattr(document, "verdict_conditions", ())}
     loops = {id(each): loop for loop in getattr(document, "loops", ()) for each in loop.conditions}
     params = getattr(document, "params", {})
@@ -43,7 +39,7 @@ def _conditions(document: DocumentWithConditions) -> Iterator[LocatedCondition]:
         yield from placed([scalar], environment, iterations, in_table=id(scalar) in rows, usual=usual, given=given)
 
 
-def _replies_before(document: DocumentWithConditions) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _replies_before(document: DocumentWithExpressions) -> Iterator[tuple[int, tuple[str, ...]]]:
     """The condition of each branch of a scenario, by id, with what holds of the replies before its turn."""
     for number, turn in enumerate(getattr(document, "turns", ())):
         yield from ((id(each.when), ("size(replies) > 0", f"size(replies) <= {number}")) for each in turn.branches)

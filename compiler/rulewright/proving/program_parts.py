@@ -47,7 +47,16 @@ def extract(program: Program, at: int) -> Program:
     new_index = {old: new for new, old in enumerate(indices)}
     nodes = [program.nodes[old] for old in indices]
     renumbered = [Node(n.op, tuple([new_index[a] for a in n.args]), n.value, n.at) for n in nodes]
-    return Program(tuple(renumbered), program.source, program.strict)
+    return program.having(renumbered)
+
+
+def with_item(program: Program, loop: Node, item: Node) -> Program:
+    """The program with another node, such as a constant, wherever the variable of a loop is read."""
+    slot = loop.value[0]
+    return program.having(
+        Node(item.op, (), item.value, each.at) if each.op == "local" and each.value == slot else each
+        for each in program.nodes
+    )
 
 
 def shape(program: Program) -> Value:
@@ -112,18 +121,18 @@ def _read_elsewhere(program: Program, at: int) -> bool:
     return any(at in n.args and not (n.op in selections and n.args[0] == at) for n in program.nodes)
 
 
-def value_of(program: Program, at: int) -> Value:
-    """The value of a part that reads nothing; None when it reads something or has no value."""
+def value_of(program: Program, at: int, otherwise: Value = None) -> Value:
+    """The value of a part that reads nothing, or `otherwise` if it reads something or has no value."""
     node = program.nodes[at]
     if node.op == "const":
         return literal_value(node.value)
     part = extract(program, at)
     if paths_of(part) != [] or free_locals(part)[-1]:
-        return None
+        return otherwise
     try:
         return prepare(part)({})
     except RuntimeFailure:
-        return None
+        return otherwise
 
 
 def exact_of(value: Value) -> Fraction | None:

@@ -288,4 +288,4 @@ def _compares(program: Program, value: Value) -> int:
     given = Node("const", (), tagged(value))
     sides = [side if _is_simple(side := program.nodes[arg]) else given for arg in node.args]
     joined = Node("call", (0, 1), node.value, node.at)
-    return bits_of(prepare(Program((*sides, joined), program.source, program.strict)), {})
+    return bits_of(prepare(program.having((*sides, joined))), {})

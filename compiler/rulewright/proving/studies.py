@@ -23,7 +23,7 @@ from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.conditions import choices, comparisons, never, without_effect
 from rulewright.proving.domains import Domain, Domains, Path, number, whole
 from rulewright.proving.gates import as_seen
-from rulewright.proving.program_parts import extract, paths_of, value_of
+from rulewright.proving.program_parts import extract, paths_of, value_of, with_item
 from rulewright.proving.results import Proved
 from rulewright.proving.search import Search
 from rulewright.proving.static_types import LOOPS, typed
@@ -175,14 +175,10 @@ def _bodies(program: Program, domains: Domains) -> Iterator[tuple[Program, Domai
             continue
         spans = [each.at for each in body.nodes if each.op == "local" and each.value == node.value[0]]
         name = program.source[slice(*spans[0])]
-        renamed = [
-            Node("name", (), [[name, []]], n.at) if n.op == "local" and n.value == node.value[0] else n
-            for n in body.nodes
-        ]
         known = {path: domain for path, domain in domains.known.items() if path[0] != name}
         known[name, "number"] = domains.known[_NUMBER]
         below = Domains({**domains.types, name: range_.element}, known)
-        body = Program(tuple(renamed), program.source, program.strict)
+        body = extract(with_item(program, node, Node("name", (), [[name, []]])), node.args[1])
         for inner, names in ((body, below), *_bodies(body, below)):
             if inner.nodes[-1].at not in seen:
                 seen.add(inner.nodes[-1].at)

@@ -7,7 +7,7 @@ from typing import Final
 
 from rulewright.expression.compose import all_of, any_of
 from rulewright.proving.domains import Path
-from rulewright.proving.program_parts import extract, path_at
+from rulewright.proving.program_parts import extract, path_at, with_item
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Node, Program, literal, literal_value
 from rulewright_runtime.values import Value
@@ -27,12 +27,12 @@ def with_values(program: Program, values: Mapping[Path, object]) -> Program:
         path = path_at(program, at) if node.op in ("name", "select", "index") else None
         is_replaced = path is not None and path in values
         nodes.append(_constant(values[path], node) if is_replaced and path is not None else node)
-    return Program(tuple(nodes), program.source, program.strict)
+    return program.having(nodes)
 
 
 def substitute(program: Program, values: Mapping[str, object]) -> Program:
     """The program with the variables in `values` replaced by their values."""
-    return Program(tuple([_with_value(node, values) for node in program.nodes]), program.source, program.strict)
+    return program.having([_with_value(node, values) for node in program.nodes])
 
 
 def _with_value(node: Node, values: Mapping[str, Value]) -> Node:
@@ -57,7 +57,7 @@ def inline(program: Program, name: str, value: Program) -> Program:
         return program
     if value.nodes[-1].op == "call" and value.nodes[-1].value in _RETURN_OPTIONALS:
         unwrapped = Node("call", (len(value.nodes) - 1,), "value")
-        value = Program((*value.nodes, unwrapped), value.source, value.strict)
+        value = value.having((*value.nodes, unwrapped))
     return with_program(program, name, value)
 
 
@@ -77,7 +77,7 @@ def _replaced(program: Program, places: Collection[int], value: Program) -> Prog
             continue
         nodes.append(Node(node.op, tuple([new_index[a] for a in node.args]), node.value, node.at))
         new_index.append(len(nodes) - 1)
-    return extract(Program(tuple(nodes), program.source, program.strict), new_index[-1])
+    return extract(program.having(nodes), new_index[-1])
 
 
 def unrolled(program: Program, keys: Mapping[str, Sequence[str]]) -> Program:
@@ -87,16 +87,12 @@ def unrolled(program: Program, keys: Mapping[str, Sequence[str]]) -> Program:
         node = program.nodes[at]
         path = path_at(program, node.args[0]) if node.op in _UNROLLED and len(node.value) == 1 else None
         if path is not None and len(path) == 1 and path[0] in keys:
-            bodies = [_for_item(program, node, key) for key in keys[path[0]]]
+            bodies = [
+                extract(with_item(program, node, Node("const", (), literal(key))), node.args[1])
+                for key in keys[path[0]]
+            ]
             return unrolled(_replaced(program, {at}, _UNROLLED[node.op](bodies)), keys)
     return program
-
-
-def _for_item(program: Program, loop: Node, key: str) -> Program:
-    """The body of a loop for one item."""
-    body, item = extract(program, loop.args[1]), Node("const", (), literal(key))
-    nodes = [item if node.op == "local" and node.value == loop.value[0] else node for node in body.nodes]
-    return Program(tuple(nodes), program.source, program.strict)
 
 
 def reads_name(program: Program, name: str) -> bool:

@@ -25,7 +25,7 @@ from rulewright.proving.languages import (
     union,
     with_cases,
 )
-from rulewright.proving.program_parts import MIRRORED, extract, unabridged, value_of
+from rulewright.proving.program_parts import MIRRORED, extract, unabridged, value_of, with_item
 from rulewright.proving.re2_syntax import language_of
 from rulewright_runtime.functions.strings import WHITESPACE
 from rulewright_runtime.ir import Node, Program
@@ -88,7 +88,9 @@ def condition_on_text(program: Program, at: int) -> TextCondition | None:
     node = program.nodes[at]
     if node.op in ("exists", "all") and len(node.value) == 1:
         items = value_of(program, node.args[0])
-        bodies = [_with_item(program, node, each) for each in items] if _are_texts(items) else []
+        bodies = (
+            [with_item(program, node, Node("const", (), tagged(each))) for each in items] if _are_texts(items) else []
+        )
         return _joined(node.op, [condition_on_text(each, node.args[1]) for each in bodies])
     if node.op in ("and", "or"):
         return _joined(node.op, [condition_on_text(program, each) for each in node.args])
@@ -103,13 +105,6 @@ def _joined(kind: str, several: list[TextCondition | None]) -> TextCondition | N
     if len(found) < len(several) or len({each.subject for each in found}) != 1 or any(each.partial for each in found):
         return None
     return TextCondition(found[0].subject, _JOINS[kind]([each.language for each in found]), found[0].at)
-
-
-def _with_item(program: Program, loop: Node, item: Value) -> Program:
-    """The program with an item in place of the loop's variable."""
-    given = Node("const", (), tagged(item))
-    nodes = [given if each.op == "local" and each.value == loop.value[0] else each for each in program.nodes]
-    return Program(tuple(nodes), program.source, program.strict)
 
 
 def _are_texts(value: Value) -> bool:

@@ -143,7 +143,7 @@ def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domain
             domain = replace(domain, absent=frozenset()) if types[at].total else domain
             call = calls.setdefault(unparse(decompile(part)), CallVariable(f"__call_{len(calls) + 1}", domain, part))
             nodes[at] = Node("name", (), [[call.variable, []]], node.at)
-    return extract(Program(tuple(nodes), program.source, program.strict), len(nodes) - 1)
+    return extract(program.having(nodes), len(nodes) - 1)
 
 
 def _goal(tried: list[str], verdict: str) -> Goal:

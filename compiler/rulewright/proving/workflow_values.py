@@ -19,13 +19,14 @@ from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
 from rulewright.lower.workflow_environments import features_of
 from rulewright.lower.workflow_guards import Guards
-from rulewright_runtime.ir import NUMBERS, Node, Program
-from rulewright_runtime.polarity import Polarity as Polarity
-from rulewright_runtime.polarity import boolean
+from rulewright.proving.domains import Path
+from rulewright.proving.program_parts import exact_of, paths_of
+from rulewright_runtime.ir import Program, literal_value
+from rulewright_runtime.polarity import Polarity, boolean
+from rulewright_runtime.score import Score
 from rulewright_runtime.values import Value
 from rulewright_runtime.workflow.machine import Guard
 
-Path = tuple[str, ...]
 World = Mapping[str, Value]
 
 ABSENT: Final = object()
@@ -79,40 +80,11 @@ class Truths:
 
 
 def _is_plain(program: Program) -> bool:
-    paths = paths_of(program)
+    paths = paths_of(program) or ()
     known = all(path in WORDS or path in COUNTERS or path[0] in ("confidence_score", "metrics") for path in paths)
     return known and all(
         node.op in _PLAIN or (node.op == "call" and node.value in _COMPARING) for node in program.nodes
     )
-
-
-def paths_of(program: Program) -> frozenset[Path]:
-    """The longest paths that the condition reads."""
-    users: dict[int, list[int]] = {}
-    for number, node in enumerate(program.nodes):
-        for argument in node.args:
-            users.setdefault(argument, []).append(number)
-    return frozenset(
-        path
-        for number, node in enumerate(program.nodes)
-        if node.op == "name"
-        for path in _extended(program.nodes, users, number, (node.value[-1][0], *node.value[-1][1]))
-    )
-
-
-def _extended(nodes: tuple[Node, ...], users: Mapping[int, list[int]], number: int, path: Path) -> Iterable[Path]:
-    """Yield the path extended by the fields that are selected from it."""
-    for user in users.get(number, []):
-        node = nodes[user]
-        key = nodes[node.args[1]] if node.op == "index" else None
-        if node.op == "select":
-            yield from _extended(nodes, users, user, (*path, str(node.value)))
-        elif key is not None and key.op == "const" and key.value[0] == "string" and node.args[0] == number:
-            yield from _extended(nodes, users, user, (*path, str(key.value[1])))
-        else:
-            yield path
-    if number not in users:
-        yield path
 
 
 def worlds(programs: Iterable[Program], truths: Truths) -> list[World]:
@@ -122,7 +94,7 @@ def worlds(programs: Iterable[Program], truths: Truths) -> list[World]:
     plain = [program for program in distinct if not truths.is_opaque(program)]
     axes: list[tuple[Path, tuple[object, ...]]] = [((OPAQUE, source), (True, False)) for source in opaque]
     points = points_of(plain)
-    for path in sorted({path for program in plain for path in paths_of(program)}):
+    for path in sorted({path for program in plain for path in paths_of(program) or ()}):
         axes.append((path, _values(path, points, plain)))
     if math.prod(len(values) for _, values in axes) > MAX_CONTEXTS:
         return _all_opaque(distinct, truths)
@@ -162,19 +134,10 @@ def _values(path: Path, points: list[float], programs: list[Program]) -> tuple[V
 
 
 def _constants(programs: list[Program]) -> list[Fraction]:
-    constants = (node for program in programs for node in program.nodes if node.op == "const")
-    return sorted({number for node in constants if (number := _number(node)) is not None})
-
-
-def _number(node: Node) -> Fraction | None:
-    """The number of a constant node; None for other types, NaN and infinity."""
-    tag = node.value[0]
-    if tag not in NUMBERS:
-        return None
-    try:
-        return Fraction(node.value[1])
-    except ValueError:  # NaN and infinity
-        return None
+    """The finite numbers that conditions hold."""
+    constants = [literal_value(node.value) for program in programs for node in program.nodes if node.op == "const"]
+    numbers = [each for each in constants if isinstance(each, int | float | Score) and not isinstance(each, bool)]
+    return sorted({exact for each in numbers if (exact := exact_of(each)) is not None})
 
 
 def texts_of(program: Program) -> Iterator[str]:

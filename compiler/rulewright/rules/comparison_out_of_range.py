@@ -9,8 +9,8 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.compared import texts_compared, texts_sought
 from rulewright.expression.syntax_tree import Call, Expr, Index, Literal
-from rulewright.lower.expressions_of import parts_of
-from rulewright.proving.located import DocumentWithConditions, placed_conditions
+from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+from rulewright.proving.located import placed_conditions
 from rulewright.proving.program_parts import written
 from rulewright.proving.studies import span_of
 from rulewright.spelling import did_you_mean
@@ -19,7 +19,7 @@ from rulewright_runtime.functions.texts import SCRIPTS
 SEARCHES: Final = frozenset({"contains", "startsWith", "endsWith"})
 
 
-def comparison_out_of_range(document: DocumentWithConditions) -> Iterator[Diagnostic]:
+def comparison_out_of_range(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """A comparison has the same result for every value that its variable or function can have.
 
     Why it matters: a score lies between 0 and 1, and a counter starts at 1, so a limit outside decides nothing. A text
@@ -33,7 +33,7 @@ def comparison_out_of_range(document: DocumentWithConditions) -> Iterator[Diagno
     yield from _never_given(document)
 
 
-def _never_given(document: DocumentWithConditions) -> Iterator[Diagnostic]:
+def _never_given(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """The texts that a function never gives."""
     for expression, part in parts_of(document):
         for literal in (*texts_compared(part, _is_script), *texts_sought(part, _are_scripts)):

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.syntax_tree import Binary, Expr, Name, Select, chain, children, last_name
-from rulewright.lower.expressions_of import parts_of
-from rulewright.proving.located import DocumentWithConditions, placed_conditions
+from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+from rulewright.proving.located import placed_conditions
 from rulewright.proving.program_parts import written
 from rulewright.proving.studies import span_of
 from rulewright.rules.units_differ import measured_in
 
 
-def condition_adds_nothing(document: DocumentWithConditions) -> Iterator[Diagnostic]:
+def condition_adds_nothing(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """A part of a condition is redundant: it repeats another part, or another part decides it.
 
     Why it matters: only one of the two parts has an effect; a change of the other one changes nothing.
@@ -39,7 +39,7 @@ def _is_decided(part: Expr) -> bool:
     return Name("NOT_APPLICABLE", part.span) not in (part.right, *children(part.right))
 
 
-def _of_one_value(document: DocumentWithConditions) -> Iterator[Diagnostic]:
+def _of_one_value(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """The comparisons of one value, in one direction, with two settings that are joined by one operator."""
     for expression, part in parts_of(document):
         if not isinstance(part, Binary) or part.operator not in _WORDS.values():
@@ -52,14 +52,14 @@ def _of_one_value(document: DocumentWithConditions) -> Iterator[Diagnostic]:
             yield warning(expression.span(part.right), message, notes=notes)
 
 
-def _limit(part: Expr, document: DocumentWithConditions) -> tuple[Expr, str] | None:
+def _limit(part: Expr, document: DocumentWithExpressions) -> tuple[Expr, str] | None:
     """The value that a part compares with a setting, and the direction and unit."""
     if not isinstance(part, Binary) or part.operator[0] not in "<>" or not _is_setting(part.right, document):
         return None
     return part.left, part.operator[0] + (measured_in(part.right) or "")  # else `units-differ`
 
 
-def _is_setting(part: Expr, document: DocumentWithConditions) -> bool:
+def _is_setting(part: Expr, document: DocumentWithExpressions) -> bool:
     if isinstance(part, Select):
         return isinstance(part.operand, Name) and part.operand.name == "params"
     declared = (*getattr(document, "parameters", ()), *getattr(document, "settings", ()))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.proving.located import DocumentWithConditions, placed_conditions
+from rulewright.lower.expressions_of import DocumentWithExpressions
+from rulewright.proving.located import placed_conditions
 from rulewright.proving.studies import span_of
 
 
-def condition_always_holds(document: DocumentWithConditions) -> Iterator[Diagnostic]:
+def condition_always_holds(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """A condition is true for every input.
 
     Why it matters: it looks like a decision, but decides nothing.

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument
-from rulewright.proving.located import DocumentWithConditions, placed_conditions
+from rulewright.lower.expressions_of import DocumentWithExpressions
+from rulewright.proving.located import placed_conditions
 from rulewright.proving.results import Proved
 from rulewright.proving.studies import span_of
 from rulewright.proving.verdicts import never_given
 
 
-def condition_never_holds(document: DocumentWithConditions) -> Iterator[Diagnostic]:
+def condition_never_holds(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """A condition is true for no input.
 
     Why it matters: what it guards never happens.

@@ -17,14 +17,12 @@ from typing import Final, NamedTuple, TypeVar
 from rulewright.expression.types import DYN, Type
 from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.languages import Language, holding, one_of, outcomes
-from rulewright.proving.program_parts import COMPARISONS, extract, path_at, paths_of, shape
+from rulewright.proving.program_parts import COMPARISONS, extract, path_at, shape, value_of
 from rulewright.proving.static_types import LOOPS, loop_of
 from rulewright.proving.text_conditions import condition_on_text
 from rulewright.witnesses.inverses import INVERSES, UNKNOWN
 from rulewright.witnesses.typed_values import MisfitError, completed, usual_value
-from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import Node, Program, free_locals, literal_value
+from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import NANOS, Optional, Timestamp, Value
 
@@ -213,16 +211,7 @@ class _Guessing:
 
     def constant(self, at: int) -> Value:
         """The value of a part that reads nothing; UNKNOWN where it reads something or has none."""
-        node = self.program.nodes[at]
-        if node.op == "const":
-            return literal_value(node.value)
-        part = extract(self.program, at)
-        if paths_of(part) != [] or free_locals(part)[-1]:
-            return UNKNOWN
-        try:
-            return prepare(part)({})
-        except RuntimeFailure:
-            return UNKNOWN
+        return value_of(self.program, at, UNKNOWN)
 
     def carry(self, at: int, value: Value) -> None:
         """Make a node give a value, as far as that can be done."""

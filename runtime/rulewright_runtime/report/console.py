@@ -121,10 +121,7 @@ def _scores(summary: JsonMapping, columns: int) -> Iterator[str]:
     if rows:
         yield left("Scores", 32) + right("mean", 6) + "  " + left("", _BAR) + right("counted", 10) + right("absent", 10)
     for name, means in rows:
-        mean = means["mean"]
-        bar = "" if mean is None else "█" * round(mean * _BAR)
-        counts = right(str(means["counted"]), 10) + right(str(means["absent"]), 10)
-        yield fit("  " + left(name, 30) + right(number(mean), 6) + "  " + left(bar, _BAR) + counts, columns)
+        yield fit(_mean_line(name, means["mean"], means["counted"], means["absent"]), columns)
     verdicts = summary["verdicts"]
     words = [f"{verdicts[name]} {name}" for name in VERDICTS]
     yield from [""] if rows else []
@@ -138,16 +135,18 @@ def _scores(summary: JsonMapping, columns: int) -> Iterator[str]:
     yield ""
 
 
+def _mean_line(name: str, mean: float | None, one: int, two: int) -> str:
+    bar = left("" if mean is None else "█" * round(mean * _BAR), _BAR)
+    return f"  {left(name, 30)}{right(number(mean), 6)}  {bar}{right(str(one), 10)}{right(str(two), 10)}"
+
+
 def _categories(summary: JsonMapping, columns: int) -> Iterator[str]:
     groups = summary["categories"]
     if len(groups) < 2:
         return
     yield left("Categories", 32) + right("mean", 6) + "  " + left("", _BAR) + right("of", 10) + right("failed", 10)
     for name, group in groups.items():
-        mean = group["overall"]["mean"]
-        bar = "" if mean is None else "█" * round(mean * _BAR)
-        counts = right(str(group["transcripts"]), 10) + right(str(group["failed"]), 10)
-        yield fit("  " + left(name, 30) + right(number(mean), 6) + "  " + left(bar, _BAR) + counts, columns)
+        yield fit(_mean_line(name, group["overall"]["mean"], group["transcripts"], group["failed"]), columns)
     yield ""
 
 

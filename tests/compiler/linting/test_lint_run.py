@@ -317,7 +317,7 @@ SUBJECTS = {
     "UnreadFiles": of_projects.UNREAD_FILES,
     "Workflow": of_workflows.WORKFLOW,
 }
-UNIONS = dict.fromkeys(("DocumentWithConditions", "DocumentWithExpressions"), sorted(EXPRESSION_READERS))
+UNIONS = {"DocumentWithExpressions": sorted(EXPRESSION_READERS)}
 
 
 def test_a_rule_is_named_like_its_file_and_looks_at_something_known() -> None:
