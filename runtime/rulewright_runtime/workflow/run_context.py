@@ -74,6 +74,38 @@ class RunContext:
     ) -> AgentReply:
         """Call an agent for a task. `about` tells the calls of one purpose apart. Raises AgentError for a failed call,
         OutageError when a model can't be reached."""
+        brief = self._brief(task, record, agent, purpose, prompt=prompt, about=about, retry=retry)
+        own = self.settings.adapter(agent)
+        timeout = self.plan.limits.timeout_seconds if own is None else own.timeout_seconds
+        events, usage = self._context_warning(brief), NO_USAGE
+        try:
+            reply = self.adapter(agent).call(brief, timeout or self.plan.limits.timeout_seconds)
+            usage = reply.usage
+            reply, redactions = redact_reply(self.settings.security, reply)
+            events = (*events, *redactions)
+            injections = detect_injections(self.settings.security, [("the reply", reply.text)])
+        except AgentError as error:
+            message, _ = redact_text(self.settings.security, str(error))
+            raise AgentError(message, (*events, *error.events), usage + error.usage) from error
+        except OutageError:
+            raise  # there is no reply to store: the run stops and can be resumed
+        except Exception as error:  # an adapter may be third-party code
+            message, _ = redact_text(self.settings.security, f"{type(error).__name__}: {error}")
+            raise AgentError(message, events, usage) from error
+        return msgspec.structs.replace(reply, events=(*events, *injections))
+
+    def _brief(
+        self,
+        task: TaskPlan,
+        record: TaskRecord,
+        agent: str,
+        purpose: Purpose,
+        *,
+        prompt: str,
+        about: str,
+        retry: int | None,
+    ) -> Brief:
+        """Return what an agent is told, after the attempt to call it was recorded."""
         kind = f"{purpose}:{about}" if about else purpose
         call = record.calls.get(f"{agent}/{kind}", 0)
         task_run = self.store.task_run(self.run_id, task.id)
@@ -83,7 +115,7 @@ class RunContext:
         session = f"{operation}:session" if purpose == "judge" else f"{prefix}:{agent}:session"
         agent_call = AgentCall(operation, session, agent, purpose)
         attempt = self.store.begin_attempt(self.run_id, task.id, agent_call, self.now())
-        brief = Brief(
+        return Brief(
             version="1",
             purpose=purpose,
             workflow=self.plan.name,
@@ -105,24 +137,6 @@ class RunContext:
             prompt=prompt,
             constitution="" if self.settings.constitution is None else self.settings.constitution.text,
         )
-        own = self.settings.adapter(agent)
-        timeout = self.plan.limits.timeout_seconds if own is None else own.timeout_seconds
-        events, usage = self._context_warning(brief), NO_USAGE
-        try:
-            reply = self.adapter(agent).call(brief, timeout or self.plan.limits.timeout_seconds)
-            usage = reply.usage
-            reply, redactions = redact_reply(self.settings.security, reply)
-            events = (*events, *redactions)
-            injections = detect_injections(self.settings.security, [("the reply", reply.text)])
-        except AgentError as error:
-            message, _ = redact_text(self.settings.security, str(error))
-            raise AgentError(message, (*events, *error.events), usage + error.usage) from error
-        except OutageError:
-            raise  # there is no reply to store: the run stops and can be resumed
-        except Exception as error:  # an adapter may be third-party code
-            message, _ = redact_text(self.settings.security, f"{type(error).__name__}: {error}")
-            raise AgentError(message, events, usage) from error
-        return msgspec.structs.replace(reply, events=(*events, *injections))
 
     def _context_warning(self, brief: Brief) -> tuple[EventDraft, ...]:
         """Return an event for a brief close to its agent's context size; four bytes count as one token."""
