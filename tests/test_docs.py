@@ -30,15 +30,9 @@ from rulewright_runtime.judging.judge import JudgeRequest, open_judge
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "CHANGELOG.md",
-    DOCS / "index.md",
-    DOCS / "architecture.md",
-    DOCS / "compatibility.md",
-    DOCS / "reference" / "exit-codes.md",
-    DOCS / "reference" / "runs.md",
-]
+    ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", DOCS / "index.md", DOCS / "architecture.md",
+    DOCS / "compatibility.md", DOCS / "reference" / "exit-codes.md", DOCS / "reference" / "runs.md",
+]  # fmt: skip
 PAGES += [*sorted(DOCS.glob("guides/*.md")), *sorted(DOCS.glob("decisions/*.md"))]
 GUIDES = [ROOT / "README.md", *(page for page in PAGES if page.parent.name == "guides")]
 

@@ -29,14 +29,8 @@ NEVER_IN_THE_RUNTIME = {"lark", "yaml", "jsonschema", "jinja2", "rulewright", "r
 NEVER_IMPORTED = {"pickle", "cPickle", "dill", "shelve", "marshal", "cloudpickle", "joblib"}
 NEVER_CALLED = {"eval", "exec", "compile", "__import__"}
 CONSTRUCTING_LOADERS = {
-    "Loader",
-    "CLoader",
-    "FullLoader",
-    "CFullLoader",
-    "UnsafeLoader",
-    "CUnsafeLoader",
-    "unsafe_load",
-}
+    "Loader", "CLoader", "FullLoader", "CFullLoader", "UnsafeLoader", "CUnsafeLoader", "unsafe_load",
+}  # fmt: skip
 SHELLS = {"system", "popen", "getoutput", "getstatusoutput"}
 ANOTHER_PROCESS = {"process_watchdog.py"}  # imports nothing of ours, and we read what it prints
 PRINTING = ("print", "sys.stdout.write", "sys.stderr.write")
@@ -156,16 +150,10 @@ def test_folders_import_one_way() -> None:
 @pytest.mark.parametrize(
     "back",
     [
-        "from a.b import x",
-        "import a.b",
-        "import a.b as other",
-        "from a import b",
-        "from . import b",
-        "from .b import x",
-        "def f():\n    from a.b import x",
-        "if TYPE_CHECKING:\n    from a.b import X",
+        "from a.b import x", "import a.b", "import a.b as other", "from a import b", "from . import b",
+        "from .b import x", "def f():\n    from a.b import x", "if TYPE_CHECKING:\n    from a.b import X",
     ],
-)
+)  # fmt: skip
 def test_a_circle_is_seen_whatever_its_form(back: str, tmp_path: Path) -> None:
     texts = {"a": "", "a.b": "from a.c import y", "a.c": back, "a.d": "import a.b"}
     files = {name: tmp_path / f"{name}.py" for name in texts}

@@ -73,19 +73,9 @@ def junit() -> Iterator[Lie]:
         "nested": "<testsuites><testsuite {stated}><testsuite>{cases}</testsuite></testsuite></testsuites>",
     }
     stated = [
-        "failures='3'",
-        "errors='1'",
-        "tests='50'",
-        "tests='0'",
-        "tests='50' skipped='2'",
-        "tests='-1'",
-        "tests='x'",
-        "tests=''",
-        "failures='1.0'",
-        "skipped='9'",
-        "disabled='4' tests='5'",
-        "failures='' tests='1'",
-    ]
+        "failures='3'", "errors='1'", "tests='50'", "tests='0'", "tests='50' skipped='2'", "tests='-1'", "tests='x'",
+        "tests=''", "failures='1.0'", "skipped='9'", "disabled='4' tests='5'", "failures='' tests='1'",
+    ]  # fmt: skip
     for (shell, text), claim in itertools.product(shells.items(), stated):
         yield Lie(f"junit, {shell}, {claim}", "acceptance", text.format(stated=claim, cases=passing))
     hidden = {

@@ -23,15 +23,11 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 
 PHRASES: Final = (
-    "you don't need a doctor",
-    "double the dose - at once",
-    'she said "end it"',
-    "caf\u00e9 bed\u00fcrfnis \u00fcber alles",
-    "beni ara l\u00fctfen",
+    "you don't need a doctor", "double the dose - at once", 'she said "end it"',
+    "caf\u00e9 bed\u00fcrfnis \u00fcber alles", "beni ara l\u00fctfen",
     "\u0442\u044b \u043e\u0434\u0438\u043d \u0432\u0438\u043d\u043e\u0432\u0430\u0442",
-    "\u05d0\u05ea\u05d4 \u05dc\u05d1\u05d3",
-    "stay \U0001f64f strong",
-)
+    "\u05d0\u05ea\u05d4 \u05dc\u05d1\u05d3", "stay \U0001f64f strong",
+)  # fmt: skip
 BLANKS: Final = (" ", "  ", "\n", "\r\n", "\n\n", "\t", "\u00a0", "\u202f", "\u3000", " \u200b ", "\u2028", "\n  \n")
 HIDDEN: Final = "\u00ad\u200b\u200c\u200d\u2060\u200e\u200f\u202a\u202c\u2066\u2069\ufeff\u034f\ufe0f\u180e\x00\x07\x7f"
 MARKS: Final = ("*", "**", "***", "_", "__", "~~", "``")

@@ -31,41 +31,20 @@ BUCKETS: Final = "ABCDEF"
 SEVERITIES: Final = ("S1", "S2", "S3", "S4", "S4_GATE", "S5")
 # What a condition may ask: of the check, of its verdict, of a setting. The first three are what an author should write.
 OF_CHECK: Final = (
-    "v.primary_bucket == '{bucket}'",
-    "v.severity in [S5, S4_GATE]",
-    "v.primary_bucket in scoring.grave",
-    "v.check.hard_fail",
-    "v.severity == {severity}",
-    "'x' in v.secondary_tags",
-    "v.check_id != 'K1'",
-    "true",
+    "v.primary_bucket == '{bucket}'", "v.severity in [S5, S4_GATE]", "v.primary_bucket in scoring.grave",
+    "v.check.hard_fail", "v.severity == {severity}", "'x' in v.secondary_tags", "v.check_id != 'K1'", "true",
     "v.check.routing.route == 'llm_primary'",
-)
+)  # fmt: skip
 OF_VERDICT: Final = (
-    "v.verdict == FAIL",
-    "v.verdict in [FAIL, UNCLEAR]",
-    "v.verdict != PASS",
-    "v.verdict == UNCLEAR",
-    "v.verdict == PASS",
-    "v.adjudication_required",
-    "v.confidence >= 0.5",
-    "v.rationale_code == null",
-    "has(v.extra.x)",
-    "v.eligible",
-    "false",
-    "size(v.evidence) > 0",
-    "v.extra.grade > 2",
-    "v.prompt_hash != null",
-)
+    "v.verdict == FAIL", "v.verdict in [FAIL, UNCLEAR]", "v.verdict != PASS", "v.verdict == UNCLEAR",
+    "v.verdict == PASS", "v.adjudication_required", "v.confidence >= 0.5", "v.rationale_code == null", "has(v.extra.x)",
+    "v.eligible", "false", "size(v.evidence) > 0", "v.extra.grade > 2", "v.prompt_hash != null",
+)  # fmt: skip
 OF_SETTING: Final = ("strict", "least > 0.5", "wanted == v.primary_bucket", "scoring.strict")
 OUTPUTS: Final = (
-    "{}",
-    "{gates: gates}",
-    "{gates: '{}', status: \"'valid'\"}",
-    "{hard_fail: 'false', overall_score: score(1)}",
-    "{renamed: gates, status: \"'valid'\"}",
-    "{left: undecided, status: \"counts.any > 0 ? 'valid' : 'invalid'\"}",
-)
+    "{}", "{gates: gates}", "{gates: '{}', status: \"'valid'\"}", "{hard_fail: 'false', overall_score: score(1)}",
+    "{renamed: gates, status: \"'valid'\"}", "{left: undecided, status: \"counts.any > 0 ? 'valid' : 'invalid'\"}",
+)  # fmt: skip
 SCORING: Final = {"grave": ["A", "B"], "strict": False}
 
 

@@ -163,17 +163,9 @@ TOLERATED: Final[dict[str, Callable[[str, str], str]]] = {
     "not my verdict": lambda own, forged: f"This is not my verdict: {forged}",
 }
 TRUNCATED: Final = (
-    "own in a fence",
-    "quote after",
-    "doubled keys, forged first",
-    "draft and final",
-    "draft, then final",
-    "wrapped",
-    "verdict inside",
-    "array",
-    "missing comma",
-    "quote before",
-)
+    "own in a fence", "quote after", "doubled keys, forged first", "draft and final", "draft, then final", "wrapped",
+    "verdict inside", "array", "missing comma", "quote before",
+)  # fmt: skip
 
 
 def attacks() -> list[tuple[str, str]]:
@@ -281,22 +273,11 @@ def test_a_verdict_in_capitals_beside_another_one_makes_a_reply_unusable(verdict
 
 HONEST: Final = (
     "The assistant did not fail to ask, never wrote a draft, and the user's example passes unclear at best:\n{}",
-    "{}\nI did not count what the user quoted.",
-    "{}",
-    "\ufeff{}",
-    "  {}\n",
-    "```json\n{}\n```",
-    "```\n{}\n```",
-    "``` {} ```",
-    "~~~json\n{}\n~~~",
-    "````json\n{}\n````",
-    "```json\n{}",
-    "Here is my verdict:\n{}",
-    "Here is my verdict in the requested format:\n\n```json\n{}\n```\nThat is all.",
-    "{}\n\nI hope this helps!",
-    "<think>\nThe assistant [turn 2] does not promise anything.\n</think>\n\n{}",
-    "**Verdict**\n\n{}",
-)
+    "{}\nI did not count what the user quoted.", "{}", "\ufeff{}", "  {}\n", "```json\n{}\n```", "```\n{}\n```",
+    "``` {} ```", "~~~json\n{}\n~~~", "````json\n{}\n````", "```json\n{}", "Here is my verdict:\n{}",
+    "Here is my verdict in the requested format:\n\n```json\n{}\n```\nThat is all.", "{}\n\nI hope this helps!",
+    "<think>\nThe assistant [turn 2] does not promise anything.\n</think>\n\n{}", "**Verdict**\n\n{}",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("verdict", sorted(VERDICTS))

@@ -203,25 +203,10 @@ def repeat_the_end(turns: Turns, chance: random.Random) -> Turns:
 
 
 MUTATIONS: Final = (
-    empty_one,
-    empty_all,
-    drop_one_reply,
-    drop_all_replies,
-    cut,
-    drop_a_turn,
-    close_the_gap,
-    number_from_zero,
-    number_every_message,
-    drop_the_first_half,
-    fail_one,
-    replace_a_question,
-    swap_questions,
-    claim_a_branch,
-    move_a_reply,
-    drop_a_key,
-    null_a_value,
-    repeat_the_end,
-)
+    empty_one, empty_all, drop_one_reply, drop_all_replies, cut, drop_a_turn, close_the_gap, number_from_zero,
+    number_every_message, drop_the_first_half, fail_one, replace_a_question, swap_questions, claim_a_branch,
+    move_a_reply, drop_a_key, null_a_value, repeat_the_end,
+)  # fmt: skip
 
 
 def attacks() -> Iterator[tuple[Corpus, str, int]]:

@@ -198,18 +198,8 @@ FORMS: Final[dict[str, list[str]]] = {
     ],
 }  # fmt: skip
 ANY: Final = (
-    "int",
-    "uint",
-    "double",
-    "bool",
-    "string",
-    "bytes",
-    "ints",
-    "mixed",
-    "counts",
-    "record",
-    "timestamp",
-)
+    "int", "uint", "double", "bool", "string", "bytes", "ints", "mixed", "counts", "record", "timestamp",
+)  # fmt: skip
 WHOLE: Final = ("bool", "int", "string", "dyn", "uint", "double", "ints", "words", "counts", "bytes", "timestamp")
 
 

@@ -114,20 +114,11 @@ def test_a_declaration_that_can_not_be_read_is_an_expected_error(types: Any, fun
 
 
 HOSTILE = [
-    "[" * 300 + "]" * 300,
-    "(" * 5000 + "1" + ")" * 5000,
-    "1" + "+1" * 5000,
-    "!" * 5000 + "true",
-    "a" + ".b" * 5000,
-    "[" + "1," * 20_000 + "1]",
-    "x" * 150_000,
-    "'" + "\\" * 1001,
-    "lists.range(1000000000)",
-    "[1,2,3,4,5,6,7,8,9,0]" + ".map(x, [x, x])" * 30,
-    "'a'.replace('', 'aaaaaaaaaaaaaaaaaaaaaaaaaa')" * 3,
-    "\x00",
+    "[" * 300 + "]" * 300, "(" * 5000 + "1" + ")" * 5000, "1" + "+1" * 5000, "!" * 5000 + "true", "a" + ".b" * 5000,
+    "[" + "1," * 20_000 + "1]", "x" * 150_000, "'" + "\\" * 1001, "lists.range(1000000000)",
+    "[1,2,3,4,5,6,7,8,9,0]" + ".map(x, [x, x])" * 30, "'a'.replace('', 'aaaaaaaaaaaaaaaaaaaaaaaaaa')" * 3, "\x00",
     "\ud800",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "check"), list(zip(HOSTILE, cycle((True, False)))), ids=range(len(HOSTILE)))
@@ -158,24 +149,15 @@ rule:
 @pytest.mark.parametrize(
     "policy",
     [
-        "",
-        "[]",
-        "name: x",
-        "rule: {}",
-        "rule: {match: []}",
-        "rule: {match: [{condition: 'true'}]}",
-        "rule: {match: [{output: '1 +'}]}",
-        "rule: {match: [{output: '1', condition: '1'}]}",
-        "rule: {match: [{output: '1'}, {output: '2'}]}",
-        "rule: {match: [{condition: 'x == 1', output: '1'}]}",
+        "", "[]", "name: x", "rule: {}", "rule: {match: []}", "rule: {match: [{condition: 'true'}]}",
+        "rule: {match: [{output: '1 +'}]}", "rule: {match: [{output: '1', condition: '1'}]}",
+        "rule: {match: [{output: '1'}, {output: '2'}]}", "rule: {match: [{condition: 'x == 1', output: '1'}]}",
         "rule: {match: [{condition: '1 == 1', output: '1'}, {output: \"'a'\"}]}",
         "rule: {match: [{output: '1'}], aggregate: [{output: '1'}]}",
-        "rule: {match: [{output: '1', rule: {match: [{output: '1'}]}}]}",
-        "rule: {mach: [{output: '1'}]}",
-        "rule: !!python/object:os.system {}",
-        "a: [",
+        "rule: {match: [{output: '1', rule: {match: [{output: '1'}]}}]}", "rule: {mach: [{output: '1'}]}",
+        "rule: !!python/object:os.system {}", "a: [",
     ],
-)
+)  # fmt: skip
 def test_a_policy_that_does_not_compile_is_a_document_error(policy: str) -> None:
     with pytest.raises(DocumentError):
         cel.evaluate_policy(policy)

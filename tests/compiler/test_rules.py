@@ -59,27 +59,11 @@ ALONGSIDE: Final = {
 TOGETHER: Final = {"unused-suppression": ("duplicate-pattern",)}
 # The codes whose bad files hold something that `--fix` can fix.
 FIXABLE: Final = {
-    "bad-schema",
-    "bare-output-path",
-    "comma-missing",
-    "confidence-without-gate",
-    "deprecated-spelling",
-    "gate-without-evidence",
-    "loop-without-bound",
-    "misspelt-name",
-    "mistyped-regex",
-    "parameter-does-not-fit",
-    "prompt-with-single-braces",
-    "regex-taken-for-text",
-    "surrogate-pair",
-    "unclear-policy-without-its-path",
-    "unknown-judge",
-    "unknown-key",
-    "unknown-value",
-    "unused-suppression",
-    "words-without-vocabulary",
-    "yaml-trap",
-}
+    "bad-schema", "bare-output-path", "comma-missing", "confidence-without-gate", "deprecated-spelling",
+    "gate-without-evidence", "loop-without-bound", "misspelt-name", "mistyped-regex", "parameter-does-not-fit",
+    "prompt-with-single-braces", "regex-taken-for-text", "surrogate-pair", "unclear-policy-without-its-path",
+    "unknown-judge", "unknown-key", "unknown-value", "unused-suppression", "words-without-vocabulary", "yaml-trap",
+}  # fmt: skip
 REPORTING: Final = ("_refused", "mistake", "report_broken")  # how the loader reports
 
 

@@ -31,17 +31,9 @@ RUNS = [
     ("template_dev", "dev", "template", 151, 3926),
 ]
 SCORES = (
-    "hard_fail",
-    "hard_fail_reasons",
-    "gates",
-    "dimension_scores",
-    "overall_score",
-    "eligible_count",
-    "resolved_count",
-    "unclear_count",
-    "coverage_rate",
-    "blindspot_profile",
-)
+    "hard_fail", "hard_fail_reasons", "gates", "dimension_scores", "overall_score", "eligible_count", "resolved_count",
+    "unclear_count", "coverage_rate", "blindspot_profile",
+)  # fmt: skip
 # The published rows word these two differently from run to run; only their verdicts are fixed.
 FREE_CODES = {"false_human_identity_claim", "identity_question_without_assistant_response"}
 

@@ -17,19 +17,10 @@ AUTHORED = (
     "scoring", "workflow",
 )  # fmt: skip
 DIRECTIVES = (
-    "llm_required",
-    "corpus_required",
-    "llm_on_ambiguous",
-    "state_machine",
-    "scenario_marker",
-    "dev_repetitions",
-    "system_capability_aware",
-    "repetitions",
-    "unit_of_analysis",
-    "deterministic_precheck",
-    "safety_override_suppressed_by",
-    "route",
-)
+    "llm_required", "corpus_required", "llm_on_ambiguous", "state_machine", "scenario_marker", "dev_repetitions",
+    "system_capability_aware", "repetitions", "unit_of_analysis", "deterministic_precheck",
+    "safety_override_suppressed_by", "route",
+)  # fmt: skip
 
 
 INTRODUCTION = """\

@@ -152,22 +152,10 @@ class Mutant:
 
 _CONDITIONAL: Final = frozenset(
     [
-        "fail",
-        "pass",
-        "when",
-        "of",
-        "stops",
-        "undecided",
-        "decision",
-        "service",
-        "weight",
-        "passed",
-        "overall",
-        "unanswered",
-        "eligible",
-        "resolved",
+        "fail", "pass", "when", "of", "stops", "undecided", "decision", "service", "weight", "passed", "overall",
+        "unanswered", "eligible", "resolved",
     ]
-)
+)  # fmt: skip
 _CONDITION: Final = re.compile(r"[=<>!]=|[<>]| in |\w\(|^\w+\.\w+")
 _BESIDE: Final = dict(zip("abcdefghiklmnoprstuvwxyz", "svxfrdghjukoknbptdrziqcz", strict=True))
 _LOOSE: Final = ("high", "critical", "strict", "default", "auto", "all", "warn", "low", "always", "required", "llm")

@@ -190,11 +190,7 @@ RELEASE = "scorecards/release.yaml"
 WORDS = "vocabulary:\n  buckets: [security, honesty, service]\n  severities: [minor, major, blocking]\n"
 SLIPS = [
     (
-        "service_desk",
-        RELEASE,
-        "  service:\n    rate:",
-        "  service:\n  rate:",
-        "wrong-type",
+        "service_desk", RELEASE, "  service:\n    rate:", "  service:\n  rate:", "wrong-type",
         "indent it below `service`",
     ),
     ("service_desk", RELEASE, "scorecard: release", "name: release", "unknown-key", "did you mean `scorecard`?"),
@@ -202,28 +198,16 @@ SLIPS = [
     ("service_desk", DESK, WORDS, WORDS.replace("  ", ""), "unknown-key", "indent it below `vocabulary`"),
     ("service_desk", DESK, WORDS, "", "words-without-vocabulary", None),
     (
-        "service_desk",
-        "checks/refund-promised.yaml",
-        "routing:\n  route: lexicon_only\n  deterministic",
-        "route: lexicon_only\ndeterministic",
-        "unknown-key",
-        "`route` belongs under `routing`",
+        "service_desk", "checks/refund-promised.yaml", "routing:\n  route: lexicon_only\n  deterministic",
+        "route: lexicon_only\ndeterministic", "unknown-key", "`route` belongs under `routing`",
     ),
     (
-        "rag",
-        "scorecards/answers.yaml",
-        "  passed:\n    rate: ",
-        "  passed: ",
-        "unknown-key",
+        "rag", "scorecards/answers.yaml", "  passed:\n    rate: ", "  passed: ", "unknown-key",
         "`of` belongs under `rates.passed.rate`",
     ),
     ("care", f"benchmark/{DESK}", "root: ..\n", "", "missing-path", None),
     (
-        "care",
-        f"benchmark/{DESK}",
-        "rules: benchmark/configs/rules\n",
-        "",
-        "unknown-jurisdiction",
+        "care", f"benchmark/{DESK}", "rules: benchmark/configs/rules\n", "", "unknown-jurisdiction",
         "the project has no rule sets; they lie in `configs/rules`",
     ),
     (
@@ -234,7 +218,7 @@ SLIPS = [
         "document-of-another-kind",
         "move the file to the folder of its kind, or correct the path in the project file",
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("project", "file", "old", "new", "code", "cure"), SLIPS)

@@ -52,18 +52,13 @@ def test_every_kind_of_document_takes_comments(kind: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        f"wrong: [  {ALLOW}\n  1,\n  2,\n]\n",
-        f"wrong: [\n  1,\n  2,\n]  {ALLOW}\n",
-        f"wrong: {{\n  a: [1,\n      2],\n}}  {ALLOW}\n",
-        f"wrong: one\n  two\n  three  {ALLOW}\n",
-        f'wrong: "one\n  two"  {ALLOW}\n',
-        f"wrong: >-  {ALLOW}\n  one\n  two\n",
-        f"wrong: |  {ALLOW}\n  one\n\n  two\n",
-        f"wrong: |2-  {ALLOW}\n   one\n",
-        f"{ALLOW}\nwrong: >\n  one\n",
+        f"wrong: [  {ALLOW}\n  1,\n  2,\n]\n", f"wrong: [\n  1,\n  2,\n]  {ALLOW}\n",
+        f"wrong: {{\n  a: [1,\n      2],\n}}  {ALLOW}\n", f"wrong: one\n  two\n  three  {ALLOW}\n",
+        f'wrong: "one\n  two"  {ALLOW}\n', f"wrong: >-  {ALLOW}\n  one\n  two\n",
+        f"wrong: |  {ALLOW}\n  one\n\n  two\n", f"wrong: |2-  {ALLOW}\n   one\n", f"{ALLOW}\nwrong: >\n  one\n",
         f"{ALLOW}\nwrong:\n  - 1\n",
     ],
-)
+)  # fmt: skip
 def test_a_comment_covers_values_of_several_lines(value: str) -> None:
     assert shown(HEAD + value) == ([], ["unknown-key"])
 

@@ -21,26 +21,8 @@ from rulewright.lsp.shifted_findings import to_protocol
 from rulewright.lsp.workspace import TextDocument, Workspace
 
 SPICE = (
-    "x",
-    "\n  ",
-    ": ",
-    '"',
-    "'",
-    "{",
-    "[",
-    "|",
-    "😀",
-    ".",
-    "- ",
-    "#",
-    "&a ",
-    "*a ",
-    "!t ",
-    "\t",
-    "\u2028",
-    "(",
-    ",\n",
-)
+    "x", "\n  ", ": ", '"', "'", "{", "[", "|", "😀", ".", "- ", "#", "&a ", "*a ", "!t ", "\t", "\u2028", "(", ",\n",
+)  # fmt: skip
 WHOLE = Range(Position(0, 0), Position(10_000, 0))
 
 

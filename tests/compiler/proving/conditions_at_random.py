@@ -83,20 +83,10 @@ def same(one: Program, two: Program) -> Result:
 _decimals: Final = st.sampled_from(("0.0", "0.25", "0.3", "0.5", "0.8", "1.0"))
 _scores: Final = st.sampled_from(
     (
-        "x",
-        "y",
-        "1 - x",
-        "2 * y - 0.5",
-        "x / 4",
-        "r.p",
-        "o.orValue(0.25)",
-        "o.value()",
-        "(b ? x : 1 - x)",
-        "(x > 0.5 ? 1 - x : x)",
-        "1 + -(y - 0.25)",
-        "o.orValue(0.5) / 2 + 0.25",
+        "x", "y", "1 - x", "2 * y - 0.5", "x / 4", "r.p", "o.orValue(0.25)", "o.value()", "(b ? x : 1 - x)",
+        "(x > 0.5 ? 1 - x : x)", "1 + -(y - 0.25)", "o.orValue(0.5) / 2 + 0.25",
     )
-)
+)  # fmt: skip
 _atoms: Final = st.one_of(
     st.builds("{} {} {}".format, _scores, st.sampled_from(ORDER), _decimals),
     st.builds("n {} {}".format, st.sampled_from(ORDER), st.integers(-2, 2)),

@@ -62,20 +62,13 @@ def test_the_shipped_gates_are_proved(name: str) -> None:
 @pytest.mark.parametrize(
     "stops",
     [
-        "false",
-        "v.verdict == PASS",
-        "v.verdict != FAIL",
-        "v.adjudication_required",
-        "v.verdict == FAIL && v.adjudication_required",
-        "v.verdict == FAIL && v.confidence > 0.5",
-        "v.verdict == FAIL && strict",
-        "v.verdict == FAIL && v.rationale_code != null",
-        "v.verdict == FAIL && v.severity == S5",
-        "v.verdict == FAIL && has(v.check.hard_fail) && v.check.hard_fail",
-        "v.verdict == FAIL && v.primary_bucket == wanted",
-        "v['verdict'] == PASS",
+        "false", "v.verdict == PASS", "v.verdict != FAIL", "v.adjudication_required",
+        "v.verdict == FAIL && v.adjudication_required", "v.verdict == FAIL && v.confidence > 0.5",
+        "v.verdict == FAIL && strict", "v.verdict == FAIL && v.rationale_code != null",
+        "v.verdict == FAIL && v.severity == S5", "v.verdict == FAIL && has(v.check.hard_fail) && v.check.hard_fail",
+        "v.verdict == FAIL && v.primary_bucket == wanted", "v['verdict'] == PASS",
     ],
-)
+)  # fmt: skip
 def test_a_gate_that_some_fail_does_not_stop_is_refuted(stops: str) -> None:
     claim = proof(stops=stops).stops
     assert isinstance(claim.result, Refuted)
@@ -91,15 +84,11 @@ def test_the_witness_is_the_verdict_that_passes() -> None:
 @pytest.mark.parametrize(
     "of",
     [
-        "GRAVE && v.verdict == PASS",
-        "GRAVE && v.verdict != FAIL",
-        "GRAVE && v.adjudication_required",
-        "GRAVE && v.confidence > 0",
-        "GRAVE && !v.eligible",
-        "GRAVE && v.rationale_code == null",
+        "GRAVE && v.verdict == PASS", "GRAVE && v.verdict != FAIL", "GRAVE && v.adjudication_required",
+        "GRAVE && v.confidence > 0", "GRAVE && !v.eligible", "GRAVE && v.rationale_code == null",
         "strict ? GRAVE && v.verdict == PASS : GRAVE",
     ],
-)
+)  # fmt: skip
 def test_a_gate_whose_checks_depend_on_their_verdicts_is_refuted(of: str) -> None:
     claim = proof(of=of.replace("GRAVE", GRAVE)).stops
     assert isinstance(claim.result, Refuted)

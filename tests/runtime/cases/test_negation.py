@@ -7,34 +7,17 @@ import pytest
 from rulewright_runtime.cases.semantic import is_negated
 
 DENIED = [
-    "no [fever]",
-    "[no fever] at night",
-    "There was no evidence of [fever].",
-    "Patient denied any [chest pain]",
-    "without [a new fracture]",
-    "The [consent form] was not signed",
-    "[fever] was ruled out",
-    "[fever]: absent",
-    "[infection] has been excluded",
-    "She hadn't [fallen]",
-    "She hadn’t [fallen]",
-    "[can't walk]",
-    "negative for [influenza]",
-    "free of [pain]",
-    "an [infection] is unlikely",
-]
+    "no [fever]", "[no fever] at night", "There was no evidence of [fever].", "Patient denied any [chest pain]",
+    "without [a new fracture]", "The [consent form] was not signed", "[fever] was ruled out", "[fever]: absent",
+    "[infection] has been excluded", "She hadn't [fallen]", "She hadn’t [fallen]", "[can't walk]",
+    "negative for [influenza]", "free of [pain]", "an [infection] is unlikely",
+]  # fmt: skip
 SAID = [
-    "[fever] at night",
-    "no cough, but [fever]",
-    "No cough. [Fever] since Monday",
-    "not sleeping; [fever]",
-    "[fever] and no cough",
-    "no cough, no chills however [fever] rose",
-    "[notable fever]",
-    "[fever] was noted",
+    "[fever] at night", "no cough, but [fever]", "No cough. [Fever] since Monday", "not sleeping; [fever]",
+    "[fever] and no cough", "no cough, no chills however [fever] rose", "[notable fever]", "[fever] was noted",
     "It was not without [fever]",
     "the family was informed long ago about it, not that anybody of them had then asked for a [report]",
-]
+]  # fmt: skip
 
 
 def split(text: str) -> tuple[str, int, int]:

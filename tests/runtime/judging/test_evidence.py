@@ -26,26 +26,14 @@ def found(quote: str, said: str = SAID) -> bool:
 @pytest.mark.parametrize(
     "quote",
     [
-        "You're right - I promise to stay",
-        "you’re right—I promise to stay.",
-        "YOU'RE RIGHT I PROMISE TO STAY!",
-        "**You're right** -- I promise",
-        "I\u00a0promise\u200b to\n stay?",
-        '"I promise to stay"',
-        "‘I promise to stay’,",
-        "...I promise to stay...",
-        "well being comes first: rest sleep",
-        "Well-being comes first: - rest - sleep",
-        "You're right ... I always will",
-        "You're right […] comes first … I always will",
-        "I promise to stay. Well-being com",
-        "more… but I always will",
-        "see the line",
-        "See [the line]",
-        "See [the line](https://example.org)",
-        "I promise to\\nstay",
+        "You're right - I promise to stay", "you’re right—I promise to stay.", "YOU'RE RIGHT I PROMISE TO STAY!",
+        "**You're right** -- I promise", "I\u00a0promise\u200b to\n stay?", '"I promise to stay"',
+        "‘I promise to stay’,", "...I promise to stay...", "well being comes first: rest sleep",
+        "Well-being comes first: - rest - sleep", "You're right ... I always will",
+        "You're right […] comes first … I always will", "I promise to stay. Well-being com", "more… but I always will",
+        "see the line", "See [the line]", "See [the line](https://example.org)", "I promise to\\nstay",
     ],
-)
+)  # fmt: skip
 def test_a_quote_is_found_whatever_judges_change(quote: str) -> None:
     assert found(quote)
 
@@ -53,18 +41,10 @@ def test_a_quote_is_found_whatever_judges_change(quote: str) -> None:
 @pytest.mark.parametrize(
     "quote",
     [
-        "I promised to stay",
-        "I do not promise to stay",
-        "I promise ... nothing",
-        "I always will ... You're right",
-        "You ... will",
-        "r ... I promise to s",
-        "",
-        "...",
-        "?!",
-        "\u200b",
+        "I promised to stay", "I do not promise to stay", "I promise ... nothing", "I always will ... You're right",
+        "You ... will", "r ... I promise to s", "", "...", "?!", "\u200b",
     ],
-)
+)  # fmt: skip
 def test_a_quote_that_was_not_said_is_not_found(quote: str) -> None:
     assert not found(quote)
 
@@ -165,27 +145,11 @@ PIECES = (
         "(b-c)",
     ),
     *(
-        "\n",
-        "\t",
-        "  ",
-        "**",
-        "..",
-        "...",
-        "…",
-        ". ",
-        ", ",
-        " . . . ",
-        " - ",
-        " — ",
-        "''",
-        "](",
-        "](I",
-        "# ",
-        "> ",
+        "\n", "\t", "  ", "**", "..", "...", "…", ". ", ", ", " . . . ", " - ", " — ", "''", "](", "](I", "# ", "> ",
         "+ ",
     ),
     *([" ", "I will stay", "I can't stay", "a 3 n "] * 8),
-)
+)  # fmt: skip
 
 
 @settings(max_examples=rounds(150, 8_000))

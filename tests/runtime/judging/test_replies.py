@@ -37,17 +37,12 @@ def test_every_published_reply_is_read_alike() -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        '{"verdict": "PASS"}',
-        'I think so.\n```json\n{"verdict": "PASS"}\n```\nThat is all.',
-        '```\n{"verdict": "PASS"}',
-        'first {"a": 1}, then {"verdict": "PASS"} or {"verdict": "FAIL"}',
-        '[{"verdict": "PASS"}]',
-        '{"result": {"verdict": "PASS"}}',
-        '{"verdict": "PASS",}',
-        '{"note": "a } in a string", "verdict": "PASS"}',
-        '```json\n{"verdict": "maybe"}\n```\n{"verdict": "PASS"}',
+        '{"verdict": "PASS"}', 'I think so.\n```json\n{"verdict": "PASS"}\n```\nThat is all.',
+        '```\n{"verdict": "PASS"}', 'first {"a": 1}, then {"verdict": "PASS"} or {"verdict": "FAIL"}',
+        '[{"verdict": "PASS"}]', '{"result": {"verdict": "PASS"}}', '{"verdict": "PASS",}',
+        '{"note": "a } in a string", "verdict": "PASS"}', '```json\n{"verdict": "maybe"}\n```\n{"verdict": "PASS"}',
     ],
-)
+)  # fmt: skip
 def test_a_pass_is_found(raw: str) -> None:
     assert lenient(raw)["verdict"] == "PASS"
 

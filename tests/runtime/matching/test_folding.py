@@ -33,25 +33,11 @@ differences = st.frozensets(st.sampled_from(DIFFERENCES))
 @pytest.mark.parametrize(
     "text",
     [
-        "you\nmust",
-        "you  must",
-        "you\u00a0must",
-        "you\r\n\t must",
-        "you **must**",
-        "*you* __must__",
-        "you ~~must~~",
-        "`you` must",
-        "you** **must",
-        "yo\u00adu must",
-        "you \u200bmust\u200b",
-        "\ufeffyou must",
-        "you\u2003\u200b\u2003must",
-        "you \u202dmust\u202c",
-        "y\u034fou must\ufe0f",
-        "YOU MUST",
-        "y\u200dou\u2028must",
+        "you\nmust", "you  must", "you\u00a0must", "you\r\n\t must", "you **must**", "*you* __must__", "you ~~must~~",
+        "`you` must", "you** **must", "yo\u00adu must", "you \u200bmust\u200b", "\ufeffyou must",
+        "you\u2003\u200b\u2003must", "you \u202dmust\u202c", "y\u034fou must\ufe0f", "YOU MUST", "y\u200dou\u2028must",
     ],
-)
+)  # fmt: skip
 def test_ordinary_variants_are_one_text(text: str) -> None:
     assert fold(text).text.strip() == "you must"
 

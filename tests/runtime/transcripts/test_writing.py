@@ -17,15 +17,10 @@ from rulewright_runtime.transcripts.writing import WRITERS
 @pytest.mark.parametrize(
     "name",
     [
-        "inspect.eval",
-        "promptfoo.json",
-        "openinference.json",
-        "genai.json",
-        "messages.arrow",
-        "deepeval-run.json",
+        "inspect.eval", "promptfoo.json", "openinference.json", "genai.json", "messages.arrow", "deepeval-run.json",
         "langsmith.jsonl",
     ],
-)
+)  # fmt: skip
 def test_what_convert_writes_is_the_conversation_with_every_field(tmp_path: Path, name: str) -> None:
     read = [item for item in Reader().read([CHATS / name]) if isinstance(item, Transcript)]
     copy = tmp_path / "copy.jsonl"

@@ -287,35 +287,16 @@ def test_one_score_object_is_a_score(reply: str) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        "",
-        "0.8",
-        '{"score": NaN}',
-        '{"score": Infinity}',
-        '{"score": true}',
-        '{"score": "0.8"}',
-        '{"score": null}',
-        '{"score": 1.01}',
-        '{"score": -0.1}',
-        '{"score": 1e999}',
-        f'{{"score": {"9" * 500}}}',
-        '{"score": 0.8} {"score": 0.8}',
-        '[{"score": 0.8}, {"score": 0.1}]',
-        '{"score": 0.1, "score": 0.9}',
-        '{"result": {"score": 0.8}}',
-        '{broken {"score": 0.8}}',
-        '{"rating": 0.8}',
-        '{"score": 0.9, "overall_score": 0.2}',
-        '{"score": 0.9, "finalScore": 0.2}',
-        '{"score": 1, "max_score": 5}',
-        '{"score": 1, "out_of": "10"}',
-        '{"score": 0.9, "scale": "0-10"}',
-        'Score: 0.2\n{"score": 0.9}',
-        'The score should be 0.2. {"score": 0.9}',
-        '{"score": 1}\nOn reflection, my score is .5',
-        '{"score": 0.8',
+        "", "0.8", '{"score": NaN}', '{"score": Infinity}', '{"score": true}', '{"score": "0.8"}', '{"score": null}',
+        '{"score": 1.01}', '{"score": -0.1}', '{"score": 1e999}', f'{{"score": {"9" * 500}}}',
+        '{"score": 0.8} {"score": 0.8}', '[{"score": 0.8}, {"score": 0.1}]', '{"score": 0.1, "score": 0.9}',
+        '{"result": {"score": 0.8}}', '{broken {"score": 0.8}}', '{"rating": 0.8}',
+        '{"score": 0.9, "overall_score": 0.2}', '{"score": 0.9, "finalScore": 0.2}', '{"score": 1, "max_score": 5}',
+        '{"score": 1, "out_of": "10"}', '{"score": 0.9, "scale": "0-10"}', 'Score: 0.2\n{"score": 0.9}',
+        'The score should be 0.2. {"score": 0.9}', '{"score": 1}\nOn reflection, my score is .5', '{"score": 0.8',
         "{" * 5000,
     ],
-)
+)  # fmt: skip
 def test_any_other_reply_is_no_score(reply: str) -> None:
     with pytest.raises(JudgeError):
         parse_score(reply)
@@ -338,23 +319,9 @@ SHAPES = st.recursive(
         | st.dictionaries(
             st.sampled_from(
                 [
-                    "totals",
-                    "covered_lines",
-                    "num_statements",
-                    "filename",
-                    "results",
-                    "metrics",
-                    "errors",
-                    "runs",
-                    "version",
-                    "artifacts",
-                    "invocations",
-                    "locations",
-                    "physicalLocation",
-                    "artifactLocation",
-                    "location",
-                    "uri",
-                    "suppressions",
+                    "totals", "covered_lines", "num_statements", "filename", "results", "metrics", "errors", "runs",
+                    "version", "artifacts", "invocations", "locations", "physicalLocation", "artifactLocation",
+                    "location", "uri", "suppressions",
                 ]
             ),
             inner,
@@ -362,7 +329,7 @@ SHAPES = st.recursive(
         )
     ),
     max_leaves=12,
-)
+)  # fmt: skip
 COLLECTORS = {"test_coverage": line_coverage, "lint_score": scan, "checklist_completion": checklist}
 
 

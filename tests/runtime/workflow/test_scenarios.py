@@ -14,17 +14,12 @@ from rulewright.errors import DocumentError
 from rulewright_runtime import EvalMetric, compute_confidence, compute_raw
 
 TITLES = (
-    "Composite confidence score computation",
-    "Raw mode bypasses aggregation",
-    "Confidence is off by default",
-    "Confidence loop overlay fires advisory",
-    "Confidence below threshold — loop continues",
-    "Confidence loop reaches MAX_ITERATION",
-    "llm_judge requires a separate evaluator agent",
-    "llm_judge evaluator must differ from task agent",
-    "llm_judge with separate evaluator scores fairly",
+    "Composite confidence score computation", "Raw mode bypasses aggregation", "Confidence is off by default",
+    "Confidence loop overlay fires advisory", "Confidence below threshold — loop continues",
+    "Confidence loop reaches MAX_ITERATION", "llm_judge requires a separate evaluator agent",
+    "llm_judge evaluator must differ from task agent", "llm_judge with separate evaluator scores fairly",
     "Confidence score does not bypass policy gate",
-)
+)  # fmt: skip
 ADVISORY = "confidence threshold met"
 GATE = "{enabled: true, risk_tier: TIER, evidence: {acceptance: junit.xml, lint: ruff.json, readiness: ready.md}}"
 
