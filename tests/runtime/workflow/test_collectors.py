@@ -292,6 +292,7 @@ def test_one_score_object_is_a_score(reply: str) -> None:
         '{"score": 0.8} {"score": 0.8}', '[{"score": 0.8}, {"score": 0.1}]', '{"score": 0.1, "score": 0.9}',
         '{"result": {"score": 0.8}}', '{broken {"score": 0.8}}', '{"rating": 0.8}',
         '{"score": 0.9, "overall_score": 0.2}', '{"score": 0.9, "finalScore": 0.2}', '{"score": 1, "max_score": 5}',
+        '{"score": 0.9, "Score": 0.2}',
         '{"score": 1, "out_of": "10"}', '{"score": 0.9, "scale": "0-10"}', 'Score: 0.2\n{"score": 0.9}',
         'The score should be 0.2. {"score": 0.9}', '{"score": 1}\nOn reflection, my score is .5', '{"score": 0.8',
         "{" * 5000,

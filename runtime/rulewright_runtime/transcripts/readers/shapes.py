@@ -164,6 +164,7 @@ KNOWN: Final = frozenset((
     "thinking", "refusal", "usage", "timestamp", "type", "audio", "toolInvocations", "experimental_attachments",
 ))  # fmt: skip
 _BESIDE: Final = frozenset(("parts", "audio", "toolInvocations", "experimental_attachments"))  # the content
+_TEXTS: Final = frozenset(("content", "text", "value", "message", "body"))  # beside the content, in any case
 _SAYING: Final = _BESIDE | {"content", "tool_calls", "function_call", "refusal"}
 
 
@@ -196,7 +197,7 @@ def messages(value: object, where: str) -> list[Message]:
         object_in(record.get("usage")),
         optional(record.get("timestamp")),
     )
-    for key in ("text", "value"):
+    for key in ("text", "value", *(key for key in message.metadata if key.lower() in _TEXTS)):
         if is_text(record.get(key)) and not repeats(message.shown, record[key]):
             raise ShapeError(f"{where} has a `content` and another `{key}`")
     if not read.results:

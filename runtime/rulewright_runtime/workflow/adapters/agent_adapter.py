@@ -23,6 +23,7 @@ MAX_USAGE: Final = 10**12  # tokens or dollars of one call; more is a mistake, a
 MAX_USAGES: Final = 1000  # usages that are read in a reply that is not JSON
 _USAGE: Final = re.compile(r'"usage"\s*:\s*(?=\{)')
 _DECODER: Final = json.JSONDecoder()
+_DECIDING: Final = frozenset({"decision", "approved"})
 
 
 class AgentError(RuntimeFailure):
@@ -168,7 +169,8 @@ def _answer(text: str, value: JsonObject | None, *, strict: bool) -> _Answer:
         if strict:
             raise AgentError("the reply is not a JSON object")
         return _Answer(summary=text.strip()[:2000])
-    if strict and sum(_decisions(value)) > len({"decision", "approved"} & value.keys()):
+    words = {word for word in value.values() if word in ("GO", "NO_GO")}
+    if strict and (len(words) > 1 or sum(_decisions(value)) > len(_DECIDING & value.keys())):
         raise AgentError("the reply holds more than one decision")
     try:
         return msgspec.convert(value, _Answer)
@@ -177,8 +179,8 @@ def _answer(text: str, value: JsonObject | None, *, strict: bool) -> _Answer:
 
 
 def _decisions(value: object) -> Iterator[int]:
-    """Yield the number of decision keys of each object in a reply, at any depth."""
+    """Yield the number of decision keys of each object in a reply, in any case and at any depth."""
     if isinstance(value, dict):
-        yield len({"decision", "approved"} & value.keys())
+        yield sum(key.strip().casefold() in _DECIDING for key in value)
     for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _decisions(child)

@@ -126,7 +126,7 @@ def test_a_part_of_unknown_content_is_refused(part: dict[str, Any], reason: str,
     assert reason in found
 
 
-@pytest.mark.parametrize("key", ["text", "value"])
+@pytest.mark.parametrize("key", ["text", "value", "Content", "message"])
 def test_a_message_with_a_content_and_another_text_is_refused(key: str, tmp_path: Path) -> None:
     (found,) = refusals(tmp_path, [{"messages": [ASKED, {"role": "assistant", "content": "3.", key: "Go away."}]}])
     assert f"messages[1] has a `content` and another `{key}`" in found
