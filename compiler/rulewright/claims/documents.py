@@ -47,7 +47,7 @@ from rulewright.proving.label_table import (
 from rulewright.proving.program_parts import paths_of
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.proving.scorecard_conditions import conditions_of_plan, conditions_of_scorecard, scorecard_environment
-from rulewright.proving.search import Search, refuting
+from rulewright.proving.search import out_of_reach
 from rulewright.proving.substitution import substitute
 from rulewright.proving.verdicts import never_given
 from rulewright.proving.witness import in_words
@@ -198,7 +198,7 @@ def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:
     for gate in document.gates:
         both = [programs[f"gates.{gate.name}.{key}"] for key in ("of", "stops", "undecided")]
         if all(paths_of(each) for each in both[1:]):
-            result = refuting(Search(both, domains), [[(0, TRUE), (1, TRUE), (2, TRUE)]]) or Proved()
+            result = out_of_reach(both, domains, [(0, TRUE), (1, TRUE), (2, TRUE)])
             found.append(Property(f"no verdict both stops `{gate.name}` and leaves it open", result, gate.stops.span))
     for gate, proof in zip(document.gates, prove_gates(plan, document.vocabulary), strict=True):
         found += _of_gate(gate, proof)
@@ -335,7 +335,7 @@ class _DocumentCases:
             if metric.fails is None:
                 continue
             conditions = conditions_of(self.plan, [metric.passes, metric.fails], self.parameters)
-            both = refuting(Search(conditions, table.domains), [[(0, TRUE), (1, TRUE)]]) or Proved()
+            both = out_of_reach(conditions, table.domains, [(0, TRUE), (1, TRUE)])
             yield Property(f"no case both passes and fails `{metric.name}`{self.suffix}", both, written.passes.span)
 
 
@@ -348,6 +348,6 @@ def _under_all_settings(document: CaseScorecardDocument, plan: CaseScorecardPlan
     required = conditions_of(plan, [each.that for each in plan.requires], others)
     conditions = [*required, *[substitute(each, others) for each in table.conditions]]
     goal = [(at, TRUE if at < len(required) else FALSE) for at in range(len(conditions))]
-    result = refuting(Search(conditions, table.domains), [goal]) or Proved()
+    result = out_of_reach(conditions, table.domains, goal)
     place = document.key_place("labels")
     return Property("every case gets a label, whatever the settings", result, place, required=False)

@@ -9,7 +9,7 @@ from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains
 from rulewright.proving.program_parts import COMPARISONS, extract, paths_of
 from rulewright.proving.results import Proved, Result
-from rulewright.proving.search import Search, refuting
+from rulewright.proving.search import Search, out_of_reach
 from rulewright_runtime.ir import CONNECTIVES, Node, Program
 
 
@@ -25,7 +25,7 @@ def holds_never(condition: Program, domains: Domains) -> Result:
 
 def never(condition: Program, domains: Domains, bits: int) -> Result:
     """Whether the condition has no result in `bits` (TRUE, FALSE, ERROR) for any input."""
-    return refuting(Search([condition], domains), [[(0, bits)]]) or Proved()
+    return out_of_reach([condition], domains, [(0, bits)])
 
 
 def without_effect(condition: Program, domains: Domains) -> Iterator[tuple[int, str]]:

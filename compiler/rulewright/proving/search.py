@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rulewright.proving.domains import Domains, Path
 from rulewright.proving.intervals import Box, Goal, Space, TooMany
-from rulewright.proving.results import Counterexample, Refuted, Unknown
+from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.proving.witness import replayed
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
@@ -71,10 +71,11 @@ class Search:
         return replayed(self.evaluators, goal, shown, others, self.domains)
 
 
-def refuting(search: Search, goals: Sequence[Goal]) -> Refuted | Unknown | None:
-    """Refuted by the first goal that an input meets; None if no goal can be met."""
+def out_of_reach(programs: Sequence[Program], domains: Domains, *goals: Goal) -> Result:
+    """Whether no input meets any of the goals for the conditions; refuted by the first input that meets one."""
+    search = Search(programs, domains)
     answer = first_of(search.find(goal) for goal in goals)
-    return Refuted(answer) if isinstance(answer, Counterexample) else answer
+    return Refuted(answer) if isinstance(answer, Counterexample) else answer or Proved()
 
 
 def first_of(answers: Iterable[Counterexample | Unknown | None]) -> Counterexample | Unknown | None:

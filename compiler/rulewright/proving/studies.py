@@ -20,15 +20,14 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, ListType, RecordType
 from rulewright.load import Scalar, place
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
-from rulewright.proving.conditions import choices, comparisons, never, without_effect
+from rulewright.proving.conditions import choices, comparisons, without_effect
 from rulewright.proving.domains import Domain, Domains, Path, number, whole
 from rulewright.proving.gates import as_seen
 from rulewright.proving.program_parts import extract, paths_of, value_of, with_item
-from rulewright.proving.results import Proved
 from rulewright.proving.search import Search
 from rulewright.proving.static_types import LOOPS, typed
 from rulewright.proving.substitution import with_values
-from rulewright.proving.verdicts import CallVariable, abstracted, domains_of, without_calls
+from rulewright.proving.verdicts import CallVariable, abstracted, domains_of
 from rulewright_runtime.ir import CONNECTIVES, Node, Program, free_locals
 from rulewright_runtime.score import Score
 
@@ -252,11 +251,8 @@ def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> St
 
 
 def is_never(program: Program, domains: Domains, bits: int) -> bool:
-    """Whether the condition has no result in `bits` for any input, by exact splitting alone."""
-    if isinstance(never(program, domains, bits), Proved):
-        return True
-    abstract, known = without_calls(program, domains)
-    return abstract != program and isinstance(never(abstract, known, bits), Proved)
+    """Whether the condition has no result in `bits` for any input."""
+    return _found_none([program], domains, [(0, bits)])
 
 
 def _dead(program: Program, domains: Domains, usual: Values) -> Iterator[tuple[Program, bool]]:

@@ -19,8 +19,8 @@ from rulewright.proving.atoms import FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole
 from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import extract, paths_of
-from rulewright.proving.results import Proved, Result
-from rulewright.proving.search import Search, refuting
+from rulewright.proving.results import Result
+from rulewright.proving.search import out_of_reach
 from rulewright.proving.static_types import COUNTS, LARGEST_COUNT, typed
 from rulewright.proving.substitution import with_values
 from rulewright_runtime.ir import Node, Program, free_locals
@@ -49,9 +49,8 @@ def never_given(check: CheckDocument, verdict: str) -> Result | None:
         return None
     domains = domains_of(calls, domains_of_check(check))
     facts = list(_facts(calls))
-    search = Search([*conditions.values(), *facts], domains)
     known = [(len(conditions) + at, TRUE) for at in range(len(facts))]
-    return refuting(search, [(*_goal(list(conditions), verdict), *known)]) or Proved()
+    return out_of_reach([*conditions.values(), *facts], domains, (*_goal(list(conditions), verdict), *known))
 
 
 def _facts(calls: Mapping[str, CallVariable]) -> Iterator[Program]:
@@ -95,13 +94,6 @@ def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> 
 def domains_of_check(check: CheckDocument) -> Domains:
     """The variables of a check's conditions; a conversation without a reply has no `answer`."""
     return Domains(environment_of(check).variables, {("answer",): text(absent=True), ("turn", "number"): whole(0)})
-
-
-def without_calls(program: Program, domains: Domains) -> tuple[Program, Domains]:
-    """A condition with a variable in place of each call on texts or lists, and the domains with these variables."""
-    calls: dict[str, CallVariable] = {}
-    condition = abstracted(program, calls, domains)
-    return condition, domains_of(calls, domains)
 
 
 def domains_of(calls: Mapping[str, CallVariable], others: Domains) -> Domains:

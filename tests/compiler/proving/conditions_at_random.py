@@ -16,8 +16,8 @@ from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, List
 from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, guarding
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domain, DomainPiece, Domains, Path
-from rulewright.proving.results import Proved, Result
-from rulewright.proving.search import Search, refuting
+from rulewright.proving.results import Result
+from rulewright.proving.search import out_of_reach
 from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.score import Score
@@ -71,13 +71,13 @@ def truth(place: str, guard: Program, held: str, not_held: str) -> PolicyDecisio
 
 def implies(one: Program, two: Program) -> Result:
     """Whether `two` is true wherever `one` is; a witness is an input for which it is not."""
-    return refuting(Search([one, two], DOMAINS), [[(0, TRUE), (1, FALSE | ERROR)]]) or Proved()
+    return out_of_reach([one, two], DOMAINS, [(0, TRUE), (1, FALSE | ERROR)])
 
 
 def same(one: Program, two: Program) -> Result:
     """Whether two conditions are true, false and undecided for the same inputs."""
     apart = [[(0, bits), (1, (TRUE | FALSE | ERROR) & ~bits)] for bits in (TRUE, FALSE, ERROR)]
-    return refuting(Search([one, two], DOMAINS), apart) or Proved()
+    return out_of_reach([one, two], DOMAINS, *apart)
 
 
 _decimals: Final = st.sampled_from(("0.0", "0.25", "0.3", "0.5", "0.8", "1.0"))
