@@ -67,12 +67,18 @@ def limits_in(words: str) -> Iterator[Limit]:
         for found in form.finditer(words):
             if found["unit"] == "of" and ONE.match(words, found.end() + 1):  # `three of five` is a share
                 continue
-            yield Limit(_number(found["number"]), (found["unit"] or "").lower(), operator, found[0])
+            yield Limit(_number(found["number"]), _unit(words, found), operator, found[0])
 
 
 def numbers_in(words: str) -> list[tuple[float, str]]:
     """All numbers that words name, with the word after each."""
-    return [(_number(found["number"]), (found["unit"] or "").lower()) for found in ONE.finditer(words)]
+    return [(_number(found["number"]), _unit(words, found)) for found in ONE.finditer(words)]
+
+
+def _unit(words: str, found: re.Match[str]) -> str:
+    """The word after a number; in `5 and 20 percent` the one after the second number."""
+    more = ONE.match(words, found.end() + 1) if found[0].lower().endswith((" and", " or", " to")) else None
+    return ((found if more is None else more)["unit"] or "").lower()
 
 
 def unit_of(name: str) -> str:

@@ -22,7 +22,7 @@ Report = Callable[..., Diagnostic]
 QUOTED: Final = re.compile('"([^"\\n]+(?:\\n[^"\\n]+)?)"|\u201c([^\u201c\u201d]+)\u201d')
 # What comes before words that the assistant does not say: a negation, or another speaker.
 DENIED: Final = re.compile(
-    r"\b(?:never|not|no|without|avoids?|instead of|rather than|\w+n't|ignor\w+|miss\w*|dismiss\w*|overlook\w*|users?"
+    r"\b(?:never|not|no|without|avoids?|instead of|than|\w+n't|ignor\w+|miss\w*|dismiss\w*|overlook\w*|users?"
     r"|caregivers?|when|after)\b[^.;!?]*$",
     re.IGNORECASE,
 )
