@@ -84,8 +84,8 @@ def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Itera
 
 
 class _Applied(NamedTuple):
-    """A check in a scenario, with its position in the plan. Its record may be `constant`: for every transcript or, if
-    `role` is set, for those with turns of that role in which the matcher finds nothing of the `lexicon`."""
+    """A check in a scenario, with its position in the plan. Its record may be `constant`: in those transcripts with
+    turns of `role` in which the matcher finds nothing of the `lexicon`."""
 
     position: int
     check: Check
@@ -96,10 +96,12 @@ class _Applied(NamedTuple):
 
 
 class _ScenarioChecks(NamedTuple):
-    """The checks of one scenario's transcripts: those that run `first`, and those that run `last` because they read the
-    verdicts of others. `expected` holds the ids of both, and `bindings` the context of expressions."""
+    """The checks of one scenario's transcripts: the records that all of them share, by position, the checks that run
+    `first`, and those that run `last` because they read the verdicts of others. `expected` holds the ids of all, and
+    `bindings` the context of expressions."""
 
     bindings: JsonObject
+    shared: dict[int, VerdictResult]
     first: tuple[_Applied, ...]
     last: tuple[_Applied, ...]
     expected: tuple[str, ...]
@@ -194,16 +196,19 @@ class Engine:
         )
         readable = not (complete.gaps or complete.wordless)
         roles = {turn.role for turn in item.turns} if readable else ()
-        verdicts = {
-            each.position: each.constant
-            if each.constant is not None
-            and (each.role is None or (each.role in roles and each.lexicon not in context.may_hit))
-            else self._verdict(each.check, each.eligibility, context)
-            for each in checks.first
-        }
+        verdicts, waiting = {**checks.shared}, dict[int, CheckAsking]()
+        for each in checks.first:
+            if each.constant is not None and each.role in roles and each.lexicon not in context.may_hit:
+                verdicts[each.position] = each.constant
+                continue
+            verdict = self._verdict(each.check, each.eligibility, context)
+            if isinstance(verdict, CheckAsking):
+                waiting[each.position] = verdict
+            else:
+                verdicts[each.position] = verdict
         skips = partial(self._skips, bool(complete.gaps)) if self._gates_of else None
-        execution = Execution(item, verdicts, partial(self._finish, context), skips)
-        return execution if execution.askings else execution.result()
+        execution = Execution(item, verdicts, waiting, partial(self._finish, context), skips)
+        return execution if waiting else execution.result()
 
     def _verdict(
         self, check: Check, eligibility: Eligibility, context: EvaluationContext
@@ -241,7 +246,7 @@ class Engine:
             verdict = self._verdict(each.check, each.eligibility, context)
             assert isinstance(verdict, VerdictResult), "a check that reads verdicts needs no judge"
             settled[each.position] = context.verdicts[verdict.check_id] = verdict
-        verdicts = tuple(settled[index] for index in sorted(settled))
+        verdicts = tuple([settled[index] for index in sorted(settled)])
         scores = self._score(item, verdicts, checks, gaps, skipped)
         return TranscriptResult(
             item.id,
@@ -258,7 +263,8 @@ class Engine:
         """The checks of a scenario with a constant record, each with the role in whose turns the matcher must find
         nothing of its lexicon; None for a record that is constant in every transcript."""
         checks = self._scenario_checks(scenario_id)
-        return {each.check.id: each.role for each in (*checks.first, *checks.last) if each.constant is not None}
+        constant = {each.check.id: each.role for each in checks.first if each.constant is not None}
+        return {**dict.fromkeys(verdict.check_id for verdict in checks.shared.values()), **constant}
 
     def _script(self, scenario_id: str) -> ScriptedScenario:
         """The scenario's turns, prepared once."""
@@ -279,21 +285,23 @@ class Engine:
                 for index, (check, eligibility) in enumerate(zip(self._plan.checks, eligible, strict=True))
                 if not eligibility.suppressed
             }
+            shared = {
+                index: conclude(each.check, not_eligible())
+                for index, each in applied.items()
+                if not (each.eligibility.eligible or each.eligibility.undecided or each.eligibility.why is not None)
+            }
             checks = self._checks_by_scenario[scenario_id] = _ScenarioChecks(
                 bindings,
-                tuple(each for index, each in applied.items() if index not in self._last),
-                tuple(applied[index] for index in self._last if index in applied),
+                shared,
+                tuple(each for index, each in applied.items() if index not in shared and index not in self._last),
+                tuple(applied[index] for index in self._last if index in applied and index not in shared),
                 tuple(each.check.id for each in applied.values()),
             )
         return checks
 
     def _applied(self, index: int, check: Check, eligibility: Eligibility) -> _Applied:
-        without_hit = self._without_hit[index]
-        if eligibility.undecided or eligibility.why is not None:
-            return _Applied(index, check, eligibility)
-        if not eligibility.eligible:
-            return _Applied(index, check, eligibility, conclude(check, not_eligible()))
-        return _Applied(index, check, eligibility, *(without_hit or ()))
+        certain = eligibility.eligible and not eligibility.undecided and eligibility.why is None
+        return _Applied(index, check, eligibility, *((self._without_hit[index] or ()) if certain else ()))
 
     def _score(
         self,

@@ -123,7 +123,7 @@ def decode(data: bytes | str) -> Any: ...
 def decode(data: bytes | str, *, type: type[T]) -> T: ...
 def decode(data: bytes | str, *, type: Any = object) -> Any:
     """The value in `data`. Raises DoubledKeyError for a repeated key, and msgspec's errors."""
-    value = msgspec.json.decode(data, type=type)
+    value = _ANYTHING.decode(data) if type is object else msgspec.json.decode(data, type=type)
     if not (isinstance(data, bytes) and type in (object, JsonObject) and _has_the_colons_of(value, data)):
         refuse_doubled_keys(data)
     return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -67,19 +67,26 @@ class CheckAsking:
 class Execution:
     """One transcript's checks: those settled without a judge, and those that wait for replies."""
 
-    __slots__ = ("_finish", "_skips", "_verdicts", "askings", "transcript")
+    __slots__ = ("_finish", "_skips", "_verdicts", "_waiting", "transcript")
 
     def __init__(
         self,
         transcript: Transcript,
-        verdicts: Mapping[int, VerdictResult | CheckAsking],
+        verdicts: dict[int, VerdictResult],
+        waiting: dict[int, CheckAsking],
         finish: Callable[[dict[int, VerdictResult], tuple[str, ...]], TranscriptResult],
         skips: Callable[[str, list[VerdictResult]], bool] | None = None,
     ) -> None:
-        """`verdicts` are by the index of their check; `finish` makes the result from the settled ones and the ids of
-        skipped checks. `skips` says whether a check can be skipped, given the verdicts so far."""
-        self.transcript, self._verdicts, self._finish, self._skips = transcript, verdicts, finish, skips
-        self.askings = [each for each in verdicts.values() if isinstance(each, CheckAsking)]
+        """`verdicts` and the `waiting` checks are by the index of the check; `finish` makes the result from all
+        verdicts and the ids of skipped checks. `skips` says whether a check can be skipped, given the verdicts so far.
+        """
+        self.transcript, self._verdicts, self._waiting = transcript, verdicts, waiting
+        self._finish, self._skips = finish, skips
+
+    @property
+    def askings(self) -> list[CheckAsking]:
+        """The checks that wait for replies, in order."""
+        return [*self._waiting.values()]
 
     @property
     def is_sequential(self) -> bool:
@@ -91,12 +98,11 @@ class Execution:
         return self._skips is not None and self._skips(asking.check_id, list(self._settled().values()))
 
     def _settled(self) -> dict[int, VerdictResult]:
-        verdicts = ((index, getattr(each, "verdict", None) if isinstance(each, CheckAsking) else each)
-                    for index, each in self._verdicts.items())  # fmt: skip
-        return {index: verdict for index, verdict in verdicts if verdict is not None}
+        waiting = {index: asking.verdict for index, asking in self._waiting.items() if asking.verdict is not None}
+        return {**self._verdicts, **waiting}
 
     def result(self) -> TranscriptResult:
         """The transcript's result; every check must be settled or skipped."""
-        skipped = tuple(each.check_id for each in self.askings if each.verdict is None)
+        skipped = tuple([each.check_id for each in self._waiting.values() if each.verdict is None])
         assert not skipped or self._skips is not None, "a check still waits for answers"
         return self._finish(self._settled(), skipped)

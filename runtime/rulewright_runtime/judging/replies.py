@@ -92,7 +92,9 @@ _LABELLED: Final = re.compile(
     r"(?:(pass)(?:ed|es)?|(fail)(?:ed|s|ure)?|(unclear)|(not[_ ]applicable))\b",
     re.IGNORECASE,
 )
+_LONGEST: Final = max(map(len, VERDICTS))
 _WITHOUT_VERDICT: Final = frozenset({"role", "turn", "quote", "rationale"})  # the keys of most objects in replies
+_NESTED: Final = frozenset({dict, list})
 _USUAL: Final = frozenset({"rationale", "verdict", "evidence", "rationale_code"})  # the keys that a request asks for
 # Keys under which models repeat their verdict.
 _CONCLUDES: Final = re.compile(
@@ -117,12 +119,11 @@ def _named_verdicts(reply: JsonObject) -> list[Json]:
     named: list[Json] = []
     pending: list[Json] = [reply]
     for value in pending:
-        if isinstance(value, list):
-            pending += value
-        elif isinstance(value, dict):
-            pending += value.values()
+        if isinstance(value, dict):
             if not value.keys() <= _WITHOUT_VERDICT:
                 named += [each for key, each in value.items() if "verdict" in key.lower() or not key.isascii()]
+            value = value.values()
+        pending += [each for each in value if type(each) in _NESTED]
     return named
 
 
@@ -189,7 +190,8 @@ def _verdicts_in(text: str) -> set[str]:
 
 def _verdicts_alone(text: Json) -> set[str]:
     """The verdict that is the whole text, in any case."""
-    match = _VERDICT_WORD.fullmatch(text.strip(" \t\r\n.!*_`").upper()) if isinstance(text, str) else None
+    word = text.strip(" \t\r\n.!*_`") if isinstance(text, str) else ""
+    match = _VERDICT_WORD.fullmatch(word.upper()) if len(word) <= _LONGEST else None
     return {match.group(match.lastindex or 0).replace(" ", "_")} if match else set()
 
 

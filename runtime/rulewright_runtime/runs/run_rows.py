@@ -51,7 +51,8 @@ class RowWriter:
         """Add every result to `summary`."""
         self._summary = summary
         self._items: deque[Transcript | InputError] = deque()
-        self._encoded: dict[int, tuple[VerdictResult, bytes]] = {}
+        self._encoded: dict[int, bytes] = {}
+        self._shared: list[VerdictResult] = []  # those of `_encoded`: kept, so that their ids stay theirs
 
     def noted(self, items: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
         """Yield the items, and queue each until its result arrives."""
@@ -81,20 +82,21 @@ class RowWriter:
 
     def _verdict_lines(self, result: TranscriptResult, scores: Mapping[str, Any]) -> bytes:
         """A line for each verdict: the row key, then the fields of the record."""
-        key = verdict_key(scores)
-        return b"".join([key + self._record(verdict) for verdict in result.verdicts])
+        key, encoded = verdict_key(scores), self._encoded
+        lines = [encoded.get(id(verdict)) or self._record(verdict) for verdict in result.verdicts]
+        return key.join([b"", *lines])
 
     def _record(self, verdict: VerdictResult) -> bytes:
         """The record's fields as the rest of a line; many transcripts share one record without evidence, so these are
         cached."""
-        if verdict.evidence or verdict.extra:
-            return msgspec.json.encode(verdict)[1:] + b"\n"
-        cached = self._encoded.get(id(verdict))
-        if cached is None or cached[0] is not verdict:
-            if len(self._encoded) > MAX_CACHED:
+        line = msgspec.json.encode(verdict)[1:] + b"\n"
+        if not (verdict.evidence or verdict.extra):
+            if len(self._shared) > MAX_CACHED:
                 self._encoded.clear()
-            cached = self._encoded[id(verdict)] = (verdict, msgspec.json.encode(verdict)[1:] + b"\n")
-        return cached[1]
+                self._shared.clear()
+            self._encoded[id(verdict)] = line
+            self._shared.append(verdict)
+        return line
 
 
 def verdict_key(row: Mapping[str, object]) -> bytes:
