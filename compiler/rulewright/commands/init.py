@@ -62,7 +62,7 @@ id: request-declined
 each: reply
 fail: is_refusal(turn.content)
 """
-CONFIGURATIONS = (".yaml", ".yml")
+CONFIGURATIONS = (".yaml", ".yml", "promptfooconfig.json")
 TEMPLATE = Path(__file__).resolve().parents[1] / "starter"
 
 

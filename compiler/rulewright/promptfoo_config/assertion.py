@@ -29,7 +29,7 @@ OTHERS: Final = {
 }  # fmt: skip
 HINTS: Final = {
     **dict.fromkeys(("javascript", "python", "ruby", "webhook"), "code is not executed; write a check with `pass`"),
-    "similar": "no check compares meanings; ask a judge with a `prompt`, or compare words with `rouge_l`",
+    "similar": "a threshold fits one model only; use `minilm.similarity` of the extra `embedding`, or ask a judge",
     "answer-relevance": "use `library/answer-is-relevant`",
     "context-faithfulness": "use `library/faithful-to-context`",
 }
@@ -137,7 +137,7 @@ def assertions_of(node: Node | None, notes: list[str], *, is_default: bool = Fal
             notes.append(f"{where_of(each)}: {what} is not translated")
         else:
             ignored = sorted(given.keys() & WITHOUT_EFFECT)
-            notes += [f"{where_of(each)}: `{key}` of `{kind}` is not translated; the check is" for key in ignored]
+            notes += [f"{where_of(each)}: `{key}` of `{kind}` is ignored" for key in ignored]
             yield _assertion(kind, given, where_of(each), is_default=is_default)
 
 

@@ -31,6 +31,7 @@ scenarios: scenarios
 # judge:
 #   source: openai:MODEL@http://127.0.0.1:8000/v1
 """
+_PLACE: Final = re.compile(r"(.*?):(\d+(?::\d+)?)(?=: )")
 _NO_NAME: Final = re.compile(r"[^a-z0-9]+")
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,99}")
 
@@ -55,7 +56,9 @@ def project_from(path: Path, name: str) -> Translation:
         raise UsageError(f"nothing in `{path}` can be translated{': ' * bool(read.notes)}{(read.notes or [''])[0]}")
     project = PROJECT.format(source=path.name, name=json.dumps(name, ensure_ascii=False))
     return Translation(
-        {"rulewright.yaml": project, **checks.files, **files}, tuple(dict.fromkeys(read.notes)), _model(read.providers)
+        {"rulewright.yaml": project, **checks.files, **files},
+        tuple(sorted(dict.fromkeys(read.notes), key=_place)),
+        _model(read.providers),
     )
 
 
@@ -85,6 +88,12 @@ class _Checks:
         head = f"# {assertion.where}\nid: {identity}\n{'' if assertion.is_default else eligible}"
         self.files[f"checks/{identity}.yaml"] = head + body
         return identity
+
+
+def _place(note: str) -> tuple[str, list[int]]:
+    """The file and the numbers of the place at the beginning of a note."""
+    found = _PLACE.match(note)
+    return (found[1], [int(each) for each in found[2].split(":")]) if found else (note, [])
 
 
 def _numbered(stem: str) -> Iterator[str]:

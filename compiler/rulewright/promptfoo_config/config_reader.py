@@ -87,7 +87,8 @@ def _root(path: Path) -> Node | None:
     loaded = load_file(path)
     if loaded.root is None:
         first = next(iter(loaded.diagnostics), None)
-        raise UsageError(f"`{path}` can't be read: {first.message if first else 'it is empty'}")
+        reason = f"{first.span.line}:{first.span.column}: {first.message}" if first else " the file is empty"
+        raise UsageError(f"{path}:{reason}")
     return loaded.root
 
 
@@ -168,7 +169,7 @@ def _note_keys(node: Node | None, notes: list[str]) -> None:
         raise NotTranslatedError("only a mapping is translated")
     for each in entries(node):
         if each.name in WITHOUT_EFFECT or (each.name == "options" and "transform" not in (plain(each.value) or {})):
-            notes.append(f"{where_of(each.key)}: `{each.name}` of a test is not translated; the test is")
+            notes.append(f"{where_of(each.key)}: `{each.name}` of a test is ignored")
         elif each.name not in OF_A_TEST:
             raise NotTranslatedError(f"a test with the key `{each.name}` is not translated")
 

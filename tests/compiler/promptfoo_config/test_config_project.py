@@ -133,7 +133,7 @@ def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: 
     ("test", "note"),
     [
         ("{assert: [{type: javascript, value: output.length < 9}]}", "4:20: `javascript` is not translated: code"),
-        ("{assert: [{type: similar, value: Bern}]}", "4:20: `similar` is not translated: no check compares"),
+        ("{assert: [{type: similar, value: Bern}]}", "4:20: `similar` is not translated: a threshold fits"),
         ("{assert: [{type: contains, value: b, transform: x}]}", "4:20: `contains` with the key `transform`"),
         ("{assert: [{type: regex, value: '(?=a)'}]}", "4:20: the regular expression `(?=a)` is refused"),
         ("{assert: [{$ref: '#/a'}]}", "4:20: an assertion without `type`"),
@@ -148,7 +148,7 @@ def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: 
             "4:10: unknown variable `other`; expected one of",
         ),
         ("file://tests.js", "4:10: `file://tests.js` is not translated; expected a test"),
-        ("{threshold: 0.5, vars: {question: b}}", "4:11: `threshold` of a test is not translated; the test is"),
+        ("{threshold: 0.5, vars: {question: b}}", "4:11: `threshold` of a test is ignored"),
     ],
 )
 def test_what_is_not_translated_is_named_with_its_place(tmp_path: Path, test: str, note: str) -> None:
@@ -170,7 +170,8 @@ def test_a_row_that_cannot_be_translated_is_named_and_the_next_is_read(tmp_path:
     ("text", "message"),
     [
         ("scenario_id: night\n", "is no configuration of promptfoo"),
-        ("", "it is empty"),
+        ("", "c.yaml: the file is empty"),
+        ("prompts: [\n", "c.yaml:2:1: "),
         (f"{CONFIG}tests: []\n", "nothing in"),
         (f"{CONFIG}defaultTest: {{options: {{transform: x}}}}\ntests: []\n", "`defaultTest`: a test with the key"),
     ],

@@ -86,6 +86,15 @@ def test_a_result_of_promptfoo_is_a_conversation_with_its_expected_answer(name: 
     assert lines(first) == [f"user: {asked}", f"assistant: {asked}"]
     assert lines(second)[:2] == [SYSTEM, ASKED]
     assert (first.model, first.expected, len(others)) == ("echo", "There are 10 euros in your account.", 2)
+    assert {name: first.usage[name] for name in ("cost", "latencyMs")} == {"cost": 0, "latencyMs": 2}
+
+
+def test_a_cached_response_of_promptfoo_has_no_latency(tmp_path: Path) -> None:
+    result = {"prompt": {"raw": "Hi"}, "vars": {}, "response": {"output": "Ho", "cached": True}, "latencyMs": 3}
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"results": {"results": [result]}}), encoding="utf-8")
+    (found,) = conversations(path)
+    assert found.usage == {}
 
 
 DEEPEVAL_USAGE = {"input_tokens": 20, "output_tokens": 8, "cost": 0.002}

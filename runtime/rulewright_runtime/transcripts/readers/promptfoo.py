@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rulewright_runtime.strict_json import Json
+from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, repeats
 from rulewright_runtime.transcripts.readers.content import as_json, tool_call
 from rulewright_runtime.transcripts.readers.openai import prompt_messages
@@ -58,10 +58,17 @@ def _conversation(value: object, where: str) -> Conversation:
         optional(_scenario(object_in(object_in(test).get("metadata")), object_in(variables))),
         _expected(variables, test),
         {**metadata, **rest(response, "output", "tokenUsage", "raw")},
-        object_in(response.get("tokenUsage") or result.get("tokenUsage")),
+        _usage(result, response),
         "promptfoo",
         word(provider.get("id") if is_record(provider) else provider),
     )
+
+
+def _usage(result: Record, response: Record) -> JsonObject:
+    """The tokens, cost and latency of a result; a cached response was not timed."""
+    measured = ("cost",) if response.get("cached") else ("cost", "latencyMs")
+    recorded = {key: each[key] for key in measured for each in (response, result) if key in each}
+    return {**object_in(response.get("tokenUsage") or result.get("tokenUsage")), **recorded}
 
 
 def _name(result: Record) -> str:
