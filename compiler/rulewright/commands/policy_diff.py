@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 def _shown(found: JsonMapping) -> Iterator[str]:
 
     under = ", ".join(f"{name} = {as_json(value)}" for name, value in found.get("under", {}).items())
-    yield f"{found['before']} -> {found['after']}: {_VERDICTS[found['verdict']]}" + (f", with {under}" if under else "")
+    yield f"{found['before']} -> {found['after']}: {_in_words(found)}" + (f", with {under}" if under else "")
     yield from _regions(found["regions"])
     for each in found["settings"]:
         yield from _setting(**each)
@@ -70,6 +70,14 @@ def _shown(found: JsonMapping) -> Iterator[str]:
         yield f"unknown: {gone} missing or changed; for them, only whether the checks apply is compared"
     for name in found.get("not_told", ()):
         yield f"unknown: {name}: a judge or matches by meaning counted, which only `score` can repeat"
+
+
+def _in_words(found: JsonMapping) -> str:
+    """The verdict; of prompts alone it is known what leaves it open."""
+    changed = [*found["regions"], *found["unknown"], *found["settings"]]
+    if found["verdict"] == "undecided" and all(".prompt[" in each["place"] for each in changed):
+        return "they ask a judge differently, so only its answers can differ"
+    return _VERDICTS[found["verdict"]]
 
 
 def _regions(regions: Sequence[JsonMapping]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -27,7 +27,7 @@ from rulewright.lower.semantics import policies
 from rulewright.policies.case_rows import case_flips
 from rulewright.policies.checks import UNDECIDED_VERDICT, policy_of_check
 from rulewright.policies.example_rows import Step, rows_apart, shown_by, verdicts_of
-from rulewright.policies.judged_checks import counted_apart
+from rulewright.policies.executed_checks import executed_apart
 from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.policy_model import ENDED, Policy
 from rulewright.policies.regions import Comparison, Region, compare
@@ -42,6 +42,7 @@ from rulewright.proving.verdicts import CallVariable, domains_of, in_calls
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, knowing, score_again
 from rulewright.witnesses.example_conversations import conversations_with
 from rulewright.witnesses.guesses import InputModel
+from rulewright.witnesses.lines import as_json
 from rulewright.workflow import load_workflow
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
@@ -58,6 +59,10 @@ CASES: Final = "scorecard over cases"
 LEXICONS: Final = "lexicon"
 _LONE: Final = "patterns"  # the name of the only lexicon in a file
 _ALIKE: Final = "both give the same row for this verdict alone"
+_CARRIED: Final = tuple(
+    f"check.{key}" for key in ("severity", "primary_bucket", "secondary_tags", "hard_fail", "scorer_type")
+)  # what every verdict of a check carries
+_PARAMETERS: Final = "check.verifier.parameters."
 _NO_CONVERSATION: Final = "no conversation was found on which the checks say so"
 
 
@@ -114,12 +119,13 @@ def _refuse_rows(kind: str, run: StoredRun | None, report: Path | None) -> None:
 
 def _cases(one: Path, two: Path, assignments: Sequence[str], config: str | None, report: Path | None) -> JsonObject:
     cards = [card_of(path, assignments, config) for path in (one, two)]
-    left, right = (policy_of_cases(*each) for each in cards)
+    plans = [card.plan for card, _ in cards]
+    left, right = (policy_of_cases(*each, other) for each, other in zip(cards, reversed(plans), strict=True))
     found = _data(left, right, compared(left, right))
     if report is not None:
         found |= case_flips(report, found, [settings for _, settings in cards])
     if _verdict(found) == EQUAL:
-        anyhow = [policy_of_cases_under_any_settings(card.plan) for card, _ in cards]
+        anyhow = [policy_of_cases_under_any_settings(plan) for plan in plans]
         found["under"] = _under(anyhow, [settings.scorer(None, None).parameters for _, settings in cards])
     return found
 
@@ -362,12 +368,26 @@ def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> 
     chats = [chat for document, _, _ in lowered for chat in example_chats(document)]
     models = [model for region in (found["verdict"].regions if "verdict" in found else ()) for model in region.models]
     _carry_out_checks(data["regions"], nodes, lowered[0][0].vocabulary, chats, models)
-    data["regions"] += [*without_scenario(nodes), *counted_apart(lowered)]
+    data["regions"] += [*without_scenario(nodes), *executed_apart(lowered)]
+    data["settings"] = list(_decided_elsewhere(data, found.get("verdict")))
     for key, told_of_lexicons in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():
         data[key] += told_of_lexicons
     if run is not None:
         data |= flips_of_checks(run, lowered)
     return data
+
+
+def _decided_elsewhere(data: JsonObject, verdict: Comparison | None) -> Iterator[JsonObject]:
+    """The settings but those that the conditions hold as constants, if these are proved to decide the same, and those
+    that every verdict carries, which become regions."""
+    for each in data["settings"]:
+        place = str(each["place"])
+        if place in _CARRIED:
+            before, after = (as_json(each[key]) for key in ("before", "after"))
+            region = {"place": place, "before": before, "after": after, "where": [], "witness": {}}
+            data["regions"].append(region)
+        elif verdict is None or not verdict.equal or not place.startswith(_PARAMETERS):
+            yield each
 
 
 def _carry_out_checks(

@@ -39,10 +39,20 @@ def compare_lexicons(one: Mapping[str, Lexicon], two: Mapping[str, Lexicon]) -> 
             before, after = (getattr(each, key) for each in pair)
             if before != after:
                 found["settings"].append({"place": f"{place}.{key}", "before": before, "after": after})
+        found["regions"] += _roles(place, *pair)
         for entry in _changes(place, *pair):
             found["unknown" if "why" in entry else "regions"].append(entry)
         found["regions"] += _folding(place, *pair)
     return found
+
+
+def _roles(place: str, one: Lexicon, two: Lexicon) -> Iterator[JsonObject]:
+    """A region for each role whose turns only one of the lexicons searches."""
+    text = next((each for each in texts_of(one) if _hits(two, each)), None)
+    for role in ("user", "assistant"):
+        before, after = (each.role in (role, "both") for each in (one, two))
+        if before != after and text is not None:
+            yield _region(place, before, after, f"the text is in a turn of the {role}", text)
 
 
 def _changes(place: str, one: Lexicon, two: Lexicon) -> Iterator[JsonObject]:

@@ -47,13 +47,16 @@ def policy_of_table(text: str, config: str | None) -> Policy:
     return Policy({"rule": decision}, {}, Domains(read_environment(config).variables))
 
 
-def policy_of_cases(card: CaseScorecard, settings: CaseSettings) -> Policy:
-    """The policy of a scorecard over cases with its settings: its metrics and labels."""
+def policy_of_cases(card: CaseScorecard, settings: CaseSettings, other: CaseScorecardPlan) -> Policy:
+    """The policy of a scorecard over cases with its settings: its metrics and labels, these with what they mean where
+    they mean something else in another scorecard."""
+    meaning, elsewhere = _meanings(card.plan), _meanings(other)
+    meanings = {label: text for label, text in meaning.items() if elsewhere.get(label, text) != text}
     decisions: dict[str, PolicyDecision] = {}
     places: dict[str, Domains] = {}
     for suffix, scorer in scorers_of(settings):
         scores = _scores(card.plan, scorer.parameters)
-        for decision, domains in _decisions(card.plan, scorer.parameters, scores):
+        for decision, domains in _decisions(card.plan, scorer.parameters, scores, meanings):
             place = decision.place + suffix
             decisions[place] = PolicyDecision(place, decision.steps, decision.otherwise)
             places[place] = domains
@@ -77,17 +80,18 @@ def _written(plan: CaseScorecardPlan) -> dict[str, Any]:
         k: v for each in plan.settings for k, v in flat(f"parameters.{each.parameter.name}", each, ("help",)).items()
     }
     found |= flat("inputs", {each.name: each for each in plan.inputs}) | flat("texts", {t.name: t for t in plan.texts})
-    found |= {"requires": [unabridged(each.that) for each in plan.requires], "metadata": sorted(plan.metadata)}
-    return (
-        found | flat("exit", dict(plan.exits)) | {"accepted": plan.accepted, "exit": [label for label, _ in plan.exits]}
-    )
+    return found | {
+        "exit": [label for label, _ in plan.exits],
+        "requires": [unabridged(each.that) for each in plan.requires],
+        "metadata": sorted(plan.metadata),
+    }
 
 
 def _decisions(
-    plan: CaseScorecardPlan, parameters: Mapping[str, object], scores: Domains
+    plan: CaseScorecardPlan, parameters: Mapping[str, object], scores: Domains, meanings: Mapping[str, str] = {}
 ) -> Sequence[tuple[PolicyDecision, Domains]]:
     rows = zip(conditions_of(plan, [row.when for row in plan.labels], parameters), plan.labels, strict=True)
-    found = [(_labels([(condition, row.label) for condition, row in rows]), scores)]
+    found = [(_labels([(condition, meanings.get(row.label, row.label)) for condition, row in rows]), scores)]
     found.append((computed("composite", substitute(plan.composite, parameters)), scores))
     for metric in plan.metrics:
         place = f"metrics.{metric.name}"
@@ -100,6 +104,12 @@ def _decisions(
                 decision = PolicyDecision(f"{place}.{key}", (PolicyStep(ready, _HOLDS, None, ENDED),), _FAILS)
             found.append((decision, scores))
     return found
+
+
+def _meanings(plan: CaseScorecardPlan) -> dict[str, str]:
+    """Each label with what it leads to."""
+    accepted = {plan.accepted: ", accepted"}
+    return {label: f"{label}{accepted.get(label, '')}, exit code {code}" for label, code in plan.exits}
 
 
 def _labels(rows: Sequence[tuple[Program, str]]) -> PolicyDecision:

@@ -87,12 +87,21 @@ def unrolled(program: Program, keys: Mapping[str, Sequence[str]]) -> Program:
         node = program.nodes[at]
         path = path_at(program, node.args[0]) if node.op in _UNROLLED and len(node.value) == 1 else None
         if path is not None and len(path) == 1 and path[0] in keys:
-            bodies = [
-                extract(with_item(program, node, Node("const", (), literal(key))), node.args[1])
-                for key in keys[path[0]]
-            ]
+            bodies = [_for_key(program, node, key) for key in keys[path[0]]]
             return unrolled(_replaced(program, {at}, _UNROLLED[node.op](bodies)), keys)
     return program
+
+
+def _for_key(program: Program, loop: Node, key: str) -> Program:
+    """The body of a loop for one key; what an index by the key reads is read as a field."""
+    body = extract(program, loop.args[1])
+    keyed = {at for at, node in enumerate(body.nodes) if node.op == "local" and node.value == loop.value[0]}
+    given = with_item(body, loop, Node("const", (), literal(key)))
+    nodes = [
+        Node("select", node.args[:1], key, node.at) if node.op == "index" and node.args[1] in keyed else node
+        for node in given.nodes
+    ]
+    return extract(given.having(nodes), len(nodes) - 1)
 
 
 def reads_name(program: Program, name: str) -> bool:

@@ -78,9 +78,7 @@ def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> 
     """The conditions of an `expression` check by their verdict, in the order of evaluation, with the parameters as
     constants and variables for the calls (`abstracted`). Raises ExpressionError."""
     environment = environment_of(check)
-    values: dict[Path, object] = {
-        ("params", name): value for name, value in check.params.items() if isinstance(value, int | float | str)
-    }
+    values: dict[Path, object] = {("params", name): value for name, value in check.params.items()}
     scalars = {"FAIL": check.fails, "UNCLEAR": check.unclears, "PASS": check.passes}
     built = {
         verdict: build(str(scalar.value), environment, expect=BOOL).program
@@ -88,7 +86,7 @@ def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> 
         if scalar is not None
     }
     domains = domains_of_check(check)
-    return {verdict: with_values(abstracted(program, calls, domains), values) for verdict, program in built.items()}
+    return {verdict: abstracted(with_values(program, values), calls, domains) for verdict, program in built.items()}
 
 
 def domains_of_check(check: CheckDocument) -> Domains:

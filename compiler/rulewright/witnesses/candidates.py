@@ -69,13 +69,14 @@ class ConversationContext(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Written:
     """What conditions hold: texts, texts that are said as a whole, whole numbers with their neighbours, all numbers
-    with those a little below and above, the paths that are read, what each may be where a condition turns, and models
-    of the inputs that are looked for."""
+    with those a little below and above, numbers between 0 and 1, the paths that are read, what each may be where a
+    condition turns, and models of the inputs that are looked for."""
 
     texts: Sequence[str]
     whole: Sequence[str]
     numbers: Sequence[int]
     amounts: Sequence[float]
+    shares: Sequence[float]
     paths: frozenset[Path]
     guessed: Mapping[Path, Sequence[Any]]
     models: Sequence[InputModel] = ()
@@ -115,11 +116,14 @@ def written_in(
     few = list(dict.fromkeys(texts))[:MOST_TEXTS]
     keyed = [json.dumps({each: 1}) for each in few] if "is_json" in called else []
     keyed += [json.dumps({"a": "o" * number}) for number in sorted(around)] if "is_json" in called else []
+    hosts = [each for each in texts if "." in each[1:-1] and " " not in each] if "urls" in called else []
+    keyed += [f"https://{each}/" for each in hosts]
     whole = dict.fromkeys(
         each for each in (*asked, *keyed, *_USUAL_TEXTS) if isinstance(each, str) and len(each) <= LONGEST
     )
     rest = [each for each in whole if each and each not in few][:MOST_WHOLE]
-    return Written(few, rest, sorted(around), sorted(amounts), frozenset(paths), guessed, models)
+    shares = sorted({float(each) for each in numbers if 0 < each < 1})
+    return Written(few, rest, sorted(around), sorted(amounts), shares, frozenset(paths), guessed, models)
 
 
 def _called(programs: Iterable[Program]) -> set[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations, permutations, product
+from itertools import combinations, islice, pairwise, permutations, product
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.lower.environments import message_type, tool_call_type, usage_type
@@ -16,6 +16,7 @@ from rulewright_runtime.strict_json import JsonObject
 
 Chosen: TypeAlias = "Mapping[str, Any]"  # what a conversation has in some respects
 MOST_MESSAGES: Final = 80
+MOST_REPLIES: Final = 20  # of which a share says the same
 MOST_CALLS: Final = 8  # of tools, by their arguments, in pairs
 MOST_SAID: Final = 8  # texts of two messages, in pairs
 MOST_AMOUNTS: Final = 16  # of usage, in pairs
@@ -33,10 +34,10 @@ PLAIN: Final = ({"role": "user", "content": _HELLO}, {"role": "assistant", "cont
 
 
 class _Length(NamedTuple):
-    """How many messages there are, and whether every one of a role says the same as the last."""
+    """How many messages there are, and how many of the last replies say the same; if all do, all questions do too."""
 
     messages: int
-    alike: bool = False
+    alike: int = 1
 
 
 class _Call(NamedTuple):
@@ -85,6 +86,7 @@ def _respects(written: Written) -> dict[str, list[Any]]:
         "usage": list(_usage(written)) if "usage" in fields else [],
         "length": list(_lengths(written)),
         "asked": said,
+        "asked last": said,
         "extra": list(_extra(written, said)),
         "record": list(_of_records(written)),
     }
@@ -93,7 +95,18 @@ def _respects(written: Written) -> dict[str, list[Any]]:
 def _lengths(written: Written) -> Iterator[_Length]:
     for number in dict.fromkeys((*written.numbers, 2)):
         several = [each for each in (2 * number, number, 2 * number + 1) if each <= MOST_MESSAGES]
-        yield from (_Length(*pair) for pair in product(several, (False, True)))
+        yield from (_Length(*pair) for pair in product(several, (1, MOST_MESSAGES)))
+    yield from (_Length(2 * size, count) for count, size in _shares(written.shares))
+
+
+def _shares(shares: Sequence[float]) -> Iterator[tuple[int, int]]:
+    """Parts and wholes whose shares are equal to one of these and lie between two, as far as small ones are."""
+    if not shares:
+        return
+    known = [(count, size) for size in range(2, MOST_REPLIES + 1) for count in range(1, size)]
+    for low, high in pairwise((0.0, *shares, 1.0)):
+        yield from islice((pair for pair in known if low < pair[0] / pair[1] < high), 1)
+        yield from islice((pair for pair in known if pair[0] / pair[1] == high), 1)
 
 
 def _calls(written: Written) -> Iterator[list[_Call]]:
@@ -221,14 +234,19 @@ def _said(chosen: Chosen) -> list[JsonObject]:
     """What is asked and answered in turn; an answer that is None is left out at the end."""
     length, reply = chosen.get("length", _Length(2)), chosen.get("reply", _ANSWER)
     asked, count = chosen.get("asked", _HELLO), length.messages - (length.messages % 2 == 0 and reply is None)
+    again = chosen.get("asked last")
+    count = count if again is None else max(count, 4)
     last = max((at for at in range(count) if at % 2), default=0)
     answers = {
-        at: reply if reply is not None and (length.alike or at == last) else _ANSWER for at in range(1, count, 2)
+        at: reply if reply is not None and at > last - 2 * length.alike else _ANSWER for at in range(1, count, 2)
     }
+    questions = dict.fromkeys(range(0, count, 2 if 2 * length.alike >= count else count), asked)
+    if again is not None:
+        questions[(count - 1) // 2 * 2] = again
     return [
         {"role": "assistant", "content": answers[at]}
         if at in answers
-        else {"role": "user", "content": asked if length.alike or at == 0 else _HELLO}
+        else {"role": "user", "content": questions.get(at, _HELLO)}
         for at in range(count)
     ]
 

@@ -20,6 +20,7 @@ CHECK = """id: X-C1
 name: x_c1
 primary_bucket: C
 severity: S2
+scope: trigger
 eligibility:
   when: WHEN
 routing:
@@ -256,7 +257,7 @@ def test_a_missing_file_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_check_without_conditions_is_said_to_claim_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    universal = "id: W-1\nprimary_bucket: C\nseverity: S3\nscope: universal\nrouting: {route: llm_primary}\n"
+    universal = "id: W-1\nname: w\nprimary_bucket: C\nseverity: S3\nscope: universal\nrouting: {route: llm_primary}\n"
     Path("W-1.yaml").write_text(universal, encoding="utf-8")
     assert main(["prove", "W-1.yaml"]) == 2
     out = capsys.readouterr().out

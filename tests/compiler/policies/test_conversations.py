@@ -58,6 +58,16 @@ def shown_regions(found: JsonMapping) -> list[JsonMapping]:
         ("usage.total_tokens > 20000", "usage.total_tokens > 25000", ""),
         ("usage.cost > 0.05", "usage.cost > 0.02", ""),
         ("turn.content.contains(params.word)", "turn.content.contains('other')", "reply"),
+        (
+            "double(size(replies.filter(x, x.content.endsWith('?')))) >= 0.6 * double(size(replies))",
+            "double(size(replies.filter(x, x.content.endsWith('?')))) >= 0.66 * double(size(replies))",
+            "",
+        ),
+        (
+            "called(tool_calls, 'cancel') && !turns.exists(t, t.number > 2 && t.content == 'yes')",
+            "called(tool_calls, 'cancel')",
+            "",
+        ),
     ],
 )
 def test_a_conversation_shows_what_it_is_said_to_show(tmp_path: Path, one: str, two: str, each: str) -> None:
@@ -68,6 +78,39 @@ def test_a_conversation_shows_what_it_is_said_to_show(tmp_path: Path, one: str, 
         for path, verdict in zip(paths, (region["before"], region["after"]), strict=True):
             result = check_transcript(path.parent.parent, region["witness"])
             assert [each.verdict for each in result.verdicts] == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [
+        ("{words: [yes, no, maybe]}", "different"),
+        ("{words: [no, yes]}", "equal"),
+        ("{words: [yes, no], other: 2}", "equal"),
+    ],
+)
+def test_parameters_are_part_of_the_conditions(tmp_path: Path, given: str, verdict: str) -> None:
+    one, two = (
+        project(tmp_path / name, "params.words.exists(w, w == answer)", f"params: {params}\n")
+        for name, params in (("one", "{words: [yes, no], other: 1}"), ("two", given))
+    )
+    found = policy_diff(one, two)
+    assert found["verdict"] == verdict
+    assert [region["witness"]["messages"][-1]["content"] for region in found["regions"]] == (
+        ["maybe"] if verdict == "different" else []
+    )
+
+
+def test_a_check_with_a_mistake_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [project(tmp_path / name, "true", f"each: {name}\n") for name in ("reply", "replies")]
+    assert main(["policy-diff", *map(str, paths)]) == 3
+    assert "`replies` is not allowed for `each`" in capsys.readouterr().err
+
+
+def test_a_converted_number_is_one_number(tmp_path: Path) -> None:
+    hour = "int(tool_calls[0].arguments.hour)"
+    one = project(tmp_path / "one", f"{hour} < 6 || {hour} >= 22", "")
+    two = project(tmp_path / "two", f"!({hour} >= 6 && {hour} < 22)", "")
+    assert policy_diff(one, two)["verdict"] == "equal"
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,10 @@ def test_what_a_lexicon_ignores_and_whose_turns_it_sees_is_told() -> None:
     plain, folded = Lexicon((Pattern("don't"),)), Lexicon((Pattern("don't"),), role="both", fold=("apostrophes",))
     found = compare_lexicons({"l": plain}, {"l": folded})
     assert [each["place"] for each in found["settings"]] == ["lexicon l.role", "lexicon l.fold"]
-    assert [each["witness"]["text"] for each in found["regions"]] == [repr("don\u2019t")]
+    assert [(each["where"], each["witness"]["text"]) for each in found["regions"]] == [
+        (["the text is in a turn of the user"], repr("don't")),
+        (["the text holds `don't` but for apostrophes"], repr("don\u2019t")),
+    ]
     gone = compare_lexicons({"l": plain}, {})["settings"]
     assert gone == [{"place": "lexicon l", "before": "declared", "after": None}]
 

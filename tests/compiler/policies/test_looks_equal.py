@@ -95,7 +95,6 @@ def test_policies_that_are_equal_under_their_defaults_only_say_so(
         ("event_summary.must_contain_phrases", "event_summary.other", "inputs.must_contain.path"),
         ("(signals + [summary])", "([summary])", "texts.recall.value"),
         ("AC_weight > 0.0", "AC_weight > 1.0", "requires"),
-        ("accepted: Pass", "accepted: Review", "accepted"),
         ("CR_pass: {type: score, default: 0.8", "CR_pass: {type: score, default: 0.8, min: 0.5",
          "parameters.CR_pass.parameter.minimum"),
         ("SAFE_V0_CR_WEIGHT,", "OTHER,", "parameters.CR_weight.environment"),
@@ -104,7 +103,7 @@ def test_policies_that_are_equal_under_their_defaults_only_say_so(
          "metrics.AC.semantic.threshold"),
     ],
 )  # fmt: skip
-def test_what_a_scorecard_over_cases_reads_searches_and_accepts_is_part_of_it(
+def test_what_a_scorecard_over_cases_reads_and_searches_is_part_of_it(
     tmp_path: Path, written: str, changed: str, place: str
 ) -> None:
     text = SAFE.read_text(encoding="utf-8")
@@ -114,6 +113,26 @@ def test_what_a_scorecard_over_cases_reads_searches_and_accepts_is_part_of_it(
     found = policy_diff(SAFE, other)
     assert found["verdict"] == "undecided"
     assert place in [each["place"] for each in found["settings"]]
+
+
+@pytest.mark.parametrize(
+    ("written", "changed", "expected"),
+    [
+        ("accepted: Pass", "accepted: Review", ("'Pass, accepted, exit code 0'", "'Pass, exit code 0'")),
+        ("Review: 2", "Review: 0", ("'Review, exit code 2'", "'Review, exit code 0'")),
+    ],
+)
+def test_a_label_that_leads_to_something_else_is_a_difference(
+    tmp_path: Path, written: str, changed: str, expected: tuple[str, str]
+) -> None:
+    text = SAFE.read_text(encoding="utf-8")
+    assert written in text
+    other = tmp_path / "other.yaml"
+    other.write_text(text.replace(written, changed, 1), encoding="utf-8")
+    found = policy_diff(SAFE, other)
+    assert found["verdict"] == "different"
+    shown = [(each["before"], each["after"]) for each in found["regions"] if each["witness"]]
+    assert expected in shown
 
 
 def test_a_composite_of_other_weights_is_another_one(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Judged checks that count votes or choose windows differently are shown by votes, which both are given."""
+"""Checks that differ otherwise than in conditions are shown by conversations and by votes, which both are given."""
 
 from __future__ import annotations
 
@@ -100,8 +100,64 @@ def test_a_check_that_does_not_compile_is_not_compared(tmp_path: Path, capsys: p
     assert main(["prove", str(paths[1])]) != 3
 
 
-def test_a_prompt_alone_changes_no_votes(tmp_path: Path) -> None:
+def test_a_prompt_alone_changes_no_votes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [check(tmp_path / name, {}) for name in ("one", "two")]
     paths[1].write_text(paths[1].read_text().replace("Is it so?", "Is it not so?"))
     found = policy_diff(*paths)
     assert (found["verdict"], found["regions"]) == ("undecided", [])
+    assert main(["policy-diff", *map(str, paths)]) == 2
+    assert "they ask a judge differently, so only its answers can differ" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("key", "one", "two"), [("severity", "S2", "S3"), ("hard_fail", False, True)])
+def test_what_every_verdict_carries_differs_for_every_conversation(
+    tmp_path: Path, key: str, one: object, two: object
+) -> None:
+    paths = [check(tmp_path / name, {}) for name in ("one", "two")]
+    text = paths[1].read_text()
+    paths[1].write_text(
+        text.replace("severity: S2", "severity: S3" if key == "severity" else "severity: S2\nhard_fail: true")
+    )
+    found = policy_diff(*paths)
+    assert (found["verdict"], found["settings"]) == ("different", [])
+    (region,) = found["regions"]
+    assert (region["place"], region["before"], region["after"]) == (f"check.{key}", json.dumps(one), json.dumps(two))
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "expected"),
+    [
+        ("cue: asks, expected_reply: names, within_replies: 2", "cue: asks, expected_reply: names, within_replies: 4",
+         ("FAIL", "PASS")),
+        ("cue: asks, expected_reply: names", "cue: asks, forbidden_reply: names", ("PASS", "FAIL")),
+        ("cue: asks, expected_reply: names", "cue: asks, expected_reply: other", ("PASS", "FAIL")),
+    ],
+)  # fmt: skip
+def test_an_answer_to_a_cue_is_shown_by_a_conversation(
+    tmp_path: Path, one: str, two: str, expected: tuple[str, str]
+) -> None:
+    routes = [f"{{route: cue_response, {keys}}}" for keys in (one, two)]
+    paths = [check(tmp_path / name, {}) for name in ("one", "two")]
+    for path, route in zip(paths, routes, strict=True):
+        path.write_text(CHECK.split("routing")[0].format(more="") + f"routing: {route}\n")
+        (path.parent / "lexicons").mkdir()
+        for name, role, phrase in (("asks", "user", "where to"), ("names", "assistant", "the ward"),
+                                   ("other", "assistant", "look it up")):  # fmt: skip
+            lexicon = f"name: {name}\nrole: {role}\npatterns: [{phrase}]\n"
+            (path.parent / "lexicons" / f"{name}.yaml").write_text(lexicon)
+    found = policy_diff(*paths)
+    assert expected in [(each["before"], each["after"]) for each in found["regions"]]
+    for region in found["regions"]:
+        for path, said in zip(paths, (region["before"], region["after"]), strict=True):
+            (verdict,) = check_transcript(path.parent.parent, {"messages": region["witness"]["messages"]}).verdicts
+            assert verdict.verdict == said
+
+
+def test_a_judge_that_is_shown_less_may_say_otherwise(tmp_path: Path) -> None:
+    paths = [
+        check(tmp_path / name, {"window": window})
+        for name, window in (("one", "scenario_level"), ("two", "local_exchange"))
+    ]
+    found = policy_diff(*paths)
+    assert found["verdict"] == "different"
+    assert any(str(each["witness"].get("votes")).startswith("FAIL where it is shown") for each in found["regions"])
