@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Span, warning
+from rulewright.documents.base import texts
 from rulewright.documents.check import CheckDocument
-from rulewright.expression.syntax_tree import Expr, Index, Literal, Name, Select
+from rulewright.expression.syntax_tree import Expr, Index, ListLiteral, Literal, Name, Select
 from rulewright.load import Scalar, Sequence, place
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
@@ -33,6 +34,7 @@ def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
     words = [word for check in checks for word in _words(check)]
     counts = Counter(word for word, _ in words)
     usual = {word for word, count in counts.items() if count > 1}
+    meant = [each for check in checks for each in _meant_both(check)]
     for word, where in words:
         other = word.replace("-", "_")
         if other != word and other in counts and word not in (*recorded, *usual):
@@ -40,7 +42,7 @@ def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
             continue
         known = recorded.keys() if word not in usual else ()
         near = next((name for name in (*known, *usual) if is_spelt_like(word, name)), None)
-        if near is not None and word not in recorded and word not in usual:
+        if near is not None and word not in (*recorded, *usual) and not any({word, near} <= each for each in meant):
             message = f"no recorded chat calls `{word}`" if near in recorded else f"`{word}` occurs only here"
             yield warning(where, message, help=Guess(near))
     yield from _of_two_checks(checks, {*recorded, *usual})
@@ -68,6 +70,15 @@ def _words(check: CheckDocument) -> Iterator[Word]:
         for node in value.items if isinstance(value, Sequence) else (value,):
             if isinstance(node, Scalar) and isinstance(node.value, str):
                 yield node.value, node
+
+
+def _meant_both(check: CheckDocument) -> Iterator[set[str]]:
+    """Similar words that the check has on purpose: those of a list, and a word beside its plural."""
+    words = {word for word, _ in _words(check)}
+    yield from ({word, f"{word}s"} for word in words if f"{word}s" in words)
+    parts = (part for written in expressions_of(check) for part in written.parts() if isinstance(part, ListLiteral))
+    yield from ({str(each.value) for each in part.items if isinstance(each, Literal)} for part in parts)
+    yield from ({*texts(check.node, "params", name)} for name in check.params)
 
 
 def _of_two_checks(checks: list[CheckDocument], known: set[str]) -> Iterator[Diagnostic]:
