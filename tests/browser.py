@@ -51,6 +51,7 @@ class Browser:
         """Load an address anew: a page that is shown already would keep its focus and what was opened on it."""
         for each in ("about:blank", address):
             self.ask("POST", "/url", url=each)
+        self.wait_until("return document.hasFocus()")  # a key pressed before reaches no element
 
     def resize(self, width: int, height: int = 900) -> None:
         """Show pages as wide and high as this."""

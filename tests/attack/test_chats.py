@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.rounds import SEED, TORTURE
+from tests.rounds import SEED, rounds
 from tests.runtime.transcripts import formats as shapes
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
-FILES: Final = 5000 if TORTURE else 400
+FILES: Final = rounds(300, 5_000)
 GOOD: Final = {"id": "good", "messages": shapes.SAID}
 RECORDS: Final[list[list[Any]]] = [
     [{"messages": shapes.WITH_TOOL}],

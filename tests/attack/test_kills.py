@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from tests.attack.disk import NEEDS_ROOM, FullError, PowerCuts, content, full_at, pictures, watched
-from tests.rounds import TORTURE, part
+from tests.rounds import TORTURE, every, part
 from tests.runtime.plans import asked, check, plan, write_turns
 
 from rulewright_runtime.errors import PlanError
@@ -154,7 +154,7 @@ def test_a_disk_that_is_full_at_any_step_ends_the_run_in_words_and_loses_nothing
         run(data, tmp_path / "count", Paid())
     steps = sum(step in NEEDS_ROOM for step in needed)
     broken = []
-    for number in range(steps) if TORTURE else range(stays, steps, 2):
+    for number in range(steps) if TORTURE else range(stays, steps, 3):
         out, judge = tmp_path / "full" / str(number), Paid()
         try:
             with watched(full_at(number, stays=stays)):
@@ -197,7 +197,7 @@ def test_a_new_run_in_the_folder_of_another_never_leaves_results_of_both(
     again: Callable[[], object] = lambda: run(data, tmp_path / "run", Paid())  # noqa: E731
     taken = pictures(tmp_path / "run", tmp_path / "killed", again, list)
     broken = []
-    for step, (place, _) in enumerate(taken if TORTURE else taken[resume::2]):
+    for step, (place, _) in enumerate(taken if TORTURE else taken[resume::3]):
         if not one_generation(place, old, new) or not one_generation(place / "previous", old):
             broken.append((step, "mixed"))
         if (
@@ -263,7 +263,7 @@ def test_a_harness_run_on_a_full_disk_loses_no_turn(tmp_path: Path, stays: bool)
     with watched(needed.append):
         played(tmp_path / "count")
     broken = []
-    for number in range(sum(step in NEEDS_ROOM for step in needed)):
+    for number in every(2, range(sum(step in NEEDS_ROOM for step in needed)), stays):
         out, model = tmp_path / "full" / str(number), Model()
         with pytest.raises(FullError), watched(full_at(number, stays=stays)):
             harness.run(SCRIPTS, model, out)

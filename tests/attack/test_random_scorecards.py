@@ -10,7 +10,7 @@ import random
 from typing import Any, Final
 
 from tests.compiler.lower.test_scorecard import Record
-from tests.rounds import SEED, TORTURE
+from tests.rounds import SEED, rounds
 
 from rulewright.documents.scorecard import read_scorecard
 from rulewright.documents.validation import validate
@@ -25,7 +25,7 @@ from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.report.summary import Summary, exit_status
 
-CARDS: Final = 3000 if TORTURE else 100
+CARDS: Final = rounds(60, 3_000)
 DATA: Final = 12  # verdicts of each check that a gate holds
 BUCKETS: Final = "ABCDEF"
 SEVERITIES: Final = ("S1", "S2", "S3", "S4", "S4_GATE", "S5")

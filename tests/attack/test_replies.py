@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.model_server import Response, chat, model_server
-from tests.rounds import SEED, TORTURE, part, rounds
+from tests.rounds import SEED, part, rounds
 from tests.runtime.plans import Scripted, asked, plan, reply, talk
 from tests.shared_data import ROOT, folder
 from tests.shipped_plans import shipped_plan
@@ -340,7 +340,7 @@ JSON: Final = st.recursive(
 )
 
 
-@settings(max_examples=2000 if TORTURE else 60)
+@settings(max_examples=rounds(25, 2_000))
 @given(
     st.dictionaries(st.text(max_size=8).filter(lambda key: "verdict" not in key), JSON, max_size=5),
     st.sampled_from(sorted(VERDICTS)),

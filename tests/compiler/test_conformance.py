@@ -85,7 +85,7 @@ def test_the_cases_are_the_published_ones() -> None:
         assert json.loads((folder("cel") / name).read_text(encoding="utf-8"))
 
 
-EXAMPLES = rounds(120, 20_000)
+EXAMPLES = rounds(80, 20_000)
 TYPES = {
     "i": "int",
     "j": "int",

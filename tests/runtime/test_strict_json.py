@@ -226,7 +226,7 @@ def test_no_door_for_json_takes_a_document_with_a_doubled_key(name: str, tmp_pat
     path.write_text(json.dumps(document))
     assert reads(path)
     taken = []
-    for text in part(list(doubled(document)), 30):
+    for text in part(list(doubled(document)), 15):
         path.write_text(text)
         with suppress(RuntimeFailure, UsageError):
             taken += [text] * bool(reads(path))

@@ -488,7 +488,7 @@ def test_labels_of_another_judge_or_prompt_are_refused(
     assert said in capsys.readouterr().err
 
 
-TRUTHS = rounds(75, 2_000)
+TRUTHS = rounds(50, 2_000)
 
 
 def test_gates_by_labels_of_another_run_hold_the_truth_as_often_as_they_claim(monkeypatch: pytest.MonkeyPatch) -> None:

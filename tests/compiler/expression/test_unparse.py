@@ -169,13 +169,13 @@ def _extend(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     )
 
 
-@settings(max_examples=rounds(60, 3_000))
+@settings(max_examples=rounds(40, 3_000))
 @given(st.recursive(leaves, _extend, max_leaves=12), st.sampled_from(list(Dialect)))
 def test_what_is_printed_parses_to_the_same_tree(tree: Expr, dialect: Dialect) -> None:
     assert parse(unparse(tree, dialect), dialect) == tree
 
 
-@settings(max_examples=rounds(60, 3_000))
+@settings(max_examples=rounds(40, 3_000))
 @given(texts)
 def test_a_string_comes_back(text: str) -> None:
     tree = parse(unparse(Literal(text, HERE)))

@@ -18,7 +18,7 @@ import pytest
 from tests.compiler.linting.fixing import fix_files
 from tests.compiler.linting.test_fixes import changes, fixable, meaning
 from tests.compiler.test_rules import BAD, name_of
-from tests.rounds import rounds
+from tests.rounds import every, rounds
 from tests.shared_data import ROOT
 
 from rulewright.cli import main
@@ -146,7 +146,7 @@ def sources() -> list[Any]:
     return [pytest.param(path, id=name_of(path)) for path in (*with_fix, *SHIPPED)]
 
 
-@pytest.mark.parametrize("path", sources())
+@pytest.mark.parametrize("path", every(2, sources()))
 def test_a_fix_keeps_the_form_of_the_file(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     chance = random.Random(name_of(path))
@@ -170,7 +170,7 @@ def test_a_fix_keeps_the_form_of_the_file(path: Path, tmp_path: Path, monkeypatc
         assert file.read_bytes() == once
 
 
-@pytest.mark.parametrize("path", sources()[::4])
+@pytest.mark.parametrize("path", every(8, sources()))
 def test_a_diff_shows_what_fixing_does_and_writes_nothing(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

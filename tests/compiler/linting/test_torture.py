@@ -65,7 +65,7 @@ def check_places(report: Report) -> None:
         assert found.code
 
 
-@pytest.mark.parametrize("path", every(4, LONE), ids=name_of)
+@pytest.mark.parametrize("path", every(6, LONE), ids=name_of)
 def test_no_broken_document_crashes_the_linter(path: Path) -> None:
     text = path.read_bytes().decode(errors="replace")
     chance = random.Random(name_of(path))
@@ -75,7 +75,7 @@ def test_no_broken_document_crashes_the_linter(path: Path) -> None:
         fix(report, unsafe=True)
 
 
-@pytest.mark.parametrize("path", every(4, PROJECTS), ids=name_of)
+@pytest.mark.parametrize("path", every(6, PROJECTS), ids=name_of)
 def test_no_broken_project_crashes_the_linter(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     files = files_of(path.read_text(encoding="utf-8"))

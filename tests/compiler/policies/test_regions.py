@@ -33,8 +33,8 @@ from rulewright.proving.domains import Domains
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
 
-PAIRS = rounds(10, 500)
-EQUAL = rounds(12, 1_000)
+PAIRS = rounds(6, 500)
+EQUAL = rounds(5, 1_000)
 INPUTS = list(inputs())[::299]
 NOWHERE = Span("", 0, 0, 0, 0)
 LOOSE = settings(max_examples=PAIRS, suppress_health_check=list(HealthCheck))
@@ -91,7 +91,7 @@ def test_every_input_on_which_tables_over_texts_and_lists_differ_lies_in_a_regio
                 return "an error" if bits == ERROR else f"'o{number}'"
         return "nothing"
 
-    for _ in range(rounds(8, 1_000)):
+    for _ in range(rounds(5, 1_000)):
         one = [" || ".join(chance.sample(TESTS, 2)), chance.choice(TESTS)]
         two = [" && ".join((one[0], chance.choice(TESTS))), one[1]]
         found = {(each.before, each.after) for each in compare(related_rows(one), related_rows(two), RELATED).regions}

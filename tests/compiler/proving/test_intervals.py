@@ -29,7 +29,7 @@ def questions(draw: st.DrawFn) -> tuple[list[str], Goal]:
     return texts, [(number, draw(_bits)) for number in range(len(texts))]
 
 
-@settings(max_examples=rounds(50, 2_500))
+@settings(max_examples=rounds(30, 2_500))
 @given(questions(), st.one_of(st.just(DOMAINS), narrowed()))
 def test_every_question_is_answered_and_its_witness_replays(question: tuple[list[str], Goal], domains: Domains) -> None:
     texts, goal = question
@@ -50,7 +50,7 @@ def test_no_input_at_all_meets_a_goal_that_is_proved_out_of_reach(question: tupl
         assert not any(all(bits_of(evaluators[n], given_) & bits for n, bits in goal) for given_ in INPUTS[::7])
 
 
-@settings(max_examples=rounds(40, 2_000))
+@settings(max_examples=rounds(25, 2_000))
 @given(conditions)
 def test_what_is_known_of_every_cell_is_what_the_evaluator_says(text: str) -> None:
     """True, false and undecided divide all inputs: no box belongs to two of them, and together they are everything."""

@@ -52,7 +52,7 @@ def searches(expression: str, text: str) -> bool:
 
 
 @given(st.lists(expressions(), min_size=1, max_size=2), st.lists(TEXTS, max_size=20))
-@settings(max_examples=rounds(60, 5_000), deadline=None)
+@settings(max_examples=rounds(40, 5_000), deadline=None)
 def test_every_outcome_has_its_text_and_every_text_its_outcome(several: list[str], texts: list[str]) -> None:
     found = outcomes([language(each) for each in several], [2, 4])
     if found is None:
@@ -66,7 +66,7 @@ def test_every_outcome_has_its_text_and_every_text_its_outcome(several: list[str
 
 
 @given(expressions(), TEXTS)
-@settings(max_examples=rounds(40, 2_000), deadline=None)
+@settings(max_examples=rounds(25, 2_000), deadline=None)
 def test_cases_are_changed_before_a_text_is_searched(expression: str, text: str) -> None:
     lower = str.maketrans("ABK", "abk")
     for is_lower, changed in ((True, text.translate(lower)), (False, text.translate({v: k for k, v in lower.items()}))):

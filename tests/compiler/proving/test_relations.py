@@ -191,7 +191,7 @@ def test_no_random_input_contradicts_a_proof() -> None:
     chance = random.Random(7)
     inputs = [an_input(chance) for _ in range(150)]
     refuted = 0
-    for _ in range(rounds(75, 4_000)):
+    for _ in range(rounds(50, 4_000)):
         several = [program(each) for each in chance.sample(TESTS, 3)]
         search = Search(several, DOMAINS, by_terms=True)
         evaluators = [prepare(each) for each in several]

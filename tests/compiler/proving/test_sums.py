@@ -23,7 +23,7 @@ from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
 
-CONDITIONS = rounds(30, 1_500)
+CONDITIONS = rounds(20, 1_500)
 TYPES: dict[str, Type] = {"a": SCORE, "b": SCORE, "c": SCORE, "i": INT, "j": INT}
 ENVIRONMENT = Environment(variables=TYPES)
 SUMS = (

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from tests.compiler.reporting.test_leaderboard import BAD, GOOD, answers, plan, scan
+from tests.rounds import every
 
 from rulewright.cli import main
 from rulewright.reporting.judged import open_run
@@ -70,6 +72,7 @@ DAMAGES: Final[dict[str, Damage]] = {
     "the summary is older": _summary(lambda summary: summary.update(version=2)),
     "the summary has no version": _summary(lambda summary: summary.pop("version")),
 }
+REMOVED: Final = ((), ("manifest.json",), ("manifest.json", "inputs.jsonl"))
 COMMANDS: Final[dict[str, Callable[[str], list[str]]]] = {
     "adjudicate": lambda run: ["adjudicate", run],
     "calibrate": lambda run: ["calibrate", run, "--gold", f"{run}/../gold.csv"],
@@ -113,18 +116,17 @@ def _status(arguments: list[str]) -> object:
         return ended.code
 
 
-@pytest.mark.parametrize("removed", [(), ("manifest.json",), ("manifest.json", "inputs.jsonl")], ids=repr)
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize(("damage", "removed"), every(2, list(product(DAMAGES, REMOVED))))
 def test_a_damaged_run_is_refused_by_every_command(
     runs: tuple[Path, Path],
     tmp_path: Path,
-    damage: Damage,
+    damage: str,
     removed: tuple[str, ...],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = _copy(runs, tmp_path, *removed)
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    damage(folder, runs[1])
+    DAMAGES[damage](folder, runs[1])
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} != before
     for name, command in COMMANDS.items():
         assert (name, _status(command(str(folder)))) == (name, 3)

@@ -12,6 +12,8 @@ from tests.compiler.serving.test_serve import WAITING, served
 from tests.compiler.serving.test_serve import demo as demo
 from tests.compiler.serving.test_serve import runs as runs
 from tests.compiler.small_project import check, write
+from tests.compiler.workflow.test_signoff import ITEM
+from tests.compiler.workflow.test_signoff import served as signing
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -157,3 +159,16 @@ def test_a_person_decides_in_a_browser_with_the_keyboard(runs: Path, browser: Br
         browser.press(space, tab, *"she is safe", tab, tab, enter)
         browser.wait_until("return document.body.textContent.includes('was UNCLEAR: she is safe')")
         assert browser.run("return location.pathname") == WAITING
+
+
+def test_a_real_browser_shows_the_item_and_everybody_can_read_it(browser: Browser, tmp_path: Path) -> None:
+    with signing(tmp_path) as (_, server):
+        for width, scheme in ((1280, "light"), (390, "dark")):
+            browser.resize(width)
+            browser.prefer(scheme)
+            browser.show(server.address(ITEM))
+            assert "Your decision" in browser.run("return document.body.textContent")
+            deleted = browser.run("return [...document.querySelectorAll('.del')].map((line) => line.textContent)")
+            assert "-old line" in deleted
+            assert violations(browser) == []
+            assert browser.overflow() <= 0

@@ -33,7 +33,7 @@ from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 
-CARDS: Final = rounds(6, 500)
+CARDS: Final = rounds(4, 500)
 USES: Final = (
     "rates.answers < least ? 'invalid' : 'valid'",
     "dimensions.two.orValue(score(0)) < least ? 'invalid' : 'valid'",

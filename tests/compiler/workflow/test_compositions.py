@@ -19,7 +19,7 @@ from tests.compiler.workflow.workflows_in_place import (
     task_of,
     workflow,
 )
-from tests.rounds import every
+from tests.rounds import every, rounds
 
 from rulewright.claims.workflow import CLAIMS, prove_workflow
 from rulewright.proving.results import Proved, Refuted
@@ -54,7 +54,7 @@ def test_a_pair_and_a_review_together_are_refused(on: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("on", VALID, ids=named)
 def test_a_valid_combination_keeps_all_five_invariants(on: tuple[str, ...]) -> None:
     around = list(itertools.product(TIERS, (False, True), (False, True)))
-    for tier, human, loop in every(3, around, VALID.index(on) % 3):
+    for tier, human, loop in every(6, around, VALID.index(on) % 6):
         found = prove_workflow(workflow(composed(on, tier, human=human, loop=loop)))
         assert [each.claim for each in found] == list(CLAIMS)
         assert broken(found) == []
@@ -100,7 +100,7 @@ def test_whatever_the_world_says_a_run_ends_and_never_slips_past_the_gate(on: tu
     chance = random.Random(named(on))
     for tier in TIERS:
         task = task_of(composed(on, tier, human=True, loop=True))
-        for _ in range(60):
+        for _ in range(rounds(20, 60)):
             walk, seen = driven(task.machine, chance)
             assert walk.status in ("COMPLETED", "FAILED")
             assert all(n <= loop.max_iterations for n, loop in zip(walk.state.used, task.machine.loops, strict=True))

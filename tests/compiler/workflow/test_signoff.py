@@ -16,7 +16,6 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from tests.browser import Browser, violations
 from tests.runtime.workflow.running import Bench, bench
 
 from rulewright.signoff.queue_app import serve
@@ -392,16 +391,3 @@ def test_where_decisions_are_signed_the_page_shows_the_command_that_does(tmp_pat
         assert "<form" not in page
         assert "not signed" in ask(server, ITEM, form)[1] or ask(server, ITEM, form)[0] == 422
         assert run.store.item("run-1-build-1").status == "PENDING"
-
-
-def test_a_real_browser_shows_the_item_and_everybody_can_read_it(browser: Browser, tmp_path: Path) -> None:
-    with served(tmp_path) as (_, server):
-        for width, scheme in ((1280, "light"), (390, "dark")):
-            browser.resize(width)
-            browser.prefer(scheme)
-            browser.show(server.address(ITEM))
-            assert "Your decision" in browser.run("return document.body.textContent")
-            deleted = browser.run("return [...document.querySelectorAll('.del')].map((line) => line.textContent)")
-            assert "-old line" in deleted
-            assert violations(browser) == []
-            assert browser.overflow() <= 0

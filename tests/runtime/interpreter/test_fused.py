@@ -18,7 +18,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import NONE, Map, Optional, UInt
 
-EXAMPLES = rounds(75, 10_000)
+EXAMPLES = rounds(50, 10_000)
 ORDERS = ["_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"]
 CONSTANTS: list[Any] = [
     0.5,

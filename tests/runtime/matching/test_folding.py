@@ -43,7 +43,7 @@ def test_ordinary_variants_are_one_text(text: str) -> None:
 
 
 @given(texts, differences, st.booleans())
-@settings(max_examples=rounds(100, 5_000))
+@settings(max_examples=rounds(60, 5_000))
 def test_the_folded_text_alone_is_the_same(text: str, wanted: frozenset[str], case: bool) -> None:
     assert folded_text(text, wanted, case=case) == fold(text, wanted, case=case).text
 
@@ -81,7 +81,7 @@ def test_every_letter_has_at_least_ten_forms() -> None:
 
 
 @given(st.data(), st.text("you mst2'-", min_size=1, max_size=12))
-@settings(max_examples=rounds(60, 3_000))
+@settings(max_examples=rounds(40, 3_000))
 def test_styled_text_is_the_text_and_a_hit_is_quoted_as_it_was_written(data: st.DataObject, text: str) -> None:
     pieces = [data.draw(st.sampled_from([*STYLED.get(char, ()), char])) for char in text]
     folded = fold("".join(pieces), TEXT - {"white_space"})
@@ -170,7 +170,7 @@ def test_folding_every_character_twice_changes_nothing_more() -> None:
 
 @given(texts, differences)
 @example("a*`b", TEXT)
-@settings(max_examples=rounds(100, 5_000))
+@settings(max_examples=rounds(60, 5_000))
 def test_folding_twice_changes_nothing_more(text: str, names: frozenset[str]) -> None:
     folded = fold(text, TEXT).text
     assert fold(folded, TEXT).text == folded
@@ -178,7 +178,7 @@ def test_folding_twice_changes_nothing_more(text: str, names: frozenset[str]) ->
 
 
 @given(texts, differences, st.booleans())
-@settings(max_examples=rounds(100, 5_000))
+@settings(max_examples=rounds(60, 5_000))
 def test_every_piece_of_a_folded_text_stands_in_the_original(text: str, names: frozenset[str], case: bool) -> None:
     folded = fold(text, names, case=case)
     spans = [folded.span(place, place + 1) for place in range(len(folded.text))]
@@ -192,7 +192,7 @@ def test_every_piece_of_a_folded_text_stands_in_the_original(text: str, names: f
 
 @given(texts, texts, texts)
 @example("I`I", "'", "")
-@settings(max_examples=rounds(100, 5_000))
+@settings(max_examples=rounds(60, 5_000))
 def test_a_hit_is_a_piece_of_the_text_that_folds_to_what_was_looked_for(before: str, literal: str, after: str) -> None:
     wanted, text = fold(literal).text, f"{before} {literal} {after}"
     folded = fold(text)

@@ -52,7 +52,7 @@ def test_patterns_are_tried_in_order_and_the_leftmost_place_of_the_first_counts(
 
 @given(st.text(AWKWARD, min_size=1, max_size=4), st.text(AWKWARD, max_size=12))
 @example("is", "\u0130\u017f")
-@settings(max_examples=rounds(80, 4_000))
+@settings(max_examples=rounds(50, 4_000))
 def test_substring_ci_is_a_literal_search_that_ignores_case(pattern: str, text: str) -> None:
     wanted = re.compile(re.escape(pattern), re.IGNORECASE).search(text)
     assert found(pattern, text) == (None if wanted is None else (*wanted.span(), wanted.group()))
@@ -64,7 +64,7 @@ def candidates(matcher: Matcher, text: str) -> set[str]:
 
 
 @given(st.text(AWKWARD, min_size=1, max_size=4), st.text(AWKWARD, max_size=12))
-@settings(max_examples=rounds(80, 4_000))
+@settings(max_examples=rounds(50, 4_000))
 def test_contains_ci_is_lower_and_in(pattern: str, text: str) -> None:
     hit = found(pattern, text, "contains_ci")
     assert (hit is not None) == (pattern.lower() in text.lower())
@@ -77,7 +77,7 @@ def test_contains_ci_is_lower_and_in(pattern: str, text: str) -> None:
     st.sampled_from(["substring_ci", "contains_ci"]),
     st.lists(st.text(AWKWARD, max_size=9), max_size=3),
 )
-@settings(max_examples=rounds(80, 4_000))
+@settings(max_examples=rounds(50, 4_000))
 def test_the_prefilter_never_rules_out_a_hit(patterns: list[str], mode: str, texts: list[str]) -> None:
     wanted = lexicon(*patterns, mode=mode)
     matcher = Matcher({"assistant": {"x": wanted}})
@@ -150,7 +150,7 @@ MARKED = AWKWARD + "**_`\u00a0\u200b\u00ad\u2019\u2014-\u0301e"
     st.sampled_from([DIFFERENCES, DIFFERENCES[:2], ("emphasis", "invisible")]),
     st.lists(st.text(MARKED, max_size=9), max_size=3),
 )
-@settings(max_examples=rounds(80, 4_000))
+@settings(max_examples=rounds(50, 4_000))
 def test_the_prefilter_never_rules_out_a_hit_of_a_lexicon_that_folds(
     patterns: list[str], differences: tuple[str, ...], texts: list[str]
 ) -> None:
@@ -205,7 +205,7 @@ def hyperscan(monkeypatch: pytest.MonkeyPatch) -> None:
     st.lists(st.text(AWKWARD, max_size=9), max_size=4),
 )
 @example(["a\n"], "substring_ci", ("quotes",), ["a", "b"])
-@settings(max_examples=rounds(80, 4_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=rounds(50, 4_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_hyperscan_rules_out_no_hit(
     hyperscan: None, patterns: list[str], mode: str, differences: tuple[str, ...], texts: list[str]
 ) -> None:
@@ -238,7 +238,7 @@ def test_without_hyperscan_re2_finds_the_same(monkeypatch: pytest.MonkeyPatch) -
     st.text(AWKWARD, max_size=20),
     st.data(),
 )
-@settings(deadline=None, max_examples=rounds(100, 300), suppress_health_check=[HealthCheck.large_base_example])
+@settings(deadline=None, max_examples=rounds(50, 300), suppress_health_check=[HealthCheck.large_base_example])
 def test_a_pattern_of_many_hits_where_it_hits_alone(
     drawn: list[tuple[str, Any]], differences: Any, text: str, data: st.DataObject
 ) -> None:

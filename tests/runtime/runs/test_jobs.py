@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import zstandard
-from tests.rounds import TORTURE
+from tests.rounds import TORTURE, every
 from tests.shipped_plans import shipped_plan
 
 from rulewright_runtime.errors import InputError, PlanError
@@ -67,7 +67,7 @@ def test_any_number_of_jobs_writes_the_same_bytes(data: Path, tmp_path: Path) ->
     summary = json.loads(alone["summary.json"])
     assert summary["transcripts"] >= 16
     assert summary["refused"]["count"] > 16
-    for number in (2, 3):
+    for number in every(2, (2, 3), 1):
         assert run(tmp_path / f"jobs{number}", *paths, jobs=number) == alone
 
 
@@ -187,7 +187,7 @@ def test_a_compressed_file_is_shared_out_with_the_same_bytes(
     alone = run(tmp_path / "alone", path)
     assert (b"the compressed data" in alone["summary.json"]) == (damage != "none")
     assert run(tmp_path / "jobs", path, jobs=2) == alone
-    if damage == "cut" and not TORTURE:
+    if damage != "none" and not TORTURE:
         return
     out = tmp_path / "resumed"
 

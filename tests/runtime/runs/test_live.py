@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from tests.model_server import Response, Server, chat, model_server
-from tests.rounds import rounds
+from tests.rounds import every, rounds
 from tests.runtime.runs.watched_run import PLAN, SECONDS, at_home, judge, opinion, transcripts
 
 from rulewright_runtime.calls.budget import BudgetError
@@ -275,7 +275,7 @@ def killed_until_it_ends(server: Server, folder: Path, whole: int, moments: rand
     return most
 
 
-@pytest.mark.parametrize(("answer", "talks"), [(opinion, 6), (longwinded, 2)], ids=["small", "larger than a buffer"])
+@pytest.mark.parametrize(("answer", "talks"), every(2, [(opinion, 6), (longwinded, 2)], 1))
 def test_a_killed_run_resumes_to_the_same_files_and_pays_only_for_calls_in_flight_again(
     answer: Callable[[dict[str, Any]], Response], talks: int, tmp_path: Path
 ) -> None:

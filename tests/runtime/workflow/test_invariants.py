@@ -15,7 +15,7 @@ from rulewright_runtime.workflow.artifacts import hashes
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.workflow_plan import Artifact
 
-RUNS = rounds(20, 400)
+RUNS = rounds(12, 400)
 
 
 def composed(chance: random.Random) -> str:
@@ -96,7 +96,7 @@ def test_completed_means_that_everything_passed(seed: int, tmp_path: Path) -> No
         assert "loop_exhaustion" in triggers
 
 
-TAMPERED = rounds(20, 1000)
+TAMPERED = rounds(12, 1000)
 
 
 def with_outputs(replies: dict[str, Any], chance: random.Random) -> dict[str, Any]:
