@@ -135,7 +135,7 @@ def warn_of_unknown_families(live: LiveJudge, subjects: Iterable[str]) -> None:
     unknown = sorted(name for name in names if not known(name))
     if unknown:
         some = ticked(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
-        complain(f"warning: `judge.families` has no family for {some}; a judge of the same family is not noticed")
+        complain(f"warning: `judge.families` has no family for {some}: a judge of the same family can't be detected")
 
 
 def _price(model: str, project: Project | None, usd: Decimal | None) -> Price | None:

@@ -116,7 +116,7 @@ def _run(plan: Plan, args: argparse.Namespace, judge: str | None) -> JsonObject:
         judge=opened,
         max_calls=args.max_calls,
         **_settings(args),
-        progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} transcripts"),
+        progress=lambda done: safe_stream(sys.stderr).show_progress(plural(done, "transcript")),
     )
     if isinstance(opened, BatchAnswers):
         _tell_answers(opened)

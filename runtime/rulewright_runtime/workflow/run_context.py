@@ -86,7 +86,7 @@ class RunContext:
             injections = detect_injections(self.settings.security, [("the reply", reply.text)])
         except AgentError as error:
             message, _ = redact_text(self.settings.security, str(error))
-            raise AgentError(message, (*events, *error.events), usage + error.usage) from error
+            raise AgentError(message, (*events, *error.events), usage + error.usage, is_final=error.is_final) from error
         except OutageError:
             raise  # there is no reply to store: the run stops and can be resumed
         except Exception as error:  # an adapter may be third-party code

@@ -44,7 +44,7 @@ def advance(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> Task
         outcome = ACTIVITIES[current](task, record, run_context)
     except AgentError as failure:
         agent = _called_agent(task, record, current)
-        if record.retries < run_context.max_retries(agent):
+        if not failure.is_final and record.retries < run_context.max_retries(agent):
             return _retry(task, record, run_context, agent, failure)
         failed = record.with_usage(failure.usage)
         outcome = ActivityOutcome("failed", failed, failure.events, usage=failure.usage, reason=str(failure))

@@ -71,8 +71,12 @@ def test_a_command_that_fails_is_a_failed_call(tmp_path: Path, code: str, why: s
 
 
 def test_a_missing_command_is_a_failed_call(tmp_path: Path) -> None:
-    with pytest.raises(AgentError, match="can't be started"):
+    with pytest.raises(AgentError, match="can't be started") as failed:
         CommandAdapter(["/no/such/command"], tmp_path).call(brief(), 1)
+    assert failed.value.is_final
+    with pytest.raises(AgentError, match="exit code 127") as failed:
+        python("import sys; sys.exit(127)", tmp_path).call(brief(), 20)
+    assert not failed.value.is_final
 
 
 def test_a_callable_answers_with_text_a_dict_or_nothing() -> None:

@@ -16,7 +16,7 @@ from tests.runtime.workflow.running import BROKEN, EVIDENCE, GATE, Bench, bench,
 
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.workflow import engine
-from rulewright_runtime.workflow.adapters import AgentReply, Brief
+from rulewright_runtime.workflow.adapters import AgentError, AgentReply, Brief
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.engine import EngineError
 from rulewright_runtime.workflow.hil_text import describe
@@ -136,6 +136,16 @@ def test_a_call_that_keeps_failing_fails_the_task(tmp_path: Path) -> None:
     run = bench(tmp_path, "tasks: {build: {agent: dev}}", {"dev": [{"raise": "broken"}]}, max_retries=1)
     assert run.run().reasons == {"build": "broken"}
     assert len(run.recorder.briefs) == 2
+
+
+def test_a_final_failure_is_not_repeated(tmp_path: Path) -> None:
+    class Missing:
+        def call(self, brief: Brief, timeout: float) -> AgentReply:
+            raise AgentError("`dev` can't be started", is_final=True)
+
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}", max_retries=2)
+    assert with_agent(run, Missing()).reasons == {"build": "`dev` can't be started"}
+    assert run.events("task.retrying") == []
 
 
 def test_an_adapter_that_crashes_is_a_failed_call(tmp_path: Path) -> None:

@@ -29,9 +29,16 @@ _DECIDING: Final = frozenset({"decision", "approved"})
 class AgentError(RuntimeFailure):
     """A failed call: the agent can't be reached, timed out, or sent no usable reply."""
 
-    def __init__(self, message: str, events: tuple[EventDraft, ...] = (), usage: AgentUsage = NO_USAGE) -> None:
-        """Store the events and the usage of the call; a failed call costs, too."""
-        self.events, self.usage = events, usage
+    def __init__(
+        self,
+        message: str,
+        events: tuple[EventDraft, ...] = (),
+        usage: AgentUsage = NO_USAGE,
+        *,
+        is_final: bool = False,
+    ) -> None:
+        """Store the events and the usage of the call; a failed call costs, too. A final failure is not retried."""
+        self.events, self.usage, self.is_final = events, usage, is_final
         super().__init__(message)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, OnStart, read_reply
+from rulewright_runtime.workflow.adapters.process_watchdog import CAN_NOT_START
 
 MAX_REPLY: Final = 4 * 2**20  # bytes
 MAX_ERRORS: Final = 64 * 2**20  # bytes on standard error, of which the last line is shown
@@ -47,6 +48,8 @@ class CommandAdapter:
         code, out, err = run_command(self._command, brief.as_json(), self._folder, timeout, variables, self._on_start)
         if code != 0:
             lines = err.decode(errors="replace").strip().splitlines()
+            if code == CAN_NOT_START and lines and lines[-1].startswith(f"`{self._command[0]}` can't be started"):
+                raise AgentError(lines[-1], is_final=True)
             raise AgentError(f"`{self._command[0]}` ended with exit code {code}" + (f": {lines[-1]}" if lines else ""))
         try:
             return read_reply(out.decode("utf-8"), brief.purpose)
