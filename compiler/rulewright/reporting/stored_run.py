@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +16,7 @@ from rulewright.reporting.run_reader import engine_of, headline_of, rows, score_
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results, without_scores
+from rulewright_runtime.garbage import seldom_collected
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.runs.folder import REPLIES
@@ -117,25 +116,13 @@ def stored(run: FinishedRun) -> StoredRun:
 def _verdicts(path: Path) -> Sequence[StoredVerdict | PartialVerdict]:
     data = path.read_bytes()
     try:
-        with _uncollected():
+        with seldom_collected():
             try:
                 return strict_json.Decoder(StoredVerdict, defaulted=lambda _: 0).decode_lines(data)
             except msgspec.ValidationError:
                 return strict_json.Decoder(PartialVerdict).decode_lines(data)
     except UNDECODED as error:
         raise UsageError(f"{path}: these are not verdicts of a run: {error}") from None
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Suspend the garbage collector: decoded data has no cycles, and searching for them takes longer than decoding."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def score_again(

@@ -95,7 +95,7 @@ def fold(text: str, differences: frozenset[str] = TEXT, *, case: bool = True) ->
     """`text` without the `differences` (names of `DIFFERENCES`) and, if `case` is set, without case."""
     steps: list[_Step] = []
     if differences:
-        text = text if text.isascii() else _apply(steps, text, list(_plain_forms(text)))
+        text = _apply(steps, text, list(_plain_forms(text)))
         for expression, plain in _passes(differences):
             text = _apply(steps, text, [(*match.span(), plain(match.group())) for match in expression.finditer(text)])
         text = _apply(steps, text, list(_composed(text)))
@@ -216,9 +216,9 @@ def _plain_form(char: str) -> str:
 
 def _plain_forms(text: str) -> Iterator[Edit]:
     """Yield the edits that replace every character by its plain form."""
-    plain_of = {char: _plain_form(char) for char in set(text)}
-    if any(char != plain for char, plain in plain_of.items()):
-        yield from ((at, at + 1, plain_of[char]) for at, char in enumerate(text) if plain_of[char] != char)
+    plain_of = {char: plain for char in non_ascii(text) if (plain := _plain_form(char)) != char}
+    if plain_of:
+        yield from ((at, at + 1, plain_of[char]) for at, char in enumerate(text) if char in plain_of)
 
 
 @cache
@@ -226,12 +226,12 @@ def _passes(differences: frozenset[str]) -> tuple[tuple[re.Pattern[str], Callabl
     """The expression and the replacement of each pass; each pass works on the result of the previous one."""
     passes: list[tuple[str, Callable[[str], str]]] = []
     if "apostrophes" in differences:  # a backtick between letters is an apostrophe
-        passes.append(("(?<=[^\\W_])`(?=[^\\W_])" if "emphasis" in differences else "`", lambda _: "'"))
+        passes.append(("`(?<=[^\\W_]`)(?=[^\\W_])" if "emphasis" in differences else "`", lambda _: "'"))
     dropped = "".join(chars for name, chars in _DROPPED.items() if name in differences)
     if dropped:
         passes.append((f"[{dropped}]+", lambda _: ""))
     if "white_space" in differences:
-        passes.append((f"[{_BLANK}][ {_BLANK}]*| [ {_BLANK}]+", lambda _: " "))
+        passes.append((f"[ {_BLANK}](?:[ {_BLANK}]+|(?<! ))", lambda _: " "))
     table = {char: plain for name, chars in _PLAIN.items() if name in differences for char, plain in chars.items()}
     if table:
         passes.append((f"[{''.join(table)}]", table.__getitem__))

@@ -27,6 +27,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import BatchJudge, Engine, execute
 from rulewright_runtime.files import DiskError, open_part, sync, sync_folder
+from rulewright_runtime.garbage import seldom_collected
 from rulewright_runtime.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import BatchAnswers, Judge, LimitedJudge, identity, open_judge, record_of
 from rulewright_runtime.plan.envelope import encode
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 LOST_SECONDS: Final = 0.5
 
 
+@seldom_collected()
 def run(
     plan: Plan,
     paths: Iterable[str | os.PathLike[str]],
