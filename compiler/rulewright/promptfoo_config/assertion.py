@@ -10,7 +10,7 @@ from textwrap import indent
 from typing import Final
 
 from rulewright.documents.base import items
-from rulewright.load import Mapping, Node, plain
+from rulewright.load import Mapping, Node, Sequence, plain
 from rulewright.promptfoo_config.placeholders import NotTranslatedError, as_expression, as_prompt
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.regex import compile_regex
@@ -127,6 +127,8 @@ def where_of(node: Node) -> str:
 
 def assertions_of(node: Node | None, notes: list[str], *, is_default: bool = False) -> Iterator[Assertion]:
     """The assertions of `assert`; those that are not translated are added to `notes`."""
+    if node is not None and not isinstance(node, Sequence):
+        notes.append(f"{where_of(node)}: `assert` is only translated as a list")
     for each in items(node):
         given = plain(each) if isinstance(each, Mapping) else {}
         kind, unread = given.get("type"), sorted(given.keys() - READ - WITHOUT_EFFECT)

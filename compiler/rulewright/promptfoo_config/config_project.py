@@ -106,22 +106,28 @@ def _scenarios(read: Configuration, checks: _Checks) -> Iterator[tuple[str, str]
     """A scenario for each test and prompt, by its file."""
     used: set[str] = set()
     for number, test in enumerate(read.tests, start=1):
-        ids = [identity for each in test.assertions if (identity := checks.add(each)) is not None]
+        own = test.scenario_id if _NAME.fullmatch(test.scenario_id or "") else None
         for index, prompt in enumerate(read.prompts, start=1):
-            own = test.scenario_id if _NAME.fullmatch(test.scenario_id or "") else None
             stem = f"{own or f'test-{number}'}{f'-prompt-{index}' if len(read.prompts) > 1 else ''}"
             identity = next(each for each in _numbered(stem) if each not in used)
             used.add(identity)
             try:
-                for each in (*read.defaults, *test.assertions):
-                    require_variables(each.value, test.variables)
-                yield f"scenarios/{identity}.json", _scenario(identity, test, prompt, ids)
+                turns = _turns(test, prompt, read.defaults)
             except NotTranslatedError as error:
                 read.notes.append(f"{test.where}: {error}")
+                continue
+            ids = [found for each in test.assertions if (found := checks.add(each)) is not None]
+            yield f"scenarios/{identity}.json", _scenario(identity, test, turns, ids)
 
 
-def _scenario(identity: str, test: ConfiguredTest, prompt: ConfiguredPrompt, checks: list[str]) -> str:
-    turns = [filled(each, test.variables) for each in prompt.turns]
+def _turns(test: ConfiguredTest, prompt: ConfiguredPrompt, defaults: list[Assertion]) -> list[str]:
+    """What the user says. Raises NotTranslatedError if the prompt or an assertion reads an unknown variable."""
+    for each in (*defaults, *test.assertions):
+        require_variables(each.value, test.variables)
+    return [filled(each, test.variables) for each in prompt.turns]
+
+
+def _scenario(identity: str, test: ConfiguredTest, turns: list[str], checks: list[str]) -> str:
     document = {
         "scenario_id": identity,
         "title": test.title or identity,

@@ -10,9 +10,10 @@ from itertools import product
 from pathlib import Path
 from typing import Final, TypeVar
 
-from rulewright.documents.base import entries, items
+from rulewright.diagnostics import Severity
+from rulewright.documents.base import entries
 from rulewright.errors import UsageError
-from rulewright.load import Mapping, Node, Scalar, load_file, plain
+from rulewright.load import Mapping, Node, Scalar, Sequence, load_file, plain
 from rulewright.promptfoo_config.assertion import Assertion, assertion_in_cell, assertions_of, where_of
 from rulewright.promptfoo_config.placeholders import NotTranslatedError, value_text
 from rulewright_runtime.errors import InputError
@@ -24,7 +25,7 @@ READ: Final = {"description", "prompts", "providers", "targets", "tests", "defau
 OF_A_TEST: Final = {"description", "vars", "assert", "metadata"}
 WITHOUT_EFFECT: Final = {"threshold", "provider", "providers"}
 TEXTS: Final = (".txt", ".md", ".j2")
-MOST_BYTES: Final = 2**20
+MOST_CHARACTERS: Final = 2**20
 _FILE: Final = re.compile(r"file://.*|[^\s{]+\.[a-z0-9]+")
 _COLUMN: Final = re.compile(r"__expected\d*|__description")
 
@@ -79,14 +80,15 @@ def read_configuration(path: Path) -> Configuration:
         _collect(read.prompts, _prompts(each, path.parent), each, read.notes)
     for each in _listed(root.get("tests")):
         _collect(read.tests, _tests(each, path.parent, shared, read.notes), each, read.notes)
-    read.providers += [str(plain(each)) for key in ("providers", "targets") for each in _listed(root.get(key))]
+    for each in (*_listed(root.get("providers")), *_listed(root.get("targets"))):
+        read.providers.append(str(plain(_at(each, "id") or each)))
     return read
 
 
 def _root(path: Path) -> Node | None:
     loaded = load_file(path)
-    if loaded.root is None:
-        first = next(iter(loaded.diagnostics), None)
+    first = next((each for each in loaded.diagnostics if each.severity is Severity.ERROR), None)
+    if first is not None or loaded.root is None:
         reason = f"{first.span.line}:{first.span.column}: {first.message}" if first else " the file is empty"
         raise UsageError(f"{path}:{reason}")
     return loaded.root
@@ -94,7 +96,7 @@ def _root(path: Path) -> Node | None:
 
 def _listed(node: Node | None) -> tuple[Node, ...]:
     """The items of a list; anything else is one item."""
-    return tuple(items(node)) or (() if node is None else (node,))
+    return node.items if isinstance(node, Sequence) else () if node is None else (node,)
 
 
 def _at(node: Node | None, key: str) -> Node | None:
@@ -127,9 +129,12 @@ def _prompts(node: Node, folder: Path) -> Iterator[ConfiguredPrompt]:
 def _text_of(file: Path) -> str:
     try:
         with file.open(encoding="utf-8") as stream:
-            return stream.read(MOST_BYTES)
+            text = stream.read(MOST_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise NotTranslatedError(f"`{file}` can't be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(text) > MOST_CHARACTERS:
+        raise NotTranslatedError(f"`{file}` has more than {MOST_CHARACTERS} characters")
+    return text
 
 
 def _turns(text: str) -> Iterator[str]:
@@ -157,8 +162,10 @@ def _tests(node: Node, folder: Path, usual: dict[str, list[str]], notes: list[st
     if file.suffix in TABLES and file.is_file():
         yield from _rows(file, usual, notes)
     elif file.suffix in (".yaml", ".yml", ".json", ".jsonl") and file.is_file():
+        found: list[ConfiguredTest] = []
         for each in _listed(_root(file)):
-            yield from _tests(each, file.parent, usual, notes) if isinstance(each, Mapping) else ()
+            _collect(found, _tests(each, file.parent, usual, notes), each, notes)
+        yield from found
     else:
         raise NotTranslatedError(f"`{name}` is not translated; expected a test, or a file of CSV, YAML or JSON")
 
@@ -179,6 +186,8 @@ def _variables(node: Node | None) -> dict[str, list[str]]:
     given = plain(_at(node, "vars"))
     if given is not None and not isinstance(given, dict):
         raise NotTranslatedError("`vars` is only translated as a mapping")
+    if [] in (given or {}).values():
+        raise NotTranslatedError("a variable with an empty list has no value")
     return {
         name: [value_text(each) for each in (value if isinstance(value, list) else [value])]
         for name, value in (given or {}).items()
@@ -188,7 +197,7 @@ def _variables(node: Node | None) -> dict[str, list[str]]:
 def _combinations(node: Mapping, usual: dict[str, list[str]], notes: list[str]) -> Iterator[ConfiguredTest]:
     _note_keys(node, notes)
     values = {**usual, **_variables(node)}
-    title, named = plain(node.get("description")), (plain(node.get("metadata")) or {}).get("scenario_id")
+    title, named = plain(node.get("description")), plain(_at(node.get("metadata"), "scenario_id"))
     assertions = tuple(assertions_of(node.get("assert"), notes))
     for each in product(*values.values()):
         variables = dict(zip(values, each, strict=True))
@@ -196,8 +205,10 @@ def _combinations(node: Mapping, usual: dict[str, list[str]], notes: list[str]) 
 
 
 def _rows(file: Path, usual: dict[str, list[str]], notes: list[str]) -> Iterator[ConfiguredTest]:
+    if any(len(values) > 1 for values in usual.values()):
+        raise NotTranslatedError("a list in `defaultTest.vars` is not translated for the tests of a table")
     fixed = {name: values[0] for name, values in usual.items()}
-    for line, row in csv_rows(str(file), str(file), MOST_BYTES):
+    for line, row in csv_rows(str(file), str(file), MOST_CHARACTERS):
         try:
             yield _row(row, fixed, f"{file}:{line}")
         except InputError as error:

@@ -148,15 +148,22 @@ def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: 
             "4:10: unknown variable `other`; expected one of",
         ),
         ("file://tests.js", "4:10: `file://tests.js` is not translated; expected a test"),
+        ("{assert: {type: contains, value: x}}", "4:19: `assert` is only translated as a list"),
+        ("{vars: {question: []}}", "4:10: a variable with an empty list has no value"),
+        ("{metadata: night, assert: [{type: cost}]}", "4:37: `cost` has no `threshold`"),
+        ("file://more.yaml", "more.yaml:2:3: `5` is not translated; expected a test"),
+        ("file://wide.csv", "4:10: a list in `defaultTest.vars` is not translated"),
         ("{threshold: 0.5, vars: {question: b}}", "4:11: `threshold` of a test is ignored"),
     ],
 )
 def test_what_is_not_translated_is_named_with_its_place(tmp_path: Path, test: str, note: str) -> None:
     good = "{vars: {question: Hi}, assert: [{type: contains, value: Hi}]}"
-    made = translated(tmp_path, f"tests:\n  -      {test}\n  - {good}\ndefaultTest: {{vars: {{question: Hi}}}}\n")
+    usual = "[Hi, Ho]" if "wide" in test else "Hi"
+    tests = f"tests:\n  -      {test}\n  - {good}\ndefaultTest: {{vars: {{question: {usual}}}}}\n"
+    made = translated(tmp_path, tests, more_yaml="- {vars: {question: Hm}}\n- 5\n", wide_csv="a\n1\n")
     assert len(made.notes) == 1
-    assert notes(tmp_path, made)[0].startswith(f"promptfooconfig.yaml:{note}")
-    assert "checks/contains.yaml" in made.files
+    assert notes(tmp_path, made)[0].startswith(note if "more" in note else f"promptfooconfig.yaml:{note}")
+    assert [name for name in made.files if name.startswith("checks/")] == ["checks/contains.yaml"]
 
 
 def test_a_row_that_cannot_be_translated_is_named_and_the_next_is_read(tmp_path: Path) -> None:
@@ -172,6 +179,7 @@ def test_a_row_that_cannot_be_translated_is_named_and_the_next_is_read(tmp_path:
         ("scenario_id: night\n", "is no configuration of promptfoo"),
         ("", "c.yaml: the file is empty"),
         ("prompts: [\n", "c.yaml:2:1: "),
+        (f"{CONFIG}tests: [{{vars: {{a: b, a: c}}}}]\n", "c.yaml:3:23: `a` is given twice"),
         (f"{CONFIG}tests: []\n", "nothing in"),
         (f"{CONFIG}defaultTest: {{options: {{transform: x}}}}\ntests: []\n", "`defaultTest`: a test with the key"),
     ],
