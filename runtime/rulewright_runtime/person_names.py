@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
 _BLANK_LETTERS: Final = "\u115f\u1160\u2800\u3164"  # Hangul fillers and the empty Braille cell
@@ -23,18 +24,25 @@ def folded_name(name: str) -> str:
     name = name.casefold()
     if not name.isascii():
         name = unicodedata.normalize("NFKD", name.translate(_LATIN)).casefold().translate(_LATIN)
-    return " ".join("".join(c for c in name if not _is_invisible(c)).split())
+    return " ".join("".join(_visible(name)).split())
 
 
-def _is_invisible(char: str) -> bool:
-    """Whether a character is a mark on another one, or shows nothing and is no white space."""
-    return char in _BLANK_LETTERS or (unicodedata.category(char)[0] in "CM" and not char.isspace())
+def _visible(name: str) -> Iterator[str]:
+    """Yield the characters without those that show nothing and marks on Latin letters; other letters need theirs."""
+    base = ""
+    for char in name:
+        kind = unicodedata.category(char)[0]
+        if kind != "M" and char not in _BLANK_LETTERS and (kind != "C" or char.isspace()):
+            base = char
+            yield char
+        elif kind == "M" and not base.isascii():
+            yield char
 
 
 def is_readable(name: str) -> bool:
     """Whether a name can be told from others: it has letters and no other signs than ASCII, and next to Latin letters
     only those of languages that use them in names."""
-    others = [char for char in folded_name(name) if not char.isascii() and not char.isdecimal()]
+    others = [char for char in folded_name(name) if not char.isascii() and unicodedata.category(char)[0] not in "MN"]
     is_mixed = any(char.isascii() and char.isalpha() for char in name)
     scripts = _BESIDE_LATIN if is_mixed else ("",)
     return all(char.isalpha() and unicodedata.name(char, "?").startswith(scripts) for char in others)

@@ -56,6 +56,7 @@ def test_one_model_or_family_is_refused(judge: str, subject: str) -> None:
         ("модель-а", "模型"),
         ("gpt-5", "通义千问-max"),
         ("gpt-5", "rødgrød"),
+        ("gpt-5", "राम-२"),
     ],
 )
 def test_others_are_not(judge: str, subject: str) -> None:
