@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.load import Mapping
 from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_of_defaults
 from rulewright.proving.label_table import scorers_of, study
 from rulewright.scoring.batches import CaseScorecard
-from rulewright_runtime.cases.case_settings import CaseSettings
+from rulewright_runtime.cases.case_settings import CaseSettings, defaults
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import PlanError
 
@@ -23,14 +25,27 @@ def scorecard_findings(document: CaseScorecardDocument) -> list[Diagnostic]:
     plan, mistakes = lower_case_scorecard(document)
     if plan is None:
         return mistakes
+    card = CaseScorecard(document, plan)
     try:
-        return table_findings(CaseScorecard(document, plan), CaseSettings(plan).scorer(None, None))
+        found = table_findings(card, CaseSettings(plan).scorer(None, None))
+        return [each for each in found if each.code != "label-row-is-dead" or not _has_switch_for(each, card)]
     except PlanError as failure:
         if not all(holds for _, holds in requirements_of_defaults(document)):
             return []  # the rule `defaults-break-a-requirement` reports them
         return [
             error(document.key_place("requires"), f"the defaults do not fulfil it: {failure}", code="bad-parameter")
         ]
+
+
+def _has_switch_for(dead: Diagnostic, card: CaseScorecard) -> bool:
+    """Whether a row that never decides does so once one of the switches differs from its default."""
+    for name, usual in defaults(card.plan).items():
+        with suppress(PlanError):  # a requirement may rule the other value out
+            if isinstance(usual.value, bool):
+                other = CaseSettings(card.plan, {name: not usual.value}).scorer(None, None)
+                if dead not in table_findings(card, other):
+                    return True
+    return False
 
 
 def check_labels(card: CaseScorecard, settings: CaseSettings) -> list[Diagnostic]:
