@@ -23,6 +23,7 @@ from rulewright_runtime.input_files import read_expanded
 from rulewright_runtime.judging.evidence import fold
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.transcripts.containers import delimiter_of
+from rulewright_runtime.transcripts.messages import Transcript
 
 HEADS: Final = ("id", "target", "annotator", "split")
 FINGERPRINT: Final = "conversation"
@@ -176,11 +177,14 @@ def refuse_shared_conversations(run: StoredRun, labels: Iterable[GoldLabel], spl
 def texts_of(run: StoredRun) -> dict[str, str]:
     """Return a fingerprint of what each conversation says, equal where only blanks, case or marks differ; where its
     file is gone, the one of its messages, which is empty if the run did not record it."""
-    folded = {
-        name: hashlib.sha256(repr([(turn.role, fold(turn.content)) for turn in each.turns]).encode()).hexdigest()
-        for name, each in conversations(run).items()
-    }
+    folded = {name: folded_fingerprint(each) for name, each in conversations(run).items()}
     return {name: folded.get(name) or run.fingerprint(name) for name in run.rows}
+
+
+def folded_fingerprint(conversation: Transcript) -> str:
+    """Return a fingerprint of what a conversation says, equal where only blanks, case or marks differ."""
+    said = repr([(turn.role, fold(turn.content)) for turn in conversation.turns])
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def gold_of(labels: Iterable[GoldLabel], split: str | None = None) -> Gold:

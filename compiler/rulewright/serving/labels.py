@@ -37,13 +37,14 @@ class Labels:
         """Return the labels so far. Raises UsageError where the file is invalid."""
         return read_gold(self.path) if self.path.is_file() else []
 
-    def add(self, transcript: str, target: str, annotator: str, conversation: str) -> None:
-        """Store a label of the conversation with this fingerprint; it replaces an earlier one by the same person.
+    def add(self, transcript: str, target: str, annotator: str, conversation: str, text: str = "") -> None:
+        """Store a label of the conversation with this fingerprint; it replaces an earlier one by the same person. All
+        labels of one `text`, the folded fingerprint, are in one split.
 
         Raises BusyError, OSError, UsageError.
         """
         item = (transcript, self.check)
-        split = (TUNE, REPORT)[_chance(self.check, conversation or transcript) % 2]
+        split = (TUNE, REPORT)[_chance(self.check, text or conversation or transcript) % 2]
         person = plain_name(annotator)
         self.path.parent.mkdir(exist_ok=True)
         with lock_folder(self.path.parent):

@@ -11,7 +11,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from rulewright.calibration.gold import TARGETS
+from rulewright.calibration.gold import TARGETS, folded_fingerprint
 from rulewright.comparing.diff import diff
 from rulewright.comparing.page import diff_page
 from rulewright.errors import UsageError
@@ -195,7 +195,10 @@ class RunsApp:
             sender(request.connection)
             name, number = transcripts[form["number"]]
             _refuse_stale(loaded, number, check, form)
-            self._labels(run, check.id).add(name, target, by, loaded.index.judged(number).said)
+            judged = loaded.index.judged(number)
+            conversation = opened.conversation(judged)
+            text = "" if conversation is None else folded_fingerprint(conversation)
+            self._labels(run, check.id).add(name, target, by, judged.said, text)
         except (UsageError, QueueError, BusyError) as error:
             return self._label(request, run, place, str(error))
         self.reviewer = by

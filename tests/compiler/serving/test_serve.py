@@ -21,6 +21,7 @@ from tests.runtime.workflow.running import bench
 
 from rulewright.cli import main
 from rulewright.errors import UsageError
+from rulewright.serving.labels import Labels
 from rulewright.serving.open_runs import open_runs
 from rulewright.serving.runs_app import RunsApp
 from rulewright.signoff.queue_app import QueueApp
@@ -297,3 +298,10 @@ def test_a_run_that_is_edited_while_it_is_served_is_not_shown(name: str, runs: P
             assert (status, f"{name}` is not the file that `manifest.json` names" in page) == (500, True)
         file.write_text(text, encoding="utf-8")
         assert ask(server, WAITING)[0] == 200
+
+
+def test_copies_of_one_text_are_in_one_split(tmp_path: Path) -> None:
+    labels = Labels(tmp_path, "A-1")
+    for number in range(20):
+        labels.add(f"m{number}", "PASS", "Ana", f"fingerprint {number}", "one text")
+    assert len({each.split for each in labels.read()}) == 1
