@@ -32,6 +32,7 @@ def probed(*said: str, verifier: ProbeVerifier | None = None, sessions: bool = F
         ("respite care", "Respite-care may help", 1.0),
         ("three_days", "for three days now", 1.0),
         ("digoxin", "the digoxine she takes", 14 / 15),
+        ("Sara", "with Sarah", 8 / 9),
         ("Sam", "the same", None),
         ("Ana", "Anna", None),
         ("", "anything", None),
