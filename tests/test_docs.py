@@ -38,15 +38,9 @@ GUIDES = [ROOT / "README.md", *(page for page in PAGES if page.parent.name == "g
 
 # What a document is, by its first key; a document that holds the slip is meant to be wrong.
 KINDS = {
-    "project": "project",
-    "id": "check",
-    "name": "lexicon",
-    "scorecard": "scorecard",
-    "gates-only": "profiles",
-    "quality_dimensions": "scoring",
-    "states": "state_machine",
-    "sources": "corpus",
-}
+    "project": "project", "id": "check", "name": "lexicon", "scorecard": "scorecard", "gates-only": "profiles",
+    "quality_dimensions": "scoring", "states": "state_machine", "sources": "corpus",
+}  # fmt: skip
 SLIP = "S22"
 ENDPOINT = "http://127.0.0.1:8000/v1"
 RUNTIME = ("python", "-m", "rulewright_runtime")

@@ -20,17 +20,9 @@ from rulewright_runtime.transcripts.transcript_reader import Reader
 FILES: Final = rounds(300, 5_000)
 GOOD: Final = {"id": "good", "messages": shapes.SAID}
 RECORDS: Final[list[list[Any]]] = [
-    [{"messages": shapes.WITH_TOOL}],
-    [shapes.SHAREGPT],
-    shapes.CLAUDE,
-    shapes.CODEX,
-    [shapes.ATIF],
-    [shapes.RESPONSE],
-    [shapes.OTLP],
-    [shapes.EVENTS],
-    [shapes.LOGGED],
-    [shapes.BATCH],
-]
+    [{"messages": shapes.WITH_TOOL}], [shapes.SHAREGPT], shapes.CLAUDE, shapes.CODEX, [shapes.ATIF], [shapes.RESPONSE],
+    [shapes.OTLP], [shapes.EVENTS], [shapes.LOGGED], [shapes.BATCH],
+]  # fmt: skip
 TABLES: Final = {
     ".csv": b'id,question,answer\n1,"hi, you",hello\n2,"two\nlines",yes\n3,bye,"""bye"""\n',
     ".tsv": b"chat_id\trole\tcontent\n1\tuser\thi\n1\tassistant\thello\n",

@@ -154,16 +154,8 @@ def scoring(folder: Path, evil: str) -> list[list[str]]:
     (folder / "cases").mkdir()
     (folder / "cases" / "b.json").write_text(json.dumps(cases), encoding="utf-8")
     words = [
-        "score",
-        "--concern",
-        "I25",
-        "--batch",
-        "b",
-        "--cases",
-        str(folder / "cases"),
-        "--verbose",
-        "--allow-errors",
-    ]
+        "score", "--concern", "I25", "--batch", "b", "--cases", str(folder / "cases"), "--verbose", "--allow-errors",
+    ]  # fmt: skip
     formats = ("console", "json", "markdown", "html", "junit")
     return [[*words, "--output", "-", "--format", name] for name in formats] + [
         ["score", "--concern", evil, "--batch", "b", "--cases", str(folder / "cases")],

@@ -87,20 +87,9 @@ def test_the_cases_are_the_published_ones() -> None:
 
 EXAMPLES = rounds(80, 20_000)
 TYPES = {
-    "i": "int",
-    "j": "int",
-    "u": "uint",
-    "d": "double",
-    "b": "bool",
-    "s": "string",
-    "y": "bytes",
-    "t": "timestamp",
-    "r": "duration",
-    "li": "list(int)",
-    "ls": "list(string)",
-    "m": "map(string, int)",
-    "x": "dyn",
-}
+    "i": "int", "j": "int", "u": "uint", "d": "double", "b": "bool", "s": "string", "y": "bytes", "t": "timestamp",
+    "r": "duration", "li": "list(int)", "ls": "list(string)", "m": "map(string, int)", "x": "dyn",
+}  # fmt: skip
 LIBRARIES = ("strings", "math", "lists", "sets", "encoders", "bindings", "optional", "regex", "two-var-comprehensions")
 ERROR = "an error"
 

@@ -134,22 +134,13 @@ def test_a_verifier_that_crashes_makes_nothing_better(
 
 
 STAGES: Final[tuple[tuple[Any, str, Callable[..., Any]], ...]] = (
-    (votes, "count", broken),
-    (votes, "count", lambda *_: votes.VoteOutcome("UNCLEAR", 0.0, None, 0)),
-    (replies, "read", broken),
-    (replies, "checked", broken),
-    (evidence, "occurs", broken),
-    (evidence, "occurs", lambda *_: False),
-    (evidence, "tolerant", lambda _: ([], [])),
-    (prompts, "render", broken),
-    (context, "select", broken),
-    (context, "select", lambda *_, **__: ()),
-    (context, "select", lambda *_, **__: (WindowTurns(()),)),
-    (context, "first", broken),
-    (probes, "find", broken),
-    (windows, "_whole", broken),
-    (match, "_form", broken),
-)
+    (votes, "count", broken), (votes, "count", lambda *_: votes.VoteOutcome("UNCLEAR", 0.0, None, 0)),
+    (replies, "read", broken), (replies, "checked", broken), (evidence, "occurs", broken),
+    (evidence, "occurs", lambda *_: False), (evidence, "tolerant", lambda _: ([], [])), (prompts, "render", broken),
+    (context, "select", broken), (context, "select", lambda *_, **__: ()),
+    (context, "select", lambda *_, **__: (WindowTurns(()),)), (context, "first", broken), (probes, "find", broken),
+    (windows, "_whole", broken), (match, "_form", broken),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("module", "function", "instead"), STAGES)

@@ -233,25 +233,8 @@ def test_what_is_not_finite_is_not_a_number(value: str) -> None:
 
 
 REPLACEMENTS: list[Any] = [
-    None,
-    True,
-    0,
-    -1,
-    1,
-    1.0,
-    2.5,
-    "",
-    "x",
-    "S5",
-    "PASS",
-    "any",
-    [],
-    ["x"],
-    [1],
-    {},
-    {"x": 1},
-    [[]],
-]
+    None, True, 0, -1, 1, 1.0, 2.5, "", "x", "S5", "PASS", "any", [], ["x"], [1], {}, {"x": 1}, [[]],
+]  # fmt: skip
 
 
 def mutated(document: Any, rng: random.Random) -> Any:

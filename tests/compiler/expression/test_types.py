@@ -68,31 +68,17 @@ def test_a_type_nested_without_end_is_refused() -> None:
 
 VERDICT = EnumType("verdict", ("PASS", "FAIL"))
 FITS: list[tuple[Type, Type, bool]] = [
-    (INT, INT, True),
-    (INT, STRING, False),
-    (INT, DYN, True),
-    (DYN, INT, True),
-    (ListType(INT), ListType(DYN), True),
-    (ListType(INT), ListType(STRING), False),
-    (ListType(INT), MapType(INT, INT), False),
-    (parse_type("null_type"), TIMESTAMP, True),
-    (parse_type("null_type"), INT, False),
-    (INT, WrapperType(INT), True),
-    (WrapperType(INT), INT, True),
-    (parse_type("null_type"), WrapperType(INT), True),
-    (TypeType(INT), TypeType(STRING), True),
-    (OpaqueType("a", (INT,)), OpaqueType("b", (INT,)), False),
-    (OpaqueType("a", (INT,)), OpaqueType("a", (DYN,)), True),
-    (VERDICT, STRING, True),
-    (STRING, VERDICT, True),
-    (VERDICT, INT, False),
-    (VERDICT, EnumType("answer", ("FAIL",)), True),
-    (VERDICT, EnumType("answer", ("NO",)), False),
-    (RecordType("r", {"a": INT}), MapType(STRING, INT), True),
+    (INT, INT, True), (INT, STRING, False), (INT, DYN, True), (DYN, INT, True), (ListType(INT), ListType(DYN), True),
+    (ListType(INT), ListType(STRING), False), (ListType(INT), MapType(INT, INT), False),
+    (parse_type("null_type"), TIMESTAMP, True), (parse_type("null_type"), INT, False), (INT, WrapperType(INT), True),
+    (WrapperType(INT), INT, True), (parse_type("null_type"), WrapperType(INT), True),
+    (TypeType(INT), TypeType(STRING), True), (OpaqueType("a", (INT,)), OpaqueType("b", (INT,)), False),
+    (OpaqueType("a", (INT,)), OpaqueType("a", (DYN,)), True), (VERDICT, STRING, True), (STRING, VERDICT, True),
+    (VERDICT, INT, False), (VERDICT, EnumType("answer", ("FAIL",)), True),
+    (VERDICT, EnumType("answer", ("NO",)), False), (RecordType("r", {"a": INT}), MapType(STRING, INT), True),
     (RecordType("r", {"a": INT}), MapType(STRING, STRING), False),
-    (RecordType("r", {"a": INT}), MapType(INT, INT), False),
-    (OptionalType(INT), OptionalType(TypeParam("T")), True),
-]
+    (RecordType("r", {"a": INT}), MapType(INT, INT), False), (OptionalType(INT), OptionalType(TypeParam("T")), True),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "wanted", "fits"), FITS, ids=[f"{g}-{w}" for g, w, _ in FITS])

@@ -304,19 +304,13 @@ def test_explaining_an_unknown_code_gives_nothing() -> None:
 
 
 SUBJECTS = {
-    "CaseScorecardDocument": of_scorecards.CASE_SCORECARD,
-    "CheckDocument": (*of_checks.CHECK, *of_conditions.CHECK),
-    "LexiconDocument": of_lexicons.LEXICON,
-    "MarkerSet": of_lexicons.MARKER_SET,
-    "Profile": (*of_checks.PROFILE, *of_conditions.PROFILE),
-    "Project": of_projects.PROJECT,
-    "ScenarioDocument": (*of_scenarios.SCENARIO, *of_conditions.SCENARIO),
-    "ScorecardDocument": of_scorecards.SCORECARD,
-    "StateMachineDocument": of_state_machines.STATE_MACHINE,
-    "TaskDocument": of_workflows.TASK,
-    "UnreadFiles": of_projects.UNREAD_FILES,
-    "Workflow": of_workflows.WORKFLOW,
-}
+    "CaseScorecardDocument": of_scorecards.CASE_SCORECARD, "CheckDocument": (*of_checks.CHECK, *of_conditions.CHECK),
+    "LexiconDocument": of_lexicons.LEXICON, "MarkerSet": of_lexicons.MARKER_SET,
+    "Profile": (*of_checks.PROFILE, *of_conditions.PROFILE), "Project": of_projects.PROJECT,
+    "ScenarioDocument": (*of_scenarios.SCENARIO, *of_conditions.SCENARIO), "ScorecardDocument": of_scorecards.SCORECARD,
+    "StateMachineDocument": of_state_machines.STATE_MACHINE, "TaskDocument": of_workflows.TASK,
+    "UnreadFiles": of_projects.UNREAD_FILES, "Workflow": of_workflows.WORKFLOW,
+}  # fmt: skip
 UNIONS = {"DocumentWithExpressions": sorted(EXPRESSION_READERS)}
 
 

@@ -14,41 +14,12 @@ from tests import shared_data
 from rulewright.load import Mapping, Scalar, Sequence, load_file, load_text, plain
 
 VALUES: dict[str, Any] = {
-    "yes": "yes",
-    "on": "on",
-    "N": "N",
-    "1:30": "1:30",
-    "2026-06-10": "2026-06-10",
-    "1_000": "1_000",
-    "0b1": "0b1",
-    "true": True,
-    "False": False,
-    "tRue": "tRue",
-    "~": None,
-    "Null": None,
-    "nULL": "nULL",
-    "010": 10,
-    "0o17": 15,
-    "0x1F": 31,
-    "-0x1F": "-0x1F",
-    "+12": 12,
-    "1e3": 1000.0,
-    "1.": 1.0,
-    ".5": 0.5,
-    "-1.5E-2": -0.015,
-    ".": ".",
-    "--": "--",
-    "1.2.3": "1.2.3",
-    "١": "١",
-    "'1'": "1",
-    '"true"': "true",
-    "!!str 5": "5",
-    "!!float 5": 5.0,
-    "! 5": "5",
-    "!!int 7": 7,
-    "<<": "<<",
-    "a\u0085b": "a\u0085b",
-}
+    "yes": "yes", "on": "on", "N": "N", "1:30": "1:30", "2026-06-10": "2026-06-10", "1_000": "1_000", "0b1": "0b1",
+    "true": True, "False": False, "tRue": "tRue", "~": None, "Null": None, "nULL": "nULL", "010": 10, "0o17": 15,
+    "0x1F": 31, "-0x1F": "-0x1F", "+12": 12, "1e3": 1000.0, "1.": 1.0, ".5": 0.5, "-1.5E-2": -0.015, ".": ".",
+    "--": "--", "1.2.3": "1.2.3", "١": "١", "'1'": "1", '"true"': "true", "!!str 5": "5", "!!float 5": 5.0, "! 5": "5",
+    "!!int 7": 7, "<<": "<<", "a\u0085b": "a\u0085b",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("written", "value"), VALUES.items())

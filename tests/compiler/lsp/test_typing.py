@@ -80,21 +80,14 @@ def test_edits_without_sense(project: Path, name: str) -> None:
 
 BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
 TEXTS = {
-    "nothing": "",
-    "nul": "id: a\0b\n",
-    "half of a character": "id: \ud800\n",
-    "bomb": BOMB,
-    "deep": "[" * 5_000,
-    "deep blocks": "".join(f"{' ' * n}a:\n" for n in range(300)),
-    "long line": f"id: {'x' * 300_000}\n",
-    "many breaks": "\r\n" * 50_000,
-    "odd breaks": "id: a\u2028b\x85c\x0b\x0c\rname: 'x\n",
-    "tags": "id: !!python/object/apply:os.system [ls]\n",
-    "wide": "when: '" + "👩‍👩‍👧" * 500 + "\n",
+    "nothing": "", "nul": "id: a\0b\n", "half of a character": "id: \ud800\n", "bomb": BOMB, "deep": "[" * 5_000,
+    "deep blocks": "".join(f"{' ' * n}a:\n" for n in range(300)), "long line": f"id: {'x' * 300_000}\n",
+    "many breaks": "\r\n" * 50_000, "odd breaks": "id: a\u2028b\x85c\x0b\x0c\rname: 'x\n",
+    "tags": "id: !!python/object/apply:os.system [ls]\n", "wide": "when: '" + "👩‍👩‍👧" * 500 + "\n",
     "deep expression": f"{a_project.CHECK}".replace("'lonely'", "(" * 400 + "'lonely'" + ")" * 400),
     "long expression": f"{a_project.CHECK}".replace("'lonely'", "+".join(["'a'"] * 9_000)),
     "mark": "id: rulewright_cursor\nroutin\n",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TEXTS)

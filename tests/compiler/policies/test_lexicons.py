@@ -24,17 +24,9 @@ LITERALS = (
 )  # fmt: skip
 REGEXES = (r"\bno+\b", r"(?i)you (?:must|have to)", r"[^a-z]{2}", r"\d+%", r"^must$", "do(?:n['\u2019]t| not)")
 PIECES = (
-    *LITERALS,
-    "YOU MUST",
-    "don\u2019t",
-    "nooo",
-    "you have to",
-    "42%",
-    "*you* must",
-    "never \u2013 ever",
-    "do\u200b",
+    *LITERALS, "YOU MUST", "don\u2019t", "nooo", "you have to", "42%", "*you* must", "never \u2013 ever", "do\u200b",
     "STRA\u00dfE",
-)
+)  # fmt: skip
 
 
 def lexicon(chance: random.Random) -> Lexicon:

@@ -24,17 +24,10 @@ from rulewright_runtime.score import Score
 from rulewright_runtime.values import NONE, Optional
 
 TYPES: Final[dict[str, Type]] = {
-    "x": SCORE,
-    "y": SCORE,
-    "n": INT,
-    "b": BOOL,
-    "e": EnumType("e", ("GO", "NO_GO", "WAIT")),
-    "f": EnumType("e", ("GO", "NO_GO", "WAIT")),
-    "s": STRING,
-    "o": OptionalType(SCORE),
-    "ts": ListType(STRING),
+    "x": SCORE, "y": SCORE, "n": INT, "b": BOOL, "e": EnumType("e", ("GO", "NO_GO", "WAIT")),
+    "f": EnumType("e", ("GO", "NO_GO", "WAIT")), "s": STRING, "o": OptionalType(SCORE), "ts": ListType(STRING),
     "r": RecordType("r", {"p": SCORE, "q": BOOL}, frozenset({"p"})),
-}
+}  # fmt: skip
 ENVIRONMENT: Final = Environment(variables=TYPES)
 DOMAINS: Final = Domains(TYPES)
 TEXTS: Final[tuple[list[str], ...]] = ([], ["a"], ["b", "b"], ["a", "c"], ["d"], ["c", "b", "a"], ["a", "d", "a"])

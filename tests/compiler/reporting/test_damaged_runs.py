@@ -206,15 +206,8 @@ def test_drawing_no_item_to_label_is_refused(
     folder = _copy(runs, tmp_path)
     assert main(["gold", str(folder), "--draw", "9", "--out", str(tmp_path / "known.csv")]) == 0
     again = [
-        "gold",
-        str(folder),
-        "--draw",
-        "9",
-        "--known",
-        str(tmp_path / "known.csv"),
-        "--out",
-        str(tmp_path / "b.csv"),
-    ]
+        "gold", str(folder), "--draw", "9", "--known", str(tmp_path / "known.csv"), "--out", str(tmp_path / "b.csv"),
+    ]  # fmt: skip
     assert _status(again) == 3
     assert "no verdict is left to label" in capsys.readouterr().err
     assert not (tmp_path / "b.csv").exists()

@@ -21,23 +21,8 @@ from rulewright_runtime.values import NONE, Map, Optional, UInt
 EXAMPLES = rounds(50, 10_000)
 ORDERS = ["_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"]
 CONSTANTS: list[Any] = [
-    0.5,
-    0.8,
-    1.0,
-    0.0,
-    -1.5,
-    3,
-    0,
-    UInt(2),
-    "GO",
-    "",
-    True,
-    False,
-    None,
-    Score(4, 5),
-    Score(1),
-    math.nan,
-]
+    0.5, 0.8, 1.0, 0.0, -1.5, 3, 0, UInt(2), "GO", "", True, False, None, Score(4, 5), Score(1), math.nan,
+]  # fmt: skip
 PATHS = ["a", "b", "r.a", "r.b", "r.s.a", "q.a"]
 TEXTS = ["GO", "NO", ""]
 

@@ -18,20 +18,11 @@ from rulewright_runtime.verdicts import VerdictResult
 from rulewright_runtime.verify.corpus import sentences
 
 LEXICONS: dict[str, Lexicon] = {
-    "claims": lexicon("pays", "weeks", "gives"),
-    "promises": lexicon("you qualify"),
-    "hedges": lexicon("may", "if you"),
-    "anywhere": lexicon("call 211"),
-    "leave": lexicon("Home Leave"),
-    "leave office": lexicon("leave office"),
-    "aid": lexicon("Coast Aid"),
-    "weeks": lexicon("weeks"),
-    "wages": lexicon("wages"),
-    "no wages": lexicon("no wages"),
-    "all wages": lexicon("all your wages"),
-    "ca": lexicon("California"),
-    "back": lexicon("It ", "you qualify"),
-}
+    "claims": lexicon("pays", "weeks", "gives"), "promises": lexicon("you qualify"), "hedges": lexicon("may", "if you"),
+    "anywhere": lexicon("call 211"), "leave": lexicon("Home Leave"), "leave office": lexicon("leave office"),
+    "aid": lexicon("Coast Aid"), "weeks": lexicon("weeks"), "wages": lexicon("wages"), "no wages": lexicon("no wages"),
+    "all wages": lexicon("all your wages"), "ca": lexicon("California"), "back": lexicon("It ", "you qualify"),
+}  # fmt: skip
 LENGTH = Fact("length", "weeks", figure=r"\b([\d,]+) weeks", figures=("12",), source="the act")
 WAGES = Fact("wages", "wages", agrees="no wages", contradicts="all wages", source="the act")
 CORPUS = Corpus(

@@ -19,14 +19,8 @@ def folder_of(tmp_path: Path) -> Path:
     folder = tmp_path / "chats"
     (folder / "sub").mkdir(parents=True)
     texts = {
-        "a.jsonl": CHAT,
-        "README.md": "",
-        "sub/b.md": "",
-        "c.txt": CHAT,
-        "config.json": "{}",
-        "NOTES": "",
-        ".x": "",
-    }
+        "a.jsonl": CHAT, "README.md": "", "sub/b.md": "", "c.txt": CHAT, "config.json": "{}", "NOTES": "", ".x": "",
+    }  # fmt: skip
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder

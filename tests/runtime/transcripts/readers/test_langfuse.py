@@ -12,17 +12,10 @@ from tests.runtime.transcripts.formats import conversations, lines, refusals, wr
 ASKED = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "hello"}
 CALL: dict[str, Any] = {
-    "id": "g1",
-    "traceId": "t1",
-    "type": "GENERATION",
-    "startTime": "2025-03-01T10:00:00.000Z",
-    "model": "m-1",
-    "input": [ASKED],
-    "output": SAID,
-    "usageDetails": {"input": 3, "output": 2, "total": 5},
-    "level": "DEFAULT",
+    "id": "g1", "traceId": "t1", "type": "GENERATION", "startTime": "2025-03-01T10:00:00.000Z", "model": "m-1",
+    "input": [ASKED], "output": SAID, "usageDetails": {"input": 3, "output": 2, "total": 5}, "level": "DEFAULT",
     "parentObservationId": None,
-}
+}  # fmt: skip
 LATER = {**CALL, "id": "g2", "traceId": "t2", "startTime": "2025-03-01T10:01:00Z", "input": [ASKED, SAID, ASKED]}
 EVALUATOR = {**CALL, "id": "e", "type": "EVALUATOR"}
 TRACE = {"id": "t1", "timestamp": "2025-03-01", "sessionId": "s", "input": {"question": "hi"}, "output": "hello"}
