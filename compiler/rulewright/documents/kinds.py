@@ -18,6 +18,7 @@ CASE_SETTINGS_FILE: Final = "safe.config.json"  # which may hold comments
 
 PRICES: Final = frozenset({"pricing", "model_pricing"})
 BLINDSPOTS: Final = frozenset({"blindspots", "blindspot_map"})
+RULE_KINDS: Final = frozenset({"forbidden", "disclosure", "crisis"})  # of a rule set, which has no schema
 CHECK_ID: Final = re.compile(r"[A-Z]+-[A-Z][0-9]+[a-z]?")
 MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("scenario", frozenset({"scenario_id"})),

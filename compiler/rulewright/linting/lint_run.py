@@ -13,7 +13,14 @@ from typing import Final
 from rulewright import dependencies
 from rulewright.check.document import document_findings
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.kinds import CASE_SETTINGS, CASE_SETTINGS_FILE, CASES, is_command_output, kind_of
+from rulewright.documents.kinds import (
+    CASE_SETTINGS,
+    CASE_SETTINGS_FILE,
+    CASES,
+    RULE_KINDS,
+    is_command_output,
+    kind_of,
+)
 from rulewright.documents.layout import (
     CASE_FOLDERS,
     PROJECT_FILE_NAMES,
@@ -188,6 +195,8 @@ def _lone_findings(loaded: Loaded, settings: LintSettings) -> list[Diagnostic]:
         found += case_document_findings(loaded.root)
     elif isinstance(loaded.root, Mapping) and kind is not None:
         found += document_findings(kind, loaded.root, settings.vocabulary)
+    elif isinstance(loaded.root, Mapping) and not RULE_KINDS.isdisjoint(loaded.root.index):
+        pass  # a rule set, which is checked with its project
     elif not found and loaded.root:
         message = "not a document of a known kind"
         found.append(error(loaded.source.span(0, 0), message, code="unknown-document", help=KNOWN_BY))

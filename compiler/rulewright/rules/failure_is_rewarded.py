@@ -32,8 +32,7 @@ GRADED: Final = frozenset({"rates", "dimensions", "undecided"})
 
 
 def failure_is_rewarded(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
-    """A score is 0, or a label is final, where no gate failed, a failure raises a score, or only several failed gates
-    together have an effect.
+    """A score is 0 or a label final without a failed gate, a failure raises a score, or one failed gate has no effect.
 
     Why it matters: the branches of a choice, `min` and `max`, or `and` and `or` are usually in each other's place, so
     what failed is graded as if it had passed.

@@ -87,6 +87,11 @@ def test_a_file_that_is_not_a_document_is_reported() -> None:
     assert codes(lint_text("", "f.yaml")) == ["empty-document"]
 
 
+def test_a_rule_set_that_stands_alone_is_a_document() -> None:
+    assert codes(lint_text("disclosure: {cadence_turns: 3}\n", "north.yaml")) == []
+    assert codes(lint_text("disclosures: {cadence_turns: 3}\n", "north.yaml")) == ["unknown-document"]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "found"),
     [
