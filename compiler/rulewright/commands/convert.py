@@ -18,14 +18,19 @@ from rulewright_runtime.files import compressing, open_whole
 from rulewright_runtime.input_files import unread_note
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.transcripts.columnar import ENDING, writing_chats
+from rulewright_runtime.transcripts.containers import TABLES, suffix_of
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.writing import WRITERS
+
+OTHERS = (*TABLES, ".arrow", ".eval")  # files whose name decides how they are read
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, write, and report refused inputs; return the exit code."""
     if os.path.lexists(args.out) and not args.overwrite:
         raise UsageError(f"`{args.out}` already exists; replace it with `--overwrite`")
+    if (suffix := suffix_of(args.out)) in OTHERS:
+        raise UsageError(f"`{suffix}` is not written: `convert` writes JSON lines (`.jsonl`) or Parquet (`.parquet`)")
     with writing_to(args.out), open_whole(args.out) as file, _writing(file, args) as write:
         count, refused = _convert(args, write)
     complain(*refusals([str(each) for each in refused]))

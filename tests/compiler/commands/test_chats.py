@@ -43,6 +43,17 @@ def test_convert_does_not_replace_a_file_unasked(chats: Path, capsys: pytest.Cap
     assert "already exists" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.TSV", "out.csv.gz", "out.eval"])
+def test_convert_refuses_a_name_under_which_its_lines_would_be_read_as_another_format(
+    chats: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["convert", str(chats), str(chats.parent / name)])
+    assert ended.value.code == 3
+    assert "`convert` writes JSON lines (`.jsonl`) or Parquet" in capsys.readouterr().err
+    assert not (chats.parent / name).exists()
+
+
 def test_convert_writes_no_turns_without_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.jsonl").write_text('{"messages": [{"role": "user", "content": "a"}]}\n', encoding="utf-8")
     assert main(["convert", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"), "--to", "turns"]) == 3
