@@ -58,7 +58,7 @@ ROWS: Final[dict[str, str]] = {
         tag-no-scenario-carries tags-on-universal-check threshold-of-zero transcript-outside-fence transition-never-made
         trigger-without-condition turn-numbers-out-of-order unchanged-copy unclear-policy-without-its-path
         unit-of-analysis-unfit unreadable-elapsed-time unusable-reply update-of-unstated-fact weight-of-zero
-        weights-far-apart weights-do-not-add-up words-differ-in-case yaml-trap
+        weights-far-apart weights-do-not-add-up words-differ-in-case yaml-trap misspelt-word
     """,
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks

@@ -62,8 +62,13 @@ def check(project: Project) -> Checked:
     A scorecard that can't be read is left out; its own findings are reported.
     """
     card = _usual_scorecard(project)
-    broken = {found.span.path for found in project.diagnostics if found.severity is Severity.ERROR}
-    return Checked(project, _usual_profile(project), None if card is None or card.path in broken else card)
+    is_broken = card is not None and card.path in _broken(project)
+    return Checked(project, _usual_profile(project), None if is_broken else card)
+
+
+def _broken(project: Project) -> set[str]:
+    """The files of a project with an error of their own."""
+    return {found.span.path for found in project.diagnostics if found.severity is Severity.ERROR}
 
 
 def compile_project(path: Path | str | Project, *, profile: str | None = None, scorecard: str | None = None) -> Plan:
@@ -225,7 +230,7 @@ class Checked:
         for card in project.scorecards.values():
             plan, mistakes = self._lowered(card, scoring, fields)
             found += mistakes
-            if plan is None or not (card.gates or card.dimensions):
+            if plan is None or card.path in _broken(project) or not (card.gates or card.dimensions):
                 continue
             if card is not self.scorecard or not project.checks:
                 found += gate_findings(card, prove_gates(plan, project.vocabulary))

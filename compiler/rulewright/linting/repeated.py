@@ -43,12 +43,24 @@ EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
 }
 
 
+MISSPELT: Final = "misspelt-word"
+
+
 def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
     """Return the findings without those that another one at the same place, `allowed` or not, explains better. A
-    missing key is still reported beside an allowed unknown key, because that was not meant to be the missing one."""
+    missing key is still reported beside an allowed unknown key, because that was not meant to be the missing one.
+    A misspelt word is not reported where another finding names it otherwise than as a guess."""
     own = _codes_by_place(found)
     codes = _codes_by_place((*found, *allowed))
+    said = " ".join(_parts(each)[0] for each in found if each.code != MISSPELT)
+    found = [each for each in found if each.code != MISSPELT or _subject(each) not in said]
     return [each for each in found if not _is_echo(each, own if each.code == "missing-key" else codes)]
+
+
+def _parts(found: Diagnostic) -> tuple[str, str]:
+    """What a finding says, and what it guesses, in lower case."""
+    said, _, guessed = f"{found.message} {found.help}".lower().partition("did you mean")
+    return said, guessed
 
 
 def _codes_by_place(found: Iterable[Diagnostic]) -> dict[Span, set[str]]:
@@ -170,6 +182,7 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
         "label-table-has-a-gap": "label-row-is-dead",
         "misspelt-tool": "check-misses-own-example",
+        "misspelt-word": "check-misses-own-example",
         "output-written-twice": "misspelt-path",
         "parameter-of-another-metric": "condition-adds-nothing unlike-its-siblings",
         "part-exceeds-whole": "label-row-is-dead",
@@ -221,16 +234,20 @@ _TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
 
 def with_consequences(found: Sequence[Diagnostic]) -> list[Diagnostic]:
     """Return the findings; those that usually follow from another one of the same document are its notes. A finding
-    with a fix stays, because its fix is applied on its own."""
+    with a fix stays, because its fix is applied on its own, unless it writes a misspelt word."""
     followers: dict[Diagnostic, list[Diagnostic]] = {each: [] for each in found}
     for each in found:
-        cause = None if each.fix is not None else next((one for one in followers if _causes(one, each)), None)
+        cause = next((one for one in followers if _causes(one, each)), None)
         if cause is not None:
             followers[cause] += [each, *followers.pop(each)]
     return [_with_followers(each, others) for each, others in followers.items()]
 
 
 def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
+    if cause.code == MISSPELT and found.code != MISSPELT and _subject(cause) in _parts(found)[1]:
+        return True
+    if found.fix is not None:
+        return False
     if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and cause.severity is Severity.ERROR:
         return found.code != "unknown-value" or _subject(cause) == _subject(found)
     if cause.span.path != found.span.path or cause is found:

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Final
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import entries, items, scalar, text
+from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.documents.base import entries, items, scalar, text, value
 from rulewright.documents.layout import path_meant
 from rulewright.load import Scalar
 from rulewright.workflow import Workflow
 
+NEEDED: Final = {"command": "command", "python": "callable"}  # the key that says what an adapter of a type runs
 PROGRAMS: Final = frozenset((".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"))
 
 
 def adapter_names_missing_file(workflow: Workflow) -> Iterator[Diagnostic]:
-    """The `script` of an adapter, or a program in its `command`, does not exist.
+    """The `script` of an adapter, or a program in its `command`, does not exist, or its `type` needs another key.
 
     Why it matters: the run starts, and the first task that uses the adapter fails.
     Instead: correct the path. A `script` is relative to the project's root; a `command` runs in `workflow.folder`, or
@@ -26,6 +27,10 @@ def adapter_names_missing_file(workflow: Workflow) -> Iterator[Diagnostic]:
     """
     written = {path for task in workflow.document.tasks for path in [each.path for each in task.outputs]}
     for adapter in (entry.value for entry in entries(workflow.settings, "adapters")):
+        kind = scalar(adapter, "type")
+        needed = None if kind is None else NEEDED.get(str(kind.value))
+        if kind is not None and needed is not None and value(adapter, needed) is None and not items(adapter, needed):
+            yield error(kind, f"an adapter of the type `{kind.value}` needs `{needed}`")
         script = scalar(adapter, "script")
         if script is not None and _is_missing(workflow.root, str(script.value)):
             yield _missing(script, workflow.root, "`script` is relative to the project's root")

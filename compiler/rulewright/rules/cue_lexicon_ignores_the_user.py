@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import first_place
+from rulewright.documents.base import first_place, optional_text
+from rulewright.documents.lexicon import LexiconDocument
+from rulewright.documents.scenario import CueAnchorDocument
 from rulewright.lower.semantics import unit_of
 from rulewright.project import Project
 
@@ -30,7 +32,12 @@ def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
             yield warning(check.place("routing", "cue"), message, notes=[(cue.place("role"), "its role")])
         lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
         unit = unit_of(check, project)
-        if lexicon is None or not check.is_judged or unit != "event_window" or lexicon.role:
+        if lexicon is None or not check.is_judged or unit != "event_window":
+            continue
+        if lexicon.role == "assistant" and (anchor := _cue_in(lexicon, check.id, project)) is not None:
+            message = f"`{lexicon.name}` searches the assistant's turns, but a cue of the user has its words"
+            yield warning(lexicon.place("role"), message, notes=[(anchor.place("cue_text_match"), "the cue")])
+        if lexicon.role:
             continue
         if 2 * sum(ADDRESS.search(pattern.text) is not None for pattern in lexicon.patterns) > len(lexicon.patterns):
             continue
@@ -40,3 +47,14 @@ def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
             notes=[(first_place(lexicon.node), "no `role` here means `assistant`")],
             help="set `role: user`, `assistant` or `both` in the lexicon",
         )
+
+
+def _cue_in(lexicon: LexiconDocument, check: str, project: Project) -> CueAnchorDocument | None:
+    """The first cue of a check that contains a phrase of a lexicon."""
+    phrases = [each.text.lower() for each in lexicon.patterns if each.mode == "substring_ci"]
+    for scenario in project.scenarios.values():
+        for anchor in scenario.cue_anchors:
+            said = (optional_text(anchor.node, "cue_text_match") or "").lower()
+            if anchor.is_for(check) and any(each in said for each in phrases):
+                return anchor
+    return None

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from rulewright.documents.lexicon import MarkerSet
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import ScenarioDocument
-    from rulewright.documents.workflow import TaskDocument
     from rulewright.project import Project
+    from rulewright.workflow import Workflow
 
 # Lists in which a repeated entry has a meaning, or is reported by another rule.
-EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge", "outputs", "patterns", "replies"})
+EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge", "outputs", "replies"})
 
 
 def listed_twice(
-    subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | TaskDocument | Project,
+    subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | Project | Workflow,
 ) -> Iterator[Diagnostic]:
     """A list of names or phrases contains an entry twice, or two lists of a marker set or a fact contain the same text.
 
@@ -30,10 +30,20 @@ def listed_twice(
     or in `agrees` and `contradicts` of a fact, is taken for two opposite things.
     Instead: correct or remove the second.
     """
-    for node in (subject.node,) if isinstance(subject, Document) else subject.rule_files.values():
+    for node in (subject.node,) if isinstance(subject, Document) else _others(subject):
         yield from repeated_in(node)
     for lists in _opposites(subject):
         yield from _in_two_lists(lists)
+
+
+def _others(subject: Project | Workflow) -> Iterator[Node]:
+    """The documents of a project or workflow that are not checked one by one."""
+    if hasattr(subject, "scripts"):
+        read = {each.source.path for each in subject.scripts.values()}
+    else:
+        single = (*subject.checks, *subject.scenarios.values(), *subject.profiles.values(), *subject.markers)
+        read = {each.path for each in (*single, *subject.lexicons.values())}
+    yield from (each.root for each in subject.loaded if each.root is not None and each.source.path not in read)
 
 
 def _opposites(subject: object) -> Iterator[Iterable[Iterable[Scalar]]]:

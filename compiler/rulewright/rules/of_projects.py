@@ -40,6 +40,7 @@ from rulewright.rules.misspelt_in_scorecard import misspelt_in_scorecard
 from rulewright.rules.misspelt_name import misspelt_name
 from rulewright.rules.misspelt_rule_key import misspelt_rule_key
 from rulewright.rules.misspelt_tool import misspelt_tool
+from rulewright.rules.misspelt_word import misspelt_word
 from rulewright.rules.mistyped_regex import mistyped_regex
 from rulewright.rules.order_reversed import order_reversed
 from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
@@ -115,6 +116,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     misspelt_name,
     misspelt_in_scorecard,
     misspelt_tool,
+    misspelt_word,
     mistyped_regex,
     judge_reads_missing_file,
     unknown_judge,

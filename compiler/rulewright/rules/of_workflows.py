@@ -73,6 +73,7 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     contract_mismatch,
     file_of_another_format,
     weights_do_not_add_up,
+    listed_twice,
 )
 
 TASK: Final[tuple[Rule[TaskDocument], ...]] = (
@@ -98,7 +99,6 @@ TASK: Final[tuple[Rule[TaskDocument], ...]] = (
     coverage_not_required,
     bare_output_path,
     yaml_trap,
-    listed_twice,
     *CONDITIONS,
     *EXPRESSIONS,
     threshold_of_zero,

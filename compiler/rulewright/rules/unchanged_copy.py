@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, Span, warning
-from rulewright.documents.base import Document, descend, items, optional_text, place_of, scalar, text_scalars
+from rulewright.documents.base import Document, descend, entries, items, optional_text, place_of, scalar, text_scalars
 from rulewright.load import Mapping, Node, plain
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 SECTIONS: Final = {"gates": "gate", "dimensions": "dimension", "rates": "rate", "counts": "count", "lists": "list"}
 UNCOMPARED: Final = frozenset({"weight", "description", "title"})  # of a part of a scorecard
 CHOOSING: Final = (("rate", "of"), ("every", "of"), ("of",))  # the key that chooses the verdicts of a part
+NAMED: Final = ("contracts", "programmes", "tasks")  # sections whose definitions have a description
+SENTENCE: Final = 4  # words of a description that says something
+STEM: Final = 4  # letters of a word without its ending
 # The keys of a check that decide nothing, unless its prompt inserts them.
 PROSE: Final = frozenset(
     {"id", "name", "note", "description", "pass_rule", "fail_rule", "good_complement", "caregiver_benefit", "examples"}
@@ -92,6 +96,8 @@ def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> I
         ("`{}` has the title of `{}`", _copies(titles)),
         ("the lexicon `{}` has the patterns of `{}`", _copies(lexicons)),
         ("`{}` is raised by the check of `{}`", _copies(raised)),
+        ("`{}` has the description of `{}`", _copies(_described(subject, copied))),
+        ("`{}` has the description of `{}`", _of_other_documents(subject, copied)),
     ):
         for original, copy in pairs:
             yield _finding(message, original, copy)
@@ -140,14 +146,35 @@ def _texts(documents: Iterable[CheckDocument | ScenarioDocument], key: str) -> I
             yield Definition(document.id, written.value, written.span)
 
 
+def _described(project: Project, copied: set[str]) -> Iterator[Definition]:
+    """The descriptions of the definitions in documents."""
+    for root in (each.root for each in project.loaded if isinstance(each.root, Mapping)):
+        inside = [entry for entry in root.entries if isinstance(entry.value, Mapping) and entry.name != "parameters"]
+        deeper = [below for entry in inside for below in entries(entry.value) if entry.name in NAMED]
+        for name, node in ((each.name, each.value) for each in (*inside, *deeper)):
+            said = scalar(node, "description")
+            if said is not None and name not in copied and len(str(said.value).split()) >= SENTENCE:
+                yield Definition(name, (root.source.path, said.value), said.span)
+
+
+def _of_other_documents(project: Project, copied: set[str]) -> Iterator[tuple[Definition, Definition]]:
+    """The descriptions of checks that have words of another check's id, but none of their own."""
+    checks = [each for each in project.checks if each.id not in copied]
+    for one, other in _copies(each for key in ("description", "note") for each in _texts(checks, key)):
+        words = {word[:STEM] for word in re.findall(r"[a-z]{4,}", str(one.content).lower())}
+        told = [
+            not words.isdisjoint(word[:STEM] for word in _plain_name(each.name).split("_")) for each in (one, other)
+        ]
+        if told in ([True, False], [False, True]):
+            yield (one, other) if told[0] else (other, one)
+
+
 def _parts(section: Mapping) -> Iterator[Definition]:
     for entry in section.entries:
         content = plain(entry.value)
         if isinstance(content, dict):
             content = {key: value for key, value in content.items() if key not in UNCOMPARED}
-        steps = next(
-            (steps for steps in (("rate", "of"), ("every", "of"), ("of",)) if descend(entry.value, *steps)), ()
-        )
+        steps = next((steps for steps in CHOOSING if descend(entry.value, *steps)), ())
         yield Definition(entry.name, content, place_of(entry.value, *steps))
 
 

@@ -1,0 +1,69 @@
+"""Rule: a word of a name that differs by one letter from a word that the project uses elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.load import Mapping, Node, Scalar, Sequence, walk
+from rulewright.spelling import Guess, is_slip_of
+
+if TYPE_CHECKING:
+    from rulewright.project import Project
+
+WORD: Final = re.compile(r"[a-z]{5,}")
+LONGEST: Final = 3  # words of a text that is a name
+LETTERS: Final = 7  # of a word with a letter more or less; shorter ones are often words of their own
+EXPRESSION: Final = re.compile(r"[()<>=\\]")
+# Keys of texts that are searched for, which may be misspelt on purpose, or quoted.
+SOUGHT: Final = frozenset({"chat", "cues", "examples", "judge", "lexicons", "markers", "patterns", "regex", "replies"})
+
+
+def misspelt_word(project: Project) -> Iterator[Diagnostic]:
+    """A word of a name or short text occurs only once, and differs by one letter from a word of the project.
+
+    Why it matters: names and expected texts are compared letter by letter, so the misspelt one finds nothing.
+    Instead: correct the spelling.
+    """
+    roots, told = [each.root for each in project.loaded if each.root is not None], set[str]()
+    known = Counter(word for root in roots for text in _texts(root) for word in WORD.findall(text))
+    for root in roots:
+        for name in _names(root):
+            for word in WORD.findall(str(name.value).lower()):
+                near = None if known[word] > 1 else next((each for each in known if _is_slip(word, each, known)), None)
+                if near is not None and near not in told:
+                    told.add(word)
+                    times = f"{known[near]} times" if known[near] > 1 else "elsewhere"
+                    message = f"`{word}` occurs only here, but `{near}` {times}"
+                    yield warning(name, message, help=Guess(near))
+
+
+def _texts(root: Node) -> Iterator[str]:
+    for node in walk(root):
+        if isinstance(node, Scalar):
+            yield str(node.value).lower()
+        elif isinstance(node, Mapping):
+            yield from (entry.name.lower() for entry in node.entries)
+
+
+def _names(node: Node) -> Iterator[Scalar]:
+    """The short texts below a node that are neither searched for nor expressions."""
+    if isinstance(node, Mapping):
+        yield from (each for entry in node.entries if entry.name not in SOUGHT for each in _names(entry.value))
+    elif isinstance(node, Sequence):
+        yield from (each for item in node.items for each in _names(item))
+    elif isinstance(node.value, str) and not EXPRESSION.search(node.value) and len(node.value.split()) <= LONGEST:
+        yield node
+
+
+def _is_slip(word: str, other: str, known: Counter[str]) -> bool:
+    """Whether a word has two letters of another one exchanged, or one letter more or less within it."""
+    if word == other or not is_slip_of(word, other):
+        return False
+    if len(word) == len(other):
+        return sorted(word) == sorted(other)
+    is_ending = word.startswith(other[:-1]) or other.startswith(word[:-1])
+    return len(word) >= LETTERS and known[other] > 1 and not is_ending
