@@ -28,6 +28,7 @@ EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
         }
     ),
     "branch-never-taken": frozenset({"branch-condition-incomplete"}),
+    "check-without-part": frozenset({"part-without-checks"}),
     "detector-is-not-routed": frozenset({"detector-without-definition"}),
     "id-differs-from-file-name": frozenset({"duplicate-id"}),
     "missing-path": frozenset({"unset-variable"}),

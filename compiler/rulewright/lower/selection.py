@@ -67,7 +67,8 @@ def select(profile: Profile, checks: Iterable[CheckDocument], findings: list[Dia
     chosen = tuple(check for check in checks if holds({"check": {"hard_fail": False, **check.fields}}))
     if not chosen and not profile.include_rubrics:
         message = f"the profile `{profile.name}` selects none of the project's checks"
-        findings.append(error(first_place(profile.node), message, code="empty-profile"))
+        at = profile.node.get("include_all") or first_place(profile.node)
+        findings.append(error(at, message, code="empty-profile"))
     return chosen
 
 

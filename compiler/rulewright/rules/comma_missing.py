@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, replace, warning
 from rulewright.documents.base import text_scalars
+from rulewright.expression.syntax_tree import Expr, Literal
+from rulewright.lower.expressions_of import texts_in
 
 if TYPE_CHECKING:
     from rulewright.load import Scalar
     from rulewright.project import Project
 
+NAMES: Final = re.compile(r"[a-z]+(?:_[a-z]+)+(?:, [a-z]+(?:_[a-z]+)+)*")
 OF_CHECKS: Final = (("secondary_tags",), ("eligibility", "scenario_tags_any"), ("source_grounding",))
 OF_SCENARIOS: Final = (("failure_mode_tags",), ("tags",))
 
 
 def comma_missing(project: Project) -> Iterator[Diagnostic]:
-    """A tag consists of several words that are tags themselves, or one of them is and no other has a blank.
+    """A tag consists of several words that are tags themselves, or one of them is and no other has a blank, or a text
+    in a condition of several names.
 
-    Why it matters: without the comma between them, both are one tag that nothing looks for.
+    Why it matters: without the comma between them, or the quotes, both are one name that nothing has.
     Instead: write a comma between them.
     """
     tags = [*_tags(project)]
@@ -31,6 +36,22 @@ def comma_missing(project: Project) -> Iterator[Diagnostic]:
             fix = None if tag.style else replace(tag, ", ".join(words), f"write `{', '.join(words)}`", safe=False)
             message = f"`{tag.value}` is one tag, but `{next(filter(known.__contains__, words))}` is a tag of its own"
             yield warning(tag, message, help=None if fix else "write a comma between them", fix=fix)
+    yield from _in_quotes(project)
+
+
+def _in_quotes(project: Project) -> Iterator[Diagnostic]:
+    """Two names in one pair of quotes: `["look_up, refund"]`."""
+    found = [each for check in project.checks for each in texts_in(check, _names)]
+    known = {text for text, _ in found}
+    for text, span in found:
+        name = next((each for each in text.split(", ") if each in known and each != text), None)
+        if name is not None:
+            yield warning(span, f"`{text}` is one text, but `{name}` is a name of its own", help="quote each name")
+
+
+def _names(part: Expr) -> Iterator[Literal]:
+    if isinstance(part, Literal) and isinstance(part.value, str) and NAMES.fullmatch(part.value):
+        yield part
 
 
 def _tags(project: Project) -> Iterator[Scalar]:

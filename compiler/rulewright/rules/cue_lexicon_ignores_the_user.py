@@ -17,7 +17,7 @@ ADDRESS: Final = re.compile(r"\byou(?:r|rs|rself)?\b", re.IGNORECASE)
 
 
 def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
-    """A lexicon of cues has no `role`, or that of a `cue_response` has the role `assistant`.
+    """A lexicon of cues has no `role`, or has the role `assistant` although a cue of the user has its words.
 
     Why it matters: without a role it searches only the assistant's turns, but cues are mostly words of the user. The
     judge then gets the whole transcript instead of the window. Lexicons whose patterns mostly address somebody ("you're

@@ -56,7 +56,7 @@ class Definition:
 
 
 def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> Iterator[Diagnostic]:
-    """A definition has the content or the name of another one.
+    """A definition has the content, the name or the description of another one.
 
     Why it matters: it looks like a copy in which something was not changed. Two checks that decide alike count one
     failure twice, two equal dimensions count one aspect twice, and readers of a report can't distinguish two checks

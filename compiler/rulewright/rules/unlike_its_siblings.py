@@ -36,6 +36,7 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
         for section in SECTIONS:
             yield from _section(entries(subject.node, section))
             yield from _copied(entries(subject.node, section))
+            yield from _left_out(entries(subject.node, section))
         named = {each.name for section in DEFINED for each in entries(subject.node, section)}
         yield from _copied(entries(subject.node, "output"), named)
     elif isinstance(subject, Project):
@@ -65,6 +66,14 @@ def _section(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
         if len(own) == len(form) and len(differing) == 1 and _is_slip(*differing[0], names, usual):
             meant = differing[0][1].replace(SELF, name)
             yield warning(value, f"`{name}` has `{differing[0][0]}` where the form of the others gives `{meant}`")
+
+
+def _left_out(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
+    """The definitions that choose everything except what they are named after."""
+    for part in parts:
+        for value in dict(_texts(part.value)).values():
+            if re.search(rf"!= ?'{re.escape(part.name)}'", str(value.value)):
+                yield warning(value, f"`{part.name}` leaves out `{part.name}`", help="did you mean `==`?")
 
 
 def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Iterator[Diagnostic]:
