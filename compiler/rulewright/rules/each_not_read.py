@@ -10,13 +10,14 @@ from rulewright.documents.check import CheckDocument
 from rulewright.expression.syntax_tree import Name
 from rulewright.lower.expressions_of import expressions_of
 
+ANSWERS: Final = frozenset({"message", "turn"})  # variables whose content may be mistaken for the answer
 VARIABLES: Final = {"message": "message", "reply": "turn", "tool_call": "tool_call", "turn": "turn"}
 
 
 def each_not_read(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A check is decided for each part of a conversation, but no condition reads the part.
+    """A check is decided for each part of a conversation, but no condition reads the part, or one the last answer.
 
-    Why it matters: the conditions have the same result for every part, often because they read the last answer.
+    Why it matters: what the conditions read is the same for every part.
     Instead: read the part in a condition, or remove `each`.
     """
     part_of, variable = str(check.each), VARIABLES.get(str(check.each))
@@ -25,6 +26,12 @@ def each_not_read(check: CheckDocument) -> Iterator[Diagnostic]:
     if variable is None or not sound or len(sound) < len(conditions):
         return
     names = {part.name for each in sound for part in each.parts() if isinstance(part, Name)}
+    if variable in names and variable in ANSWERS and "answer" in names:
+        written, part = next(
+            (each, part) for each in sound for part in each.parts() if part == Name("answer", part.span)
+        )
+        message = f"`answer` is the last reply of the conversation, not the {part_of} that `{variable}` is"
+        yield warning(written.span(part), message, help=f"read `{variable}.content`")
     if variable not in names:
         yield warning(
             check.place("each"),

@@ -8,6 +8,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.syntax_tree import NOWHERE, Binary, Call, Expr, Name, Select, last_name, number_in
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+from rulewright.spelling import Guess
 
 # The words of names that say a unit.
 _WORDS: Final = """
@@ -22,6 +23,8 @@ SECONDS: Final = {"minutes": 60, "hours": 3600, "days": 86400, "weeks": 604800}
 USAGE: Final = Name("usage", NOWHERE)
 COUNTS: Final = {"word_count": "words", "sentence_count": "sentences"}
 CONVERSIONS: Final = frozenset({"orValue", "value", "double", "int"})  # of an optional or a number
+LISTS: Final = {"answer": "replies", "message": "messages", "reply": "replies"}  # of the texts with these names
+FEW: Final = frozenset({2, 3, 4})  # numbers of items, smaller than those of a text's characters
 COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
@@ -41,10 +44,20 @@ def units_differ(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
                 message = f"`{written.text(one)}` is in {unit}, but `{written.text(other)}` looks like seconds"
                 help = f"{int(number)} seconds are {number / SECONDS[unit]:g} {unit}"
                 yield warning(written.span(other), message, help=help)
+            is_few = number in FEW or (number == 1 and part.operator == "==")  # 0 and `< 1` are those of no text
+            if is_few and (plural := _list_of(one)) is not None:
+                message = f"`{written.text(one)}` counts characters"
+                yield warning(written.span(one), message, help=Guess(f"size({plural})"))
         left, right = measured_in(part.left), measured_in(part.right)
         if left and right and left != right:
             message = f"`{written.text(part.left)}` is in {left}, but `{written.text(part.right)}` in {right}"
             yield warning(written.span(part), message)
+
+
+def _list_of(part: Expr) -> str | None:
+    """The list beside the text whose characters a part counts: `replies` beside `reply`."""
+    sized = part.target or part.args[0] if isinstance(part, Call) and part.function == "size" else None
+    return LISTS.get(sized.name) if isinstance(sized, Name) else None
 
 
 def measured_in(part: Expr) -> str | None:

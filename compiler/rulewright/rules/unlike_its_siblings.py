@@ -21,6 +21,7 @@ OPERATORS: Final = frozenset(["&&", "||", "and", "or", "<", "<=", ">", ">=", "==
 DEFINED: Final = ("gates", "rates", "counts", "lists", "dimensions")  # what an output may show under its name
 SELF: Final = "SELF0"  # stands for the name of a definition
 OTHERS: Final = 2  # definitions that agree, to be a habit
+SLIPS: Final = 2  # tokens of one slip: an operator and the name beside it
 CHECKS: Final = 4  # checks whose ids agree with their buckets, to be a habit
 SECTION_OF: Final = re.compile(r"\bscoring\.gates\.(\w+)")
 
@@ -63,7 +64,8 @@ def _section(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
             continue
         (name, value), own = odd[0], _form(*odd[0])
         differing = [(one, other) for one, other in zip(own, form, strict=False) if one != other]
-        if len(own) == len(form) and len(differing) == 1 and _is_slip(*differing[0], names, usual):
+        is_slip = all(_is_slip(*each, names, usual) for each in differing)
+        if len(own) == len(form) and 0 < len(differing) <= SLIPS and is_slip:
             meant = differing[0][1].replace(SELF, name)
             yield warning(value, f"`{name}` has `{differing[0][0]}` where the form of the others gives `{meant}`")
 
