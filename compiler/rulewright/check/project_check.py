@@ -46,7 +46,6 @@ from rulewright.proving.gate_findings import (
     checks_that_never_apply,
     empty_parts,
     gate_findings,
-    ungated_checks,
     unseen_checks,
     unselected_checks,
 )
@@ -147,7 +146,6 @@ class Checked:
             proofs = list(prove_gates(plan, project.vocabulary)) if card.gates else []
             held.update(name for proof in proofs for name in proof.holds)
             yield from gate_findings(card, proofs)
-            yield from ungated_checks(card, proofs, project.checks)
             yield from unseen_checks(card, plan, project.checks)
         yield from checks_that_never_apply(each for each in project.checks if each.id in held)
 

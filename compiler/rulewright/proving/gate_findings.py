@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Final
 
@@ -75,20 +75,6 @@ def unselected_checks(document: ScorecardDocument, plan: ScorecardPlan) -> Itera
         conditions = [*(each.of for each in reversed(rates)), *(gate.of for gate in document.gates)]
         nearest = max(conditions, key=lambda of: sum(word in str(of.value) for word in words))
         yield warning(nearest, message, code="check-without-part")
-
-
-def ungated_checks(
-    document: ScorecardDocument, proofs: Sequence[GateProof], checks: Iterable[CheckDocument]
-) -> Iterator[Diagnostic]:
-    """Yield the finding that no gate of a scorecard selects some of the gate checks of the vocabulary."""
-    held = {name for proof in proofs for name in proof.holds}
-    left = [each for each in checks if each.is_gate and each.id not in held]
-    if left and held:
-        gate, _ = min(zip(document.gates, proofs, strict=True), key=lambda pair: len(pair[1].holds))
-        more = f" and {len(left) - 1} more checks" if len(left) > 1 else ""
-        message = f"no gate selects `{left[0].id}`{more}, which the vocabulary calls gate checks"
-        notes = [(each.place("severity"), "a severity of gates") for each in left]
-        yield warning(gate.of, message, code="check-without-part", notes=notes)
 
 
 def unseen_checks(

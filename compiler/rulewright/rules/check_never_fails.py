@@ -3,20 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument
+from rulewright.expression.syntax_tree import (
+    NOWHERE,
+    Binary,
+    Call,
+    Expr,
+    Literal,
+    Macro,
+    Name,
+    Unary,
+    chain,
+    children,
+    field_of,
+    last_name,
+)
+from rulewright.lower.expressions_of import expressions_of
 from rulewright.proving.results import Proved
 from rulewright.proving.verdicts import never_given
+
+ANSWER: Final = Name("answer", NOWHERE)
+LISTS: Final = (Name("messages", NOWHERE), Name("turns", NOWHERE), Name("replies", NOWHERE))
 
 
 def check_never_fails(check: CheckDocument) -> Iterator[Diagnostic]:
     """The conditions of a check can never give FAIL.
 
     Why it matters: the check can't find a failure, so its score and its gate mean nothing.
-    Instead: look for parts of `fail` that contradict each other, or for a comparison that can never hold.
+    Instead: look for parts of `fail` that contradict each other, for a comparison that can never hold, or for what was
+    found in an answer and is searched for in the answers.
     """
+    for written in expressions_of(check):
+        found = next(filter(_finds_itself, written.parts()), None) if written.scalar is check.fails else None
+        if found is not None:
+            message = "this can never hold: what an answer contains, the assistant's messages contain, too"
+            yield warning(written.span(found), message)
     if not check.verdict_conditions:
         return
     if isinstance(never_given(check, "FAIL"), Proved):
         yield warning(check.fails or check.verdict_conditions[0], "this check can never fail")
+
+
+def _finds_itself(part: Expr) -> bool:
+    """Whether a part looks in the answer for what no message of the assistant contains."""
+    if not isinstance(part, Macro) or part.kind != "exists" or not isinstance(part.bodies[0], Unary):
+        return False
+    sought, inner = part.target, part.bodies[0].operand
+    own = isinstance(sought, Call) and any(
+        field_of(each, "turn") == "content" or each == ANSWER for each in sought.args
+    )
+    if not own or not isinstance(inner, Macro) or inner.kind != "exists":
+        return False
+    return inner.target in LISTS and any(_is_of_assistant(each) for each in chain(inner.bodies[0], "&&"))
+
+
+def _is_of_assistant(part: Expr) -> bool:
+    """Whether a comparison of a role holds for the assistant."""
+    if not isinstance(part, Binary) or part.operator not in ("==", "in") or last_name(part.left) != "role":
+        return False
+    return any(isinstance(each, Literal) and each.value == "assistant" for each in (part.right, *children(part.right)))

@@ -21,8 +21,7 @@ OF_SCENARIOS: Final = (("failure_mode_tags",), ("tags",))
 
 
 def comma_missing(project: Project) -> Iterator[Diagnostic]:
-    """A tag consists of several words that are tags themselves, or one of them is and no other has a blank, or a text
-    in a condition of several names.
+    """A tag consists of words of which one or all are tags themselves, or a text in a condition of several names.
 
     Why it matters: without the comma between them, or the quotes, both are one name that nothing has.
     Instead: write a comma between them.

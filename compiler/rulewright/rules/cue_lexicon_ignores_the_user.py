@@ -17,7 +17,7 @@ ADDRESS: Final = re.compile(r"\byou(?:r|rs|rself)?\b", re.IGNORECASE)
 
 
 def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
-    """A lexicon of cues has no `role`, or has the role `assistant` although a cue of the user has its words.
+    """A lexicon of cues has no `role`, or has the role `assistant` although a cue of the user is in it.
 
     Why it matters: without a role it searches only the assistant's turns, but cues are mostly words of the user. The
     judge then gets the whole transcript instead of the window. Lexicons whose patterns mostly address somebody ("you're
@@ -35,7 +35,7 @@ def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
         if lexicon is None or not check.is_judged or unit != "event_window":
             continue
         if lexicon.role == "assistant" and (anchor := _cue_in(lexicon, check.id, project)) is not None:
-            message = f"`{lexicon.name}` searches the assistant's turns, but a cue of the user has its words"
+            message = f"`{lexicon.name}` searches the assistant's turns, but a cue of the user is one of its phrases"
             yield warning(lexicon.place("role"), message, notes=[(anchor.place("cue_text_match"), "the cue")])
         if lexicon.role:
             continue
@@ -50,11 +50,11 @@ def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
 
 
 def _cue_in(lexicon: LexiconDocument, check: str, project: Project) -> CueAnchorDocument | None:
-    """The first cue of a check that contains a phrase of a lexicon."""
+    """The first cue of a check that is a phrase of a lexicon."""
     phrases = [each.text.lower() for each in lexicon.patterns if each.mode == "substring_ci"]
     for scenario in project.scenarios.values():
         for anchor in scenario.cue_anchors:
             said = (optional_text(anchor.node, "cue_text_match") or "").lower()
-            if anchor.is_for(check) and any(each in said for each in phrases):
+            if anchor.is_for(check) and said in phrases:
                 return anchor
     return None

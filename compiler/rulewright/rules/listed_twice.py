@@ -43,7 +43,8 @@ def _others(subject: Project | Workflow) -> Iterator[Node]:
     else:
         single = (*subject.checks, *subject.scenarios.values(), *subject.profiles.values(), *subject.markers)
         read = {each.path for each in (*single, *subject.lexicons.values())}
-    yield from (each.root for each in subject.loaded if each.root is not None and each.source.path not in read)
+    roots = {each.source.path: each.root for each in subject.loaded if each.source.path not in read}
+    yield from (each for each in roots.values() if each is not None)
 
 
 def _opposites(subject: object) -> Iterator[Iterable[Iterable[Scalar]]]:

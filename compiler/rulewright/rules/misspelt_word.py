@@ -28,7 +28,8 @@ def misspelt_word(project: Project) -> Iterator[Diagnostic]:
     Why it matters: names and expected texts are compared letter by letter, so the misspelt one finds nothing.
     Instead: correct the spelling.
     """
-    roots, told = [each.root for each in project.loaded if each.root is not None], set[str]()
+    loaded, told = {each.source.path: each.root for each in project.loaded}, set[str]()
+    roots = [each for each in loaded.values() if each is not None]
     known = Counter(word for root in roots for text in _texts(root) for word in WORD.findall(text))
     for root in roots:
         for name in _names(root):

@@ -148,7 +148,8 @@ def _texts(documents: Iterable[CheckDocument | ScenarioDocument], key: str) -> I
 
 def _described(project: Project, copied: set[str]) -> Iterator[Definition]:
     """The descriptions of the definitions in documents."""
-    for root in (each.root for each in project.loaded if isinstance(each.root, Mapping)):
+    roots = {each.source.path: each.root for each in project.loaded}
+    for root in (each for each in roots.values() if isinstance(each, Mapping)):
         inside = [entry for entry in root.entries if isinstance(entry.value, Mapping) and entry.name != "parameters"]
         deeper = [below for entry in inside for below in entries(entry.value) if entry.name in NAMED]
         for name, node in ((each.name, each.value) for each in (*inside, *deeper)):
