@@ -118,7 +118,8 @@ def _whole_matches(corpus: Node) -> Iterator[Diagnostic]:
             message = f"the match of `{written.value}` is never one of the figures {ticked(texts(fact, 'figures'))}"
             yield warning(written, message, help="put the part that is the figure in a group: `(\\d+)`")
         for each in never if group.pattern != written.value else ():
-            yield warning(each, f"`{written.value}` never captures `{each.value}`")
+            help = "let the group match it, or remove the figure"
+            yield warning(each, f"`{written.value}` never captures `{each.value}`", help=help)
 
 
 def _first_group(text: str) -> re.Pattern[str] | None:
