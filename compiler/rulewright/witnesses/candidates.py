@@ -20,6 +20,7 @@ from rulewright.lower.environments import scenario_type
 from rulewright.proving.domains import number as domain_of_numbers
 from rulewright.proving.domains import text as domain_of_texts
 from rulewright.proving.program_parts import path_at
+from rulewright.proving.verdicts import SHARES
 from rulewright.witnesses.guesses import InputModel, choices, guesses, varied
 from rulewright.witnesses.samples import samples
 from rulewright_runtime.ir import Program, literal_value
@@ -48,6 +49,8 @@ _FOUND_BY: Final = {
     "phone_numbers": "+41 44 668 18 00",
     "urls": ["https://example.org/a", "www.example.org"],
 }
+_COUNTED: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ALIKE: Final = [" ".join(_COUNTED[:count]) for count in range(1, 11)]  # texts of which parts are equal
 Path: TypeAlias = tuple[str, ...]
 
 
@@ -116,6 +119,7 @@ def written_in(
     few = list(dict.fromkeys(texts))[:MOST_TEXTS]
     keyed = [json.dumps({each: 1}) for each in few] if "is_json" in called else []
     keyed += [json.dumps({"a": "o" * number}) for number in sorted(around)] if "is_json" in called else []
+    keyed += _ALIKE if called & set(SHARES) else []
     hosts = [each for each in texts if "." in each[1:-1] and " " not in each] if "urls" in called else []
     keyed += [f"https://{each}/" for each in hosts]
     whole = dict.fromkeys(

@@ -4,7 +4,7 @@ in few respects first."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, islice, pairwise, permutations, product
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -20,6 +20,7 @@ MOST_REPLIES: Final = 20  # of which a share says the same
 MOST_CALLS: Final = 8  # of tools, by their arguments, in pairs
 MOST_SAID: Final = 8  # texts of two messages, in pairs
 MOST_AMOUNTS: Final = 16  # of usage, in pairs
+MOST_TRIED: Final = 200  # values of each respect, for their effects
 MOST_PAIRED: Final = 24  # values of each respect, where conversations differ in several
 USAGE: Final = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
 _OF_MESSAGES: Final = ("reasoning", "refusal", "name", "timestamp")
@@ -53,18 +54,29 @@ class _Call(NamedTuple):
         return "so" if self.arguments is None else json.dumps(self.arguments)
 
 
-def records(written: Written) -> Iterator[Callable[[], JsonObject]]:
-    """What makes conversations as records that a scan reads, the short ones first."""
+def records(written: Written, effect: Callable[[JsonObject], Hashable]) -> Iterator[Callable[[], JsonObject]]:
+    """What makes conversations as records that a scan reads: the short ones first, then those that combine what has
+    another `effect` alone."""
     respects = {name: values for name, values in _respects(written).items() if values}
     yield partial(_record, {})
     for name, values in respects.items():
         yield from (partial(_record, {name: value}) for value in values)
+    telling = {name: _telling(name, values, effect) for name, values in respects.items()}
+    yield from (partial(_record, chosen) for chosen in varied(telling) if len(chosen) > 1)
     few = {name: values[:MOST_PAIRED] for name, values in respects.items()}
     for chosen in filter(None, map(_of_model, written.models)):
         yield partial(_record, chosen)
         further = [name for name in few if name not in chosen]
         yield from (partial(_record, {**chosen, name: each}) for name in further for each in few[name])
     yield from (partial(_record, chosen) for chosen in varied(few) if len(chosen) > 1)
+
+
+def _telling(name: str, values: Sequence[Any], effect: Callable[[JsonObject], Hashable]) -> list[Any]:
+    """The first value for each effect that differs from that of a plain conversation."""
+    found = {effect(_record({})): None}
+    for value in values[:MOST_TRIED]:
+        found.setdefault(effect(_record({name: value})), value)
+    return list(found.values())[1:]
 
 
 def _of_model(model: InputModel) -> JsonObject:
@@ -252,7 +264,7 @@ def _said(chosen: Chosen) -> list[JsonObject]:
 
 
 def _answered(answer: JsonObject, calls: Sequence[_Call], at: int) -> list[JsonObject]:
-    """A message with calls of tools; one without words makes some. After what they gave, another message follows."""
+    """A message with calls of tools; one without words makes some. What they give stands before the answer."""
     if not calls and answer["content"]:
         return [answer]
     calls = calls or [_Call(_TOOL, {})]
@@ -266,5 +278,10 @@ def _answered(answer: JsonObject, calls: Sequence[_Call], at: int) -> list[JsonO
         for id_, call in zip(ids, calls, strict=True)
         if call.result is not None
     ]
-    first = {**answer, **({"tool_calls": made} if made else {})}
-    return [first, *given, dict(PLAIN[1])] if given else [first]
+    if given:
+        return [
+            {"role": "assistant", "content": None, "tool_calls": made},
+            *given,
+            answer if answer["content"] else dict(PLAIN[1]),
+        ]
+    return [{**answer, **({"tool_calls": made} if made else {})}]

@@ -7,7 +7,7 @@ conditions read. Nothing is claimed that was not executed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import Final, TypeAlias, cast
@@ -21,11 +21,13 @@ from rulewright.errors import UsageError
 from rulewright.load.file_reader import load_text
 from rulewright.load.nodes import Mapping as MappingNode
 from rulewright.lower.scan_plan import facts
+from rulewright.proving.program_parts import extract, shape
 from rulewright.witnesses.candidates import ConversationContext, OtherVerdict, Written, contexts, written_in
 from rulewright.witnesses.conversation_records import records
 from rulewright.witnesses.guesses import InputModel
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import Engine, results
+from rulewright_runtime.ir import CONNECTIVES, Program
 from rulewright_runtime.plan.part import Verdict, programs_of
 from rulewright_runtime.plan.scan import Check, Plan, Scenario
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
@@ -39,6 +41,7 @@ from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 MOST: Final = 10_000  # inputs that are tried
 AT_ONCE: Final = 4  # conversations that are tried in one context before the next
+MOST_PARTS: Final = 12  # of conditions, whose effects are told apart
 MOST_RECORDS: Final = 5_000  # conversations among them
 Verdicts: TypeAlias = tuple[str, ...]  # of each check
 
@@ -66,7 +69,8 @@ def conversations_with(
     try:
         around = contexts(written, needs, vocabulary)
         given: Iterator[Callable[[], JsonObject]] = (partial(dict, each) for each in examples)
-        tried = _Conversations(list(islice(chain(given, records(written)), MOST_RECORDS)))
+        effect = _effect_of_parts(checks, written, around[0], vocabulary)
+        tried = _Conversations(list(islice(chain(given, records(written, effect)), MOST_RECORDS)))
         for verdicts, witness in _tried(checks, written, around, tried, vocabulary, undecided):
             if verdicts in left:
                 found[verdicts] = witness
@@ -76,6 +80,45 @@ def conversations_with(
     except (RuntimeFailure, UsageError):  # of a plug-in that is not installed here
         pass
     return found
+
+
+def _effect_of_parts(
+    checks: Sequence[Check], written: Written, context: ConversationContext, vocabulary: Vocabulary
+) -> Callable[[JsonObject], Hashable]:
+    """What each part of the conditions says of a conversation, a text for each."""
+    parts = {
+        (check.verifier.each, shape(part)): replace(check, verifier=_alone(check.verifier, part))
+        for check in checks
+        if isinstance(check.verifier, ExpressionVerifier)
+        for program in programs_of(check.verifier)
+        for part in _parts(program)
+    }
+    alone = list(islice(parts.values(), MOST_PARTS))
+    engines = _engines(alone, written, context, vocabulary) or []
+
+    def effect(record: JsonObject) -> Hashable:
+        try:
+            conversation = from_record({"id": "chat", **record})
+            return tuple([_verdict(*pair, conversation, "") for pair in zip(engines, alone, strict=True)])
+        except InputError:
+            return None
+
+    return effect
+
+
+def _alone(verifier: ExpressionVerifier, part: Program) -> ExpressionVerifier:
+    return replace(verifier, fails=part, unclear=None, passes=None)
+
+
+def _parts(program: Program) -> Iterator[Program]:
+    """The parts of a condition that connectives join."""
+    pending = [len(program.nodes) - 1]
+    while pending:
+        at = pending.pop()
+        if program.nodes[at].op in CONNECTIVES:
+            pending += program.nodes[at].args
+        else:
+            yield extract(program, at)
 
 
 def _tried(

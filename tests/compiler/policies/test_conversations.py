@@ -68,6 +68,12 @@ def shown_regions(found: JsonMapping) -> list[JsonMapping]:
             "called(tool_calls, 'cancel')",
             "",
         ),
+        (
+            "contains_any(answer, ['so', 'all pass']) && tool_calls.exists(c, c.?result.orValue('') == '1 failed')",
+            "contains_any(answer, ['so', 'all pas']) && tool_calls.exists(c, c.?result.orValue('') == '1 failed')",
+            "",
+        ),
+        ("rouge_l(answer, turns[0].content) >= 0.35", "rouge_l(answer, turns[0].content) >= 0.55", ""),
     ],
 )
 def test_a_conversation_shows_what_it_is_said_to_show(tmp_path: Path, one: str, two: str, each: str) -> None:
