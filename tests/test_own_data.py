@@ -152,7 +152,8 @@ def test_a_check_has_a_description_and_a_wrong_key_is_told_with_those_that_are_r
 
 
 def test_a_severity_beyond_the_gates_is_told_in_the_words_of_the_vocabulary(tmp_path: Path) -> None:
-    folder = project(tmp_path / "desk", WORDS, lone=f"severity: stop\nprimary_bucket: tone\nfail: {FAILS}")
+    lone, guarded = (f"severity: stop\nprimary_bucket: {bucket}\nfail: {FAILS}" for bucket in ("tone", "money"))
+    folder = project(tmp_path / "desk", WORDS, lone=lone, guarded=guarded)
     (found,) = lint([folder]).diagnostics
     assert (found.message, found.help) == ("no gate stops on severity `stop` in bucket `tone`", "gates look at `money`")
 
