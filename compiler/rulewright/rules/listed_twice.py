@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rulewright.workflow import Workflow
 
 # Lists in which a repeated entry has a meaning, or is reported by another rule.
-EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge", "outputs", "replies"})
+EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge", "outputs", "path", "replies"})
 
 
 def listed_twice(

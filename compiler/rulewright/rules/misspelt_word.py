@@ -67,4 +67,5 @@ def _is_slip(word: str, other: str, known: Counter[str]) -> bool:
     if len(word) == len(other):
         return sorted(word) == sorted(other)
     is_ending = word.startswith(other[:-1]) or other.startswith(word[:-1])
-    return len(word) >= LETTERS and known[other] > 1 and not is_ending
+    is_at_an_end = is_ending or word.endswith(other) or other.endswith(word)  # `spending` and `pending`
+    return len(word) >= LETTERS and known[other] > 1 and not is_at_an_end
