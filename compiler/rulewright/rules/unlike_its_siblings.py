@@ -65,7 +65,8 @@ def _section(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
         (name, value), own = odd[0], _form(*odd[0])
         differing = [(one, other) for one, other in zip(own, form, strict=False) if one != other]
         is_slip = all(_is_slip(*each, names, usual) for each in differing)
-        if len(own) == len(form) and 0 < len(differing) <= SLIPS and is_slip:
+        is_one = len(differing) == 1 or (len(differing) == SLIPS and sum(SELF in one for one, _ in differing) == 1)
+        if len(own) == len(form) and is_one and is_slip:
             meant = differing[0][1].replace(SELF, name)
             yield warning(value, f"`{name}` has `{differing[0][0]}` where the form of the others gives `{meant}`")
 
