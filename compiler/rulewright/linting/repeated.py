@@ -53,7 +53,7 @@ def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = 
     A misspelt word is not reported where another finding names it otherwise than as a guess."""
     own = _codes_by_place(found)
     codes = _codes_by_place((*found, *allowed))
-    said = " ".join(_parts(each)[0] for each in found if each.code != MISSPELT)
+    said = " ".join(_parts(each)[0] for each in (*found, *allowed) if each.code != MISSPELT)
     found = [each for each in found if each.code != MISSPELT or _subject(each) not in said]
     return [each for each in found if not _is_echo(each, own if each.code == "missing-key" else codes)]
 
