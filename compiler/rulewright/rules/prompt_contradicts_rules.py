@@ -35,7 +35,7 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
     if check.prompt is None or not isinstance(check.prompt.value, str):
         return
     text = check.prompt.value
-    slips = {word: guess for word in WORD.findall(text) if (guess := _misspelt(word, text)) is not None}
+    slips = _misspelt({word for word in WORD.findall(text) if not word.startswith(VERDICTS)}, text)
     for found in WORD.finditer(text):
         if found[1] in slips:
             yield warning(place(check.prompt, *found.span(1)), f"`{found[1]}` is not a verdict", help=slips[found[1]])
@@ -74,12 +74,13 @@ def _swapped(check: CheckDocument, told: dict[str, set[str]], lines: dict[str, r
         yield warning(place(check.prompt, *lines["PASS"].span(1)), message, notes=notes)
 
 
-def _misspelt(word: str, text: str) -> Guess | None:
-    """The verdict that a word misspells: one that a prompt with other verdicts does not name."""
-    named = [each for each in VERDICTS if re.search(rf"\b{each}\b", text)]
-    if not named or word.startswith(VERDICTS):
-        return None
-    return next((Guess(each) for each in VERDICTS if each not in named and is_slip_of(word, each)), None)
+def _misspelt(words: set[str], text: str) -> dict[str, Guess]:
+    """The words that misspell a verdict, with it: one that a prompt with other verdicts does not name."""
+    unnamed = [each for each in VERDICTS if words and not re.search(rf"\b{each}\b", text)]
+    if len(unnamed) == len(VERDICTS):
+        return {}
+    guesses = {word: next((each for each in unnamed if is_slip_of(word, each)), None) for word in words}
+    return {word: Guess(guess) for word, guess in guesses.items() if guess is not None}
 
 
 def _start(word: str) -> str:
