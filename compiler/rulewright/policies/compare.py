@@ -50,6 +50,7 @@ from rulewright_runtime.aggregate.scorecard_values import export
 from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scan import Check, Lexicon
 from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 VERSION: Final = 1
@@ -63,6 +64,7 @@ _CARRIED: Final = tuple(
     f"check.{key}" for key in ("severity", "primary_bucket", "secondary_tags", "hard_fail", "scorer_type")
 )  # what every verdict of a check carries
 _PARAMETERS: Final = "check.verifier.parameters."
+_OPPOSITE: Final = (("FAIL", "PASS"), ("PASS", "FAIL"))
 _NO_CONVERSATION: Final = "no conversation was found on which the checks say so"
 
 
@@ -391,21 +393,27 @@ def _decided_elsewhere(data: JsonObject, verdict: Comparison | None) -> Iterator
 
 
 def _carry_out_checks(
-    regions: Iterable[JsonObject],
+    regions: list[JsonObject],
     nodes: Sequence[Check],
     vocabulary: Vocabulary,
     chats: Iterable[JsonObject],
     models: Sequence[InputModel],
 ) -> None:
-    """Add example conversations, on which both checks were run, to the regions of verdicts."""
-    told = [each for each in regions if each["place"] == "verdict"]
-    wanted = [(each["before"], each["after"]) for each in told]
+    """Add example conversations, on which both checks were run, to the regions of verdicts; and regions of checks whose
+    conditions are tried on other parts of a conversation."""
+    told = {(each["before"], each["after"]): each for each in regions if each["place"] == "verdict"}
+    parts = {each.verifier.each for each in nodes if isinstance(each.verifier, ExpressionVerifier)}
+    wanted = [*told, *(_OPPOSITE if len(parts) > 1 else ())]
     found = conversations_with(nodes, vocabulary, wanted, UNDECIDED_VERDICT, chats, models) if wanted else {}
-    for each in told:
-        witness = found.get((each["before"], each["after"]))
-        if witness is not None:
-            each["witness"] = witness
-            del each["why"]
+    for pair, witness in found.items():
+        before, after = pair
+        region = told.get((before, after))
+        if region is None:
+            where = {"place": "verdict", "before": before, "after": after, "where": []}
+            regions.append({**where, "witness": witness})
+        else:
+            region["witness"] = witness
+            del region["why"]
 
 
 def _lowered_check(path: Path, project: Project | None) -> LoweredCheck:

@@ -106,6 +106,15 @@ def test_parameters_are_part_of_the_conditions(tmp_path: Path, given: str, verdi
     )
 
 
+def test_conditions_that_are_tried_on_other_parts_are_shown_by_a_conversation(tmp_path: Path) -> None:
+    one, two = (
+        project(tmp_path / each, "turn.content.contains('sorry')", f"each: {each}\n") for each in ("reply", "turn")
+    )
+    (region,) = shown_regions(policy_diff(one, two))
+    assert (region["before"], region["after"]) == ("PASS", "FAIL")
+    assert "sorry" in region["witness"]["messages"][0]["content"]
+
+
 def test_a_check_with_a_mistake_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [project(tmp_path / name, "true", f"each: {name}\n") for name in ("reply", "replies")]
     assert main(["policy-diff", *map(str, paths)]) == 3
