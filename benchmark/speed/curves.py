@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ TURNS, TURN_WORDS = 6, 60
 MEGABYTES = (1, 4, 16)
 PATTERNS = (10, 100, 1_000, 10_000)
 JOBS = (1, 2)
+FILES = 16  # for several processes
 PANEL, HEIGHT, MARGIN = 280, 220, 46
 
 
@@ -55,6 +57,16 @@ def write_chats(path: Path, megabytes: int) -> None:
             turns = [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(said)]
             size += stream.write(json.dumps({"id": f"chat-{number}", "messages": turns}) + "\n")
             number += 1
+
+
+def in_files(chats: Path, folder: Path) -> Path:
+    """A folder with the lines of a file in several files, since a small file of chats is judged by one process."""
+    folder.mkdir()
+    with ExitStack() as opened, chats.open("rb") as stream:
+        parts = [opened.enter_context((folder / f"part-{number:02}.jsonl").open("wb")) for number in range(FILES)]
+        for number, line in enumerate(stream):
+            parts[number % FILES].write(line)
+    return folder
 
 
 def write_plan(path: Path, patterns: int) -> None:
@@ -132,10 +144,11 @@ def measured(folder: Path, rounds: int, scale: float) -> dict[str, Any]:
     for number in PATTERNS:
         write_plan(folder / f"plan-{number}.json", number)
     middle, plan = folder / f"chats-{sizes[1]}.jsonl", folder / "plan-100.json"
+    largest = in_files(folder / f"chats-{sizes[-1]}.jsonl", folder / "parts")
     curves = {
         "megabytes": {size: timed(folder, plan, folder / f"chats-{size}.jsonl", 1, rounds) for size in sizes},
         "patterns": {number: timed(folder, folder / f"plan-{number}.json", middle, 1, rounds) for number in PATTERNS},
-        "processes": {jobs: timed(folder, plan, folder / f"chats-{sizes[-1]}.jsonl", jobs, rounds) for jobs in JOBS},
+        "processes": {jobs: timed(folder, plan, largest, jobs, rounds) for jobs in JOBS},
     }
     matching = {number: matching_rate(folder / f"plan-{number}.json", middle, rounds) for number in PATTERNS}
     about = {"seed": SEED, "rounds": rounds, "python": sys.version.split()[0], "load": os.getloadavg()[0]}
