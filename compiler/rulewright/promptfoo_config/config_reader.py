@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -16,6 +16,7 @@ from rulewright.errors import UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file, plain
 from rulewright.promptfoo_config.assertion import Assertion, assertion_in_cell, assertions_of, where_of
 from rulewright.promptfoo_config.placeholders import NotTranslatedError, value_text
+from rulewright_runtime import strict_json
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.containers import TABLES, csv_rows
@@ -26,6 +27,7 @@ OF_A_TEST: Final = {"description", "vars", "assert", "metadata"}
 WITHOUT_EFFECT: Final = {"threshold", "provider", "providers"}
 TEXTS: Final = (".txt", ".md", ".j2")
 MOST_CHARACTERS: Final = 2**20
+MOST_COMBINATIONS: Final = 10_000  # of the values of the variables of one test
 _FILE: Final = re.compile(r"file://.*|[^\s{]+\.[a-z0-9]+")
 _COLUMN: Final = re.compile(r"__expected\d*|__description")
 
@@ -140,8 +142,8 @@ def _text_of(file: Path) -> str:
 def _turns(text: str) -> Iterator[str]:
     """What the user says in a prompt, which may be a list of messages as JSON."""
     try:
-        listed = json.loads(text) if text.startswith("[") else None
-    except ValueError:
+        listed = strict_json.decode(text.encode()) if text.startswith("[") else None
+    except strict_json.UNDECODED:
         listed = None
     if not isinstance(listed, list):
         yield text
@@ -152,19 +154,23 @@ def _turns(text: str) -> Iterator[str]:
         yield each["content"]
 
 
-def _tests(node: Node, folder: Path, usual: dict[str, list[str]], notes: list[str]) -> Iterator[ConfiguredTest]:
-    """The tests of an item of `tests`: a mapping, or the name of a file of them."""
+def _tests(
+    node: Node, folder: Path, usual: dict[str, list[str]], notes: list[str], around: tuple[Path, ...] = ()
+) -> Iterator[ConfiguredTest]:
+    """The tests of an item of `tests`, which stands in the files `around`: a mapping, or the name of a file of them."""
     if isinstance(node, Mapping):
         yield from _combinations(node, usual, notes)
         return
     name = str(node.value) if isinstance(node, Scalar) else ""
     file = folder / name.removeprefix("file://")
+    if file.resolve() in around:
+        raise NotTranslatedError(f"`{name}` lists itself")
     if file.suffix in TABLES and file.is_file():
         yield from _rows(file, usual, notes)
     elif file.suffix in (".yaml", ".yml", ".json", ".jsonl") and file.is_file():
         found: list[ConfiguredTest] = []
         for each in _listed(_root(file)):
-            _collect(found, _tests(each, file.parent, usual, notes), each, notes)
+            _collect(found, _tests(each, file.parent, usual, notes, (*around, file.resolve())), each, notes)
         yield from found
     else:
         raise NotTranslatedError(f"`{name}` is not translated; expected a test, or a file of CSV, YAML or JSON")
@@ -199,6 +205,8 @@ def _combinations(node: Mapping, usual: dict[str, list[str]], notes: list[str]) 
     values = {**usual, **_variables(node)}
     title, named = plain(node.get("description")), plain(_at(node.get("metadata"), "scenario_id"))
     assertions = tuple(assertions_of(node.get("assert"), notes))
+    if prod(map(len, values.values())) > MOST_COMBINATIONS:
+        raise NotTranslatedError(f"the lists in `vars` have more than {MOST_COMBINATIONS} combinations")
     for each in product(*values.values()):
         variables = dict(zip(values, each, strict=True))
         yield ConfiguredTest(str(title or ""), variables, assertions, where_of(node), named and str(named))

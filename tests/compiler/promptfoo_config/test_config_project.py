@@ -173,6 +173,27 @@ def test_a_row_that_cannot_be_translated_is_named_and_the_next_is_read(tmp_path:
     assert [name for name in made.files if name.startswith("scenarios/")] == ["scenarios/test-1.json"]
 
 
+def test_tests_without_an_end_are_named_and_the_next_is_read(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("- own.yaml\n", encoding="utf-8")
+    many = ", ".join(f"{name}: [{', '.join('12345678')}]" for name in "abcdef")
+    kept = "{vars: {question: Hi}, assert: [{type: contains, value: Hi}]}"
+    made = translated(tmp_path, f"tests: [own.yaml, {{vars: {{{many}}}}}, {kept}]")
+    assert [each.split(": ", 1)[1] for each in notes(tmp_path, made)] == [
+        "`own.yaml` lists itself",
+        "the lists in `vars` have more than 10000 combinations",
+    ]
+    assert [name for name in made.files if name.startswith("scenarios/")] == ["scenarios/test-1.json"]
+
+
+def test_a_prompt_that_is_nested_too_deeply_for_a_list_of_messages_is_a_text(tmp_path: Path) -> None:
+    (tmp_path / "deep.txt").write_text("[" * 100_000, encoding="utf-8")
+    (tmp_path / "c.yaml").write_text(
+        "prompts: [file://deep.txt]\ntests: [{assert: [{type: contains, value: Hi}]}]\n", encoding="utf-8"
+    )
+    made = project_from(tmp_path / "c.yaml", "mine")
+    assert json.loads(made.files["scenarios/test-1.json"])["turns"][0]["user_message"] == "[" * 100_000
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
