@@ -381,3 +381,31 @@ def test_a_missing_lexicon_is_reported_on_every_route(tmp_path: Path) -> None:
     report = lint([project(tmp_path, checks__X1_yaml=judged.replace("x_lexicon", "y_lexicon"))])
     assert "unknown-lexicon" in codes(report)
     assert "directive-ignored-by-route" not in codes(report)  # the same mistake
+
+
+LEVELS = """\
+scorecard: levels
+parameters:
+  good_from: {type: socre, default: 0.8}
+  fair_from: {type: score, default: 0.5}
+dimensions:
+  passed:
+    rate: {of: "true", hit: [PASS], miss: [FAIL], exclude: [UNCLEAR, NOT_APPLICABLE], error: adjudicate, empty: absent}
+flags: {raised: [FAIL], clear: [PASS], unknown: [UNCLEAR, NOT_APPLICABLE]}
+output:
+  grade: "!dimensions.passed.hasValue() ? 'none' : dimensions.passed.value() >= good_from ? 'good' :
+    dimensions.passed.value() >= fair_from ? 'fair' : 'poor'"
+"""
+
+
+def test_a_misspelt_type_of_a_parameter_is_one_finding(tmp_path: Path) -> None:
+    for name, text in (
+        ("rulewright.yaml", "project: p\n"),
+        ("checks/long.yaml", "id: long\nfail: size(answer) > 80\n"),
+        ("scorecards/levels.yaml", LEVELS),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (only,) = lint([tmp_path]).diagnostics
+    assert (only.code, only.span.line) == ("unknown-value", 3)
+    assert "`socre`" in only.message

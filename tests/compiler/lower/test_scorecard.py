@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,7 +15,6 @@ from tests.shared_data import ROOT
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.scorecard import read_scorecard
 from rulewright.documents.validation import validate
-from rulewright.linting.lint_run import lint
 from rulewright.load import load_file, load_text, plain
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright_runtime.aggregate.aggregation import Scorecard
@@ -575,31 +573,3 @@ def test_credit_without_a_value_earns_nothing_and_asks_for_a_person() -> None:
 def test_an_incomplete_transcript_earns_no_credit() -> None:
     row = card(PARTLY + "  recall: dimensions.recall\n").aggregate([met("C1", 2, 3)], incomplete=True)
     assert (row["overall_score"], row["recall"]) == (0.0, 0.0)
-
-
-LEVELS = """\
-scorecard: levels
-parameters:
-  good_from: {type: socre, default: 0.8}
-  fair_from: {type: score, default: 0.5}
-dimensions:
-  passed:
-    rate: {of: "true", hit: [PASS], miss: [FAIL], exclude: [UNCLEAR, NOT_APPLICABLE], error: adjudicate, empty: absent}
-flags: {raised: [FAIL], clear: [PASS], unknown: [UNCLEAR, NOT_APPLICABLE]}
-output:
-  grade: "!dimensions.passed.hasValue() ? 'none' : dimensions.passed.value() >= good_from ? 'good' :
-    dimensions.passed.value() >= fair_from ? 'fair' : 'poor'"
-"""
-
-
-def test_a_misspelt_type_of_a_parameter_is_one_finding(tmp_path: Path) -> None:
-    for name, text in (
-        ("rulewright.yaml", "project: p\n"),
-        ("checks/long.yaml", "id: long\nfail: size(answer) > 80\n"),
-        ("scorecards/levels.yaml", LEVELS),
-    ):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    (only,) = lint([tmp_path]).diagnostics
-    assert (only.code, only.span.line) == ("unknown-value", 3)
-    assert "`socre`" in only.message

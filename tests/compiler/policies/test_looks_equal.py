@@ -89,6 +89,15 @@ def test_policies_that_are_equal_under_their_defaults_only_say_so(
     assert policy_diff(SAFE, SAFE)["under"] == {}
 
 
+def edited(folder: Path, written: str, changed: str) -> Path:
+    """The shipped scorecard over cases with one edit."""
+    text = SAFE.read_text(encoding="utf-8")
+    assert written in text
+    other = folder / "other.yaml"
+    other.write_text(text.replace(written, changed, 1), encoding="utf-8")
+    return other
+
+
 @pytest.mark.parametrize(
     ("written", "changed", "place"),
     [
@@ -106,11 +115,7 @@ def test_policies_that_are_equal_under_their_defaults_only_say_so(
 def test_what_a_scorecard_over_cases_reads_and_searches_is_part_of_it(
     tmp_path: Path, written: str, changed: str, place: str
 ) -> None:
-    text = SAFE.read_text(encoding="utf-8")
-    assert written in text
-    other = tmp_path / "other.yaml"
-    other.write_text(text.replace(written, changed, 1), encoding="utf-8")
-    found = policy_diff(SAFE, other)
+    found = policy_diff(SAFE, edited(tmp_path, written, changed))
     assert found["verdict"] == "undecided"
     assert place in [each["place"] for each in found["settings"]]
 
@@ -125,11 +130,7 @@ def test_what_a_scorecard_over_cases_reads_and_searches_is_part_of_it(
 def test_a_label_that_leads_to_something_else_is_a_difference(
     tmp_path: Path, written: str, changed: str, expected: tuple[str, str]
 ) -> None:
-    text = SAFE.read_text(encoding="utf-8")
-    assert written in text
-    other = tmp_path / "other.yaml"
-    other.write_text(text.replace(written, changed, 1), encoding="utf-8")
-    found = policy_diff(SAFE, other)
+    found = policy_diff(SAFE, edited(tmp_path, written, changed))
     assert found["verdict"] == "different"
     shown = [(each["before"], each["after"]) for each in found["regions"] if each["witness"]]
     assert expected in shown
