@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from textwrap import indent
 from typing import Final
 
 from rulewright.documents.base import items
-from rulewright.load import Mapping, Node, Sequence, plain
-from rulewright.promptfoo_config.placeholders import NotTranslatedError, as_expression, as_prompt
+from rulewright.load import Mapping as MappingNode
+from rulewright.load import Node, Sequence, plain
+from rulewright.promptfoo_config.placeholders import NotTranslatedError, as_expression, as_prompt, is_blank
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.regex import compile_regex
 
@@ -78,7 +80,16 @@ class Assertion:
         found = usual if self.threshold is None else self.threshold
         if found is None:
             raise NotTranslatedError(f"`{self.kind}` has no `threshold`")
+        if not 0 <= found < math.inf:
+            raise NotTranslatedError(f"`{self.kind}` is only translated with a `threshold` of 0 or more")
         return found
+
+    def lacks_text(self, variables: Mapping[str, str]) -> bool:
+        """Whether it looks for an empty text, which every answer holds, or asks a judge for nothing."""
+        value = json.loads(self.value)
+        listed = value.split(",") if isinstance(value, str) and self.bare_kind in _OF_LISTS else value
+        parts = listed if isinstance(listed, list) else [listed]
+        return self.bare_kind in _OF_TEXTS and any(is_blank(str(part), variables) for part in parts)
 
 
 def _is_json(assertion: Assertion) -> str:
@@ -114,6 +125,8 @@ EXPRESSIONS: Final[dict[str, Callable[[Assertion], str]]] = {
     "latency": lambda each: f"usage.latency <= {each.limit() / 1000}",
 }
 JUDGED: Final = ("llm-rubric", "model-graded-closedqa")
+_OF_LISTS: Final = frozenset(("contains-all", "contains-any", "icontains-all", "icontains-any"))
+_OF_TEXTS: Final = _OF_LISTS | {"contains", "icontains", "starts-with", "regex", *JUDGED}
 KNOWN: Final = OTHERS | EXPRESSIONS.keys() | set(JUDGED)
 _IN_CELL: Final = re.compile(r"((?:not-)?[a-z][a-z-]*)(?:\((\d+(?:\.\d+)?)\))?(?::\s*(.*))?", re.DOTALL)
 SHARED: Final = ("equals", "contains", "icontains", "starts-with", *JUDGED)
@@ -130,9 +143,9 @@ def assertions_of(node: Node | None, notes: list[str], *, is_default: bool = Fal
     if node is not None and not isinstance(node, Sequence):
         notes.append(f"{where_of(node)}: `assert` is only translated as a list")
     for each in items(node):
-        given = plain(each) if isinstance(each, Mapping) else {}
+        given = plain(each) if isinstance(each, MappingNode) else {}
         kind, unread = given.get("type"), sorted(given.keys() - READ - WITHOUT_EFFECT)
-        if kind == "assert-set" and isinstance(each, Mapping) and unread == ["assert"] and "threshold" not in given:
+        if kind == "assert-set" and isinstance(each, MappingNode) and unread == ["assert"] and "threshold" not in given:
             yield from assertions_of(each.get("assert"), notes, is_default=is_default)
         elif not isinstance(kind, str) or unread:
             what = f"`{kind}` with the key `{unread[0]}`" if kind and unread else "an assertion without `type`"
@@ -143,12 +156,17 @@ def assertions_of(node: Node | None, notes: list[str], *, is_default: bool = Fal
             yield _assertion(kind, given, where_of(each), is_default=is_default)
 
 
+def _number(value: object) -> float:
+    """The number; NaN for anything else, which no assertion is translated with."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+
+
 def _assertion(kind: str, given: dict[str, object], where: str, *, is_default: bool = False) -> Assertion:
     threshold, metric = given.get("threshold"), given.get("metric")
     return Assertion(
         kind,
         json.dumps(given.get("value"), sort_keys=True),
-        float(threshold) if isinstance(threshold, int | float) else None,
+        None if threshold is None else _number(threshold),
         str(metric) if metric else None,
         is_default,
         where,

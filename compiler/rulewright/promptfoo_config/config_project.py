@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -49,6 +49,7 @@ def project_from(path: Path, name: str) -> Translation:
     """Translate a configuration. Raises UsageError if the file holds none."""
     read = read_configuration(path)
     checks = _Checks(read.notes)
+    read.defaults = list(_with_text(read.defaults, {}, read.notes))
     for each in read.defaults:
         checks.add(each)
     files = dict(_scenarios(read, checks))
@@ -116,14 +117,33 @@ def _scenarios(read: Configuration, checks: _Checks) -> Iterator[tuple[str, str]
             except NotTranslatedError as error:
                 read.notes.append(f"{test.where}: {error}")
                 continue
-            ids = [found for each in test.assertions if (found := checks.add(each)) is not None]
+            ids = [
+                found
+                for each in _with_text(test.assertions, test.variables, read.notes)
+                if (found := checks.add(each)) is not None
+            ]
             yield f"scenarios/{identity}.json", _scenario(identity, test, turns, ids)
+
+
+def _with_text(assertions: Iterable[Assertion], variables: Mapping[str, str], notes: list[str]) -> Iterator[Assertion]:
+    """The assertions without those that any answer would meet with these variables."""
+    for each in assertions:
+        if each.lacks_text(variables):
+            notes.append(f"{each.where}: {_lacking(each)}")
+        else:
+            yield each
+
+
+def _lacking(assertion: Assertion) -> str:
+    return f"`{assertion.kind}` is not translated with an empty text"
 
 
 def _turns(test: ConfiguredTest, prompt: ConfiguredPrompt, defaults: list[Assertion]) -> list[str]:
     """What the user says. Raises NotTranslatedError if the prompt or an assertion reads an unknown variable."""
     for each in (*defaults, *test.assertions):
         require_variables(each.value, test.variables)
+    if (empty := next((each for each in defaults if each.lacks_text(test.variables)), None)) is not None:
+        raise NotTranslatedError(f"of `defaultTest`, {_lacking(empty)}")
     return [filled(each, test.variables) for each in prompt.turns]
 
 

@@ -41,6 +41,11 @@ def require_variables(template: str, variables: Mapping[str, str]) -> None:
             raise NotTranslatedError(f"unknown variable `{name}`; expected one of `vars`: {known}")
 
 
+def is_blank(template: str, variables: Mapping[str, str]) -> bool:
+    """Whether a template is nothing but blanks with the values of these variables."""
+    return not _PLACEHOLDER.sub(lambda found: variables.get(found[1], found[0]), template).strip()
+
+
 def as_expression(template: str) -> str:
     """The template as an expression over the variables of the scenario."""
     return _each_piece(template, literal, lambda name: f"string({VARIABLES}[{literal(name)}])", " + ") or "''"

@@ -173,6 +173,30 @@ def test_a_row_that_cannot_be_translated_is_named_and_the_next_is_read(tmp_path:
     assert [name for name in made.files if name.startswith("scenarios/")] == ["scenarios/test-1.json"]
 
 
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        "{type: contains, value: ''}", "{type: not-contains, value: ''}", "{type: icontains, value: '{{blank}}'}",
+        "{type: contains-any, value: 'a,,b'}", "{type: icontains-all, value: [a, '']}", "{type: regex, value: ''}",
+        "{type: starts-with, value: '{{blank}}'}", "{type: llm-rubric, value: ' '}",
+        "{type: levenshtein, value: a, threshold: .nan}", "{type: levenshtein, value: a, threshold: .inf}",
+        "{type: levenshtein, value: a, threshold: '3'}", "{type: cost, threshold: true}",
+        "{type: latency, threshold: -1}",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("by_default", [False, True])
+def test_an_assertion_that_any_answer_meets_is_not_translated(tmp_path: Path, assertion: str, by_default: bool) -> None:
+    kept = "{type: equals, value: ''}"
+    usual = f"defaultTest: {{assert: [{assertion}]}}\n" if by_default else ""
+    own = kept if by_default else f"{assertion}, {kept}"
+    first = f"{{vars: {{question: Hi, blank: ''}}, assert: [{own}]}}"
+    second = f"{{vars: {{question: Ho, blank: x}}, assert: [{kept}]}}"
+    made = translated(tmp_path, f"{usual}tests: [{first}, {second}]")
+    assert any("is only translated with" in each or "is not translated with" in each for each in notes(tmp_path, made))
+    written = made.files.get("scenarios/test-1.json")
+    assert written is None or json.loads(written)["eligible_modes"] == ["equals"]
+
+
 def test_tests_without_an_end_are_named_and_the_next_is_read(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text("- own.yaml\n", encoding="utf-8")
     many = ", ".join(f"{name}: [{', '.join('12345678')}]" for name in "abcdef")
