@@ -27,6 +27,6 @@ def some(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def reason_of(error: OSError) -> str:
-    """Why a file can't be read or written, in lower case."""
-    return (error.strerror or str(error)).lower()
+def reason_of(error: Exception) -> str:
+    """Why a file or a database can't be read or written, in lower case."""
+    return (getattr(error, "strerror", None) or str(error)).lower()

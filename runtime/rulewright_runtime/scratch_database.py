@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from rulewright_runtime.errors import RuntimeFailure
-
 if TYPE_CHECKING:
     import sqlite3
 
@@ -21,10 +19,11 @@ _TOP: Final = "SELECT phrase, count FROM phrases ORDER BY count DESC, at LIMIT ?
 
 
 def scratch_database(*statements: str) -> sqlite3.Connection:
-    """An empty database, after `statements`, in one transaction that is never committed."""
-    import sqlite3  # few runs need it
+    """An empty database, after `statements`, in one transaction that is never committed. Its statements raise
+    RuntimeFailure if the disk is full."""
+    from rulewright_runtime.scratch_connection import ScratchConnection  # few runs need it
 
-    database = sqlite3.connect("", isolation_level=None)  # without a name it is deleted with the connection
+    database = ScratchConnection("", isolation_level=None)  # without a name it is deleted with the connection
     for statement in (f"PRAGMA cache_size = {_CACHE}", "PRAGMA journal_mode = OFF", *statements, "BEGIN"):
         database.execute(statement)
     return database
@@ -53,16 +52,11 @@ class FirstValues(Generic[Key, Item]):
         return first
 
     def _store(self, key: Key, value: Item) -> Item | None:
-        import sqlite3  # few runs need it
-
-        try:
-            if self._database is None:
-                self._database = scratch_database(self._table)
-            if self._database.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, value)).rowcount:
-                return None
-            row: tuple[Item] = self._database.execute("SELECT value FROM seen WHERE key = ?", (key,)).fetchone()
-        except sqlite3.Error as error:
-            raise RuntimeFailure(f"the ids that were read don't fit on the disk for temporary files: {error}") from None
+        if self._database is None:
+            self._database = scratch_database(self._table)
+        if self._database.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, value)).rowcount:
+            return None
+        row: tuple[Item] = self._database.execute("SELECT value FROM seen WHERE key = ?", (key,)).fetchone()
         return row[0]
 
     def __del__(self) -> None:

@@ -80,6 +80,8 @@ def _write_ahead(database: sqlite3.Connection) -> None:
             database.execute("pragma journal_mode = wal")
             return
         except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_IOERR_SHMSIZE:  # SQLite calls it "disk I/O error"
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
                 raise
         time.sleep(PAUSE)

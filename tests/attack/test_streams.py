@@ -88,3 +88,9 @@ def test_no_file_of_ours_becomes_a_standard_stream(place: Path) -> None:
     code = "from rulewright.cli import main; import os; main(['eval', '1']); os.write(1, b'lost')"
     status, said = run(place, [sys.executable, "-c", code], ">&- 2>&-")
     assert (status, said) == (0, "")
+
+
+def test_a_demo_that_does_not_fit_on_the_disk_says_so(tmp_path: Path) -> None:
+    status, said = run(tmp_path, ["bash", "-c", f"ulimit -f 4; {sys.executable} -m rulewright demo -o here"], "")
+    assert (status, said.splitlines()[-1]) == (3, "error: can't write `here`: file too large")
+    assert "Traceback" not in said

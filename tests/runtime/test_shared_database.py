@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import sqlite3
 import threading
 import time
@@ -79,6 +80,21 @@ def test_a_ledger_and_a_store_that_cannot_be_written_say_so(tmp_path: Path) -> N
     ledger._db.close()
     with pytest.raises(LedgerError, match=r"can't be read: "):
         ledger.rows("select 1")
+
+
+@pytest.mark.parametrize(("kind", "error"), [(Ledger, LedgerError), (Database, StoreError)])
+def test_a_disk_without_space_for_the_log_of_writes_is_called_full(
+    tmp_path: Path, kind: type[Ledger] | type[Database], error: type[Exception]
+) -> None:
+    path = tmp_path / "a.sqlite3"
+    kind(path).close()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises(error, match=r"a.sqlite3` can't be opened: no space left on device"):
+            kind(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from rulewright.check.project_check import compile_project
+from rulewright.commands.output import writing_to
 from rulewright.exit_codes import REFUSED
 from rulewright.linting.projects import lint_project
 from rulewright.project import load_project
@@ -27,7 +28,8 @@ def run(args: argparse.Namespace) -> int:
     plan = compile_project(project)
     say(f"plan: {len(plan.checks)} checks, profile {plan.profile}, hash {plan.hash[:16]}", "")
     transcripts = root / PROJECT_FILE.parent / "transcripts"
-    summary = run_plan(plan, [transcripts], args.out, overwrite=True, judge=project.judge_source)
+    with writing_to(args.out):
+        summary = run_plan(plan, [transcripts], args.out, overwrite=True, judge=project.judge_source)
     safe_stream(sys.stdout).write_coloured(scorecard(summary, colour=wants_colour(sys.stdout)))
     say(f"report: {Path(args.out) / 'summary.md'}; as a page: rulewright report {shlex.quote(args.out)}")
     return REFUSED if report.diagnostics or summary["refused"]["count"] else 0

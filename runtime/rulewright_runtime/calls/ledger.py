@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from rulewright_runtime.calls.call_request import CallRequest
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.processes import machine, started
@@ -97,7 +98,7 @@ class Ledger:
             self._db.execute("pragma secure_delete = on")
             self._prepare()
         except (OSError, sqlite3.Error) as error:
-            raise LedgerError(f"the ledger `{self.path}` can't be opened: {error}") from None
+            raise LedgerError(f"the ledger `{self.path}` can't be opened: {reason_of(error)}") from None
 
     def _prepare(self) -> None:
         version = prepare(self._db, filter(str.strip, TABLES.split(";")), FORMAT)

@@ -16,6 +16,7 @@ from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.shared_database import open_shared, prepare, transaction
 from rulewright_runtime.strict_json import UNDECODED
@@ -161,7 +162,7 @@ class Database:
             self._db.execute("pragma synchronous = full")
             self._prepare()
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"the database `{self.path}` can't be opened: {error}") from None
+            raise StoreError(f"the database `{self.path}` can't be opened: {reason_of(error)}") from None
 
     def _prepare(self) -> None:
         version = prepare(self._db, _schema(), VERSION)
@@ -244,7 +245,7 @@ class Database:
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise StoreError(f"the lock `{path}` can't be opened: {(error.strerror or str(error)).lower()}") from None
+            raise StoreError(f"the lock `{path}` can't be opened: {reason_of(error)}") from None
 
 
 def _lock(handle: int, *, shared: bool = False, patience: float = 0.0) -> bool:

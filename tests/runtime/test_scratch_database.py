@@ -1,0 +1,18 @@
+"""The temporary database of what does not fit in memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.scratch_database import scratch_database
+
+FULL = "pragma max_page_count = 4"
+
+
+def test_a_full_disk_for_temporary_files_is_reported() -> None:
+    database = scratch_database("create table seen (key)", FULL)
+    with pytest.raises(RuntimeFailure, match="can't hold what was read: database or disk is full"):
+        database.executemany("insert into seen values (?)", [("x" * 1000,)] * 100)
+    with pytest.raises(RuntimeFailure, match="the disk for temporary files"):
+        database.execute("insert into seen values (?)", ("x" * 100_000,))
