@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from rulewright.arguments.shared_options import add_fail_on, add_policy_options, add_sources
+from rulewright.arguments.shared_options import add_fail_on, add_finished_run, add_policy_options, add_sources
 
 
 def why_arguments(parser: argparse.ArgumentParser) -> None:
     """Explain one verdict of a run: the question, the judge's replies, the evidence, and the effect on the gates.
 
-    Without CHECK, the verdicts on TRANSCRIPT are listed; without TRANSCRIPT, every FAIL and UNCLEAR of the run.
-    Everything is read from the folder RUN; nothing is run again.
+    Without CHECK, the verdicts on TRANSCRIPT are listed; without TRANSCRIPT, every FAIL and UNCLEAR of the run. A first
+    word that is no folder names a transcript of the latest run. Everything is read from the folder RUN; nothing is run
+    again.
     """
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
+    add_finished_run(parser)
     parser.add_argument("transcript", metavar="TRANSCRIPT", nargs="?", help="a transcript's id")
     parser.add_argument("check", metavar="CHECK", nargs="?", help="a check's id")
     parser.add_argument("--prompt", action="store_true", help="also print the prompt of the judge")
@@ -27,7 +28,7 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     With more than 200 transcripts, the conversations are written to linked pages in a folder next to the page. The
     pages need no network and work without their script.
     """
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
+    add_finished_run(parser)
     parser.add_argument("-o", "--out", metavar="FILE", help="where to write (default: report.html in RUN; - prints)")
     parser.add_argument(
         "--format",
@@ -67,7 +68,7 @@ def adjudicate_arguments(parser: argparse.ArgumentParser) -> None:
     is not changed: the recomputed run is written to RUN/adjudicated (or --out), and `report`, `leaderboard` and
     `diff` read it like any other run.
     """
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
+    add_finished_run(parser)
     parser.add_argument(
         "--decide",
         nargs=3,
@@ -168,7 +169,7 @@ def gold_arguments(parser: argparse.ArgumentParser) -> None:
     given by the seed, and do not show the verdicts. Write PASS, FAIL or NOT_APPLICABLE under `target` and your name
     under `annotator`; add a line for each further annotator. `rulewright calibrate` reads the file.
     """
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
+    add_finished_run(parser)
     parser.add_argument("--draw", type=int, default=50, metavar="N", help="how many items (default: 50)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the order (default: 1)")
     parser.add_argument("--check", action="append", default=[], metavar="ID", help="only this check (repeatable)")
@@ -199,7 +200,7 @@ def calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     of a FAIL on one split; report on another with --split. Labels by `model:` annotators are counted separately and
     are never gold.
     """
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
+    add_finished_run(parser)
     parser.add_argument("--gold", required=True, metavar="FILE", help="labels, as `rulewright gold` draws them")
     parser.add_argument("--split", metavar="NAME", help="report on this split only")
     parser.add_argument("--measured-on", metavar="RUN", help="the labels are those of this other run")
@@ -221,7 +222,7 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
     `otel` writes a file of `gen_ai.evaluation.result` events that a collector can read. `every-eval-ever` writes a
     folder with one report per model.
     """
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
+    add_finished_run(parser)
     parser.add_argument(
         "--format",
         choices=("parquet", "otel", "every-eval-ever"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rulewright.arguments.shared_options import (
     LEDGER,
+    add_finished_run,
     add_project_options,
     add_reading_options,
     add_run_options,
@@ -108,7 +109,7 @@ def record_arguments(parser: argparse.ArgumentParser) -> None:
 
     Replaying them reproduces the verdicts of the run without a call.
     """
-    parser.add_argument("run", metavar="RUN", help="the folder that a scan wrote")
+    add_finished_run(parser)
     parser.add_argument("-o", "--out", required=True, metavar="FILE", help="a JSON file")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import os
 import shlex
 import sys
 from decimal import Decimal, InvalidOperation
 
 from rulewright.arguments.command_parser import suggestion
+from rulewright_runtime.terminal import complain
 
 TYPE_CHECKING = False  # importing `typing` takes as long as all declarations here
 if TYPE_CHECKING:
@@ -43,6 +45,23 @@ def existing(path: str) -> str:
         folder, near = "", path.replace("\\", "/")
     guess = f"; did you mean `{os.path.join(folder, near)}`?" if near else ""
     raise argparse.ArgumentTypeError(f"no such file or folder: `{path}`{guess}")
+
+
+def latest_run() -> str | None:
+    """Return the folder of the finished run in `runs` that was written last, and say so; None without any."""
+    written = [(os.stat(each).st_mtime_ns, os.path.dirname(each)) for each in glob.glob("runs/*/summary.json")]
+    if not written:
+        return None
+    latest = max(written)[1]
+    complain(f"note: the latest run is `{latest}`")
+    return latest
+
+
+def _run_or_latest(path: str) -> str:
+    found = path or latest_run()
+    if not found:
+        raise argparse.ArgumentTypeError("name the folder of a run, because `runs` contains no finished run")
+    return found
 
 
 def _seconds(text: str) -> float:
@@ -88,6 +107,13 @@ def add_transcripts(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     """Declare the transcripts to read."""
     parser.add_argument(
         "transcripts", nargs=nargs, metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
+    )
+
+
+def add_finished_run(parser: argparse.ArgumentParser, help: str = "the folder that a scan wrote") -> None:
+    """Declare the finished run to read."""
+    parser.add_argument(
+        "run", metavar="RUN", nargs="?", default="", type=_run_or_latest, help=f"{help} (default: the latest in `runs`)"
     )
 
 
@@ -197,7 +223,7 @@ def add_spending_options(parser: argparse.ArgumentParser | argparse._ArgumentGro
 
 def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder that a scan wrote") -> None:
     """Declare the run, and the policy for rescoring it."""
-    parser.add_argument("run", metavar="RUN", help=help)
+    add_finished_run(parser, help)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scorecard")
     parser.add_argument("--scorecard", metavar="NAME", help="another scorecard of the project")
     parser.add_argument("--profile", metavar="NAME", help="another profile of the project: which checks run, and votes")

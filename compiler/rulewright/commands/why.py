@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import shorten, wrap
 
+from rulewright.arguments.shared_options import latest_run
 from rulewright.commands.output import answer
 from rulewright.errors import UsageError
 from rulewright.expression.decompile import decompile
@@ -33,6 +35,9 @@ QUOTED = 40  # characters of a quote in it
 
 def run(args: argparse.Namespace) -> int:
     """Print the explanation of the verdict, or without a check the list of verdicts; return the exit code."""
+    latest = None if args.check or os.path.isdir(args.run) else latest_run()
+    if latest is not None:  # the first word names a transcript
+        args.run, args.transcript, args.check = latest, args.run, args.transcript
     finished = open_judged(Path(args.run))
     folder, plan = finished.folder, finished.plan
     if args.check is None:

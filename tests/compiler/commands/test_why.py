@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -134,3 +136,26 @@ def test_a_verdict_without_a_code_is_listed_with_its_quote_and_items_are_counted
     assert "FAIL  S3  polite  monday  “I promise that it ships today, whatever…”\n" in capsys.readouterr().out
     assert main(["why", "run", "monday", "brief"]) == 0
     assert "\nitems             1 of 1 failed, 0 unclear\n" in capsys.readouterr().out
+
+
+def test_without_a_run_the_finished_run_written_last_is_read(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="3"):
+        main(["report"])
+    assert "name the folder of a run, because `runs` contains no finished run" in capsys.readouterr().err
+    for age, (name, profile) in enumerate((("new", "publish"), ("old", "smoke"))):
+        shutil.copytree(runs / profile, tmp_path / "runs" / name)
+        os.utime(tmp_path / "runs" / name / "summary.json", (1000 - age, 1000 - age))
+    (tmp_path / "runs" / "unfinished").mkdir()
+    main(["report"])
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("wrote runs/new/report.html\n", "note: the latest run is `runs/new`\n")
+    assert main(["why", "model-b__night_shift_alone", "RW-A2"]) == 0
+    assert "\ntranscript        model-b__night_shift_alone" in capsys.readouterr().out
+    assert main(["why", "model-b__night_shift_alone"]) == 0
+    assert "`rulewright why runs/new TRANSCRIPT CHECK` explains a verdict" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="3"):
+        main(["why", "runs/nwe"])
+    assert "the run has no transcript `runs/nwe`" in capsys.readouterr().err
