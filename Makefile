@@ -40,9 +40,11 @@ torture: $(VENV)/.dev
 live: $(VENV)/.run
 	@benchmark/live/run.sh $(BIN)/python
 
-# The real promptfoo and Inspect, in environments of their own: the integrations in them, then the same work in all three.
+# The real promptfoo and Inspect, in environments of their own: the integrations and the translation, then the same
+# work in all three.
 peers: $(VENV)/.run .peers/.installed
 	PYTHONPATH=. $(BIN)/python -m benchmark.peers.integrations .peers
+	PYTHONPATH=. $(BIN)/python -m benchmark.peers.translation .peers
 	PYTHONPATH=. $(BIN)/python -m benchmark.peers.compare .peers
 
 # Curves over seeded chats: input size, patterns, processes, and a profile, as JSON and a chart. Needs an idle machine.

@@ -61,19 +61,26 @@ class Assertion:
     @property
     def template(self) -> str:
         """The value as a text."""
-        value = json.loads(self.value)
-        if not isinstance(value, str | int | float) or str(value).startswith("file://"):
-            raise NotTranslatedError(f"`{self.kind}` is only translated with a text as its `value`")
-        return str(value)
+        return self._text(json.loads(self.value))
 
     @property
     def texts(self) -> str:
         """The value, a list of texts or texts between commas, as the expression of a list."""
         value = json.loads(self.value)
+        if isinstance(value, str) and _MORE_THAN_COMMAS.search(value):
+            raise NotTranslatedError(
+                f"`{self.kind}` is only translated with variables or quotes if its `value` is a list"
+            )
         parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
-        if not isinstance(parts, list) or not parts or str(parts[0]).startswith("file://"):
+        if not isinstance(parts, list) or not parts:
             raise NotTranslatedError(f"`{self.kind}` is only translated with a list as its `value`")
-        return f"[{', '.join(as_expression(str(part)) for part in parts)}]"
+        return f"[{', '.join(as_expression(self._text(part)) for part in parts)}]"
+
+    def _text(self, value: object) -> str:
+        """A text or a number as JavaScript writes it."""
+        if isinstance(value, bool) or not isinstance(value, str | int | float) or str(value).startswith("file://"):
+            raise NotTranslatedError(f"`{self.kind}` is only translated with texts in its `value`")
+        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
     def limit(self, usual: float | None = None) -> float:
         """The threshold."""
@@ -101,8 +108,11 @@ def _is_json(assertion: Assertion) -> str:
 
 
 def _matches(assertion: Assertion) -> str:
+    pattern = assertion.template
+    if (found := _OTHER_IN_JAVASCRIPT.search(pattern)) is not None:
+        raise NotTranslatedError(f"JavaScript reads `{found[0]}` of the regular expression `{pattern}` otherwise")
     try:
-        compile_regex(assertion.template)
+        compile_regex(pattern)
     except PlanError as error:
         raise NotTranslatedError(str(error)) from None
     return f"answer.matches({assertion.text})"
@@ -130,6 +140,11 @@ _OF_TEXTS: Final = _OF_LISTS | {"contains", "icontains", "starts-with", "regex",
 KNOWN: Final = OTHERS | EXPRESSIONS.keys() | set(JUDGED)
 _IN_CELL: Final = re.compile(r"((?:not-)?[a-z][a-z-]*)(?:\((\d+(?:\.\d+)?)\))?(?::\s*(.*))?", re.DOTALL)
 SHARED: Final = ("equals", "contains", "icontains", "starts-with", *JUDGED)
+_LIMIT_IN_CELL: Final = {"levenshtein": 0.75}  # promptfoo's, in tables only
+# Texts between commas in which promptfoo reads quotes, or fills in variables before it splits them.
+_MORE_THAN_COMMAS: Final = re.compile(r"""["{]""")
+# What RE2 reads and JavaScript refuses or takes for other characters.
+_OTHER_IN_JAVASCRIPT: Final = re.compile(r"\\[AzQEpPCa]|\[\[:|\(\?(?:[imsU-]+[:)]|P)")
 _ALIASES: Final = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric"}
 
 
@@ -176,14 +191,16 @@ def _assertion(kind: str, given: dict[str, object], where: str, *, is_default: b
 def assertion_in_cell(cell: str, column: str, where: str) -> tuple[Assertion, str]:
     """The assertion in a cell of a table, such as `contains: text`, and its value. The value is read from a variable
     with the name of the column where it can be, so that the cells of a column share a check."""
-    found = _IN_CELL.fullmatch(cell)
+    found = _IN_CELL.fullmatch(cell := cell.strip())
     kind = _ALIASES.get(found[1], found[1]) if found else ""
     if found is None or kind.removeprefix("not-") not in KNOWN:
         found, kind = None, "equals"
     value = cell if found is None else found[3] or ""
     shared = kind.removeprefix("not-") in SHARED and "{{" not in value
-    given: dict[str, object] = {"value": f"{{{{{column}}}}}" if shared else value or None}
-    return _assertion(kind, {**given, "threshold": float(found[2]) if found and found[2] else None}, where), value
+    limit = float(found[2]) if found and found[2] else _LIMIT_IN_CELL.get(kind.removeprefix("not-"))
+    return _assertion(
+        kind, {"value": f"{{{{{column}}}}}" if shared else value or None, "threshold": limit}, where
+    ), value
 
 
 def check_body(assertion: Assertion) -> str:

@@ -67,6 +67,7 @@ def verdict_of(tmp_path: Path, assertion: str, answer: str, **record: Any) -> st
         (r"{type: regex, value: '^\d+ \w+$'}", "3 euros", "3"),
         ("{type: is-json}", "[3]", "three"),
         ("{type: is-json, value: {type: object, required: [fee]}}", '{"fee": 3}', '{"free": 3}'),
+        ("{type: contains-any, value: [4.0, 5]}", "4", "6"),
         ("{type: levenshtein, value: Bern, threshold: 1}", "Berne", "Berlin"),
         ("{type: is-refusal}", "I'm sorry, but I can't help with that.", "Yes."),
         ("{type: assert-set, assert: [{type: equals, value: 4}]}", "4", "5"),
@@ -116,12 +117,16 @@ def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: 
         "question,__expected,__expected2,__description\n"
         "Where?,icontains: Bern,,place\n"
         '"Where, then?",icontains: Basel,"not-contains: x",\n'
-        "Who?,Note: Ann,levenshtein(2): Ann,\n"
+        "Who?, Note: Ann ,levenshtein(2): Ann,\n"
+        "When?,levenshtein: Ann,,\n"
     )
     made = translated(tmp_path, "tests: file://rows.csv", rows_csv=rows)
     assert made.notes == ()
     checks = [name for name in made.files if name.startswith("checks/")]
-    assert checks == [f"checks/{name}.yaml" for name in ("icontains", "not-contains", "equals", "levenshtein")]
+    assert checks == [
+        f"checks/{name}.yaml" for name in ("icontains", "not-contains", "equals", "levenshtein", "levenshtein-2")
+    ]
+    assert "edit_distance(answer, 'Ann') <= 0" in made.files["checks/levenshtein-2.yaml"]
     second = json.loads(made.files["scenarios/test-2.json"])
     assert second["eligible_modes"] == ["icontains", "not-contains"]
     assert second["metadata"]["vars"] == {"question": "Where, then?", "__expected": "Basel", "__expected2": "x"}
@@ -136,6 +141,12 @@ def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: 
         ("{assert: [{type: similar, value: Bern}]}", "4:20: `similar` is not translated: a threshold fits"),
         ("{assert: [{type: contains, value: b, transform: x}]}", "4:20: `contains` with the key `transform`"),
         ("{assert: [{type: regex, value: '(?=a)'}]}", "4:20: the regular expression `(?=a)` is refused"),
+        (r"{assert: [{type: regex, value: '\p{L}'}]}", "4:20: JavaScript reads `\\p` of the regular expression"),
+        ("{assert: [{type: regex, value: '(?i)a'}]}", "4:20: JavaScript reads `(?i)` of the regular expression"),
+        ("{assert: [{type: contains-any, value: '{{a}}, b'}], vars: {a: 'c, d'}}", "4:20: `contains-any` is only"),
+        ("{assert: [{type: contains-all, value: '\"a, b\", c'}]}", "4:20: `contains-all` is only translated with v"),
+        ("{assert: [{type: contains-all, value: [a, true]}]}", "4:20: `contains-all` is only translated with texts"),
+        ("{assert: [{type: equals, value: true}]}", "4:20: `equals` is only translated with texts"),
         ("{assert: [{$ref: '#/a'}]}", "4:20: an assertion without `type`"),
         ("{assert: [{type: contains, value: '{{ a | upper }}'}]}", "4:20: only `{{NAME}}` is translated"),
         ("{assert: [{type: llm-rubric, value: Kind, threshold: 0.8}]}", "4:20: `llm-rubric` is not translated with a"),
