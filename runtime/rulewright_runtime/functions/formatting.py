@@ -10,7 +10,7 @@ from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.conversions import to_string
-from rulewright_runtime.functions.table import Table, check_text
+from rulewright_runtime.functions.table import LIST, Table, check_text, typed
 from rulewright_runtime.functions.times import format_timestamp
 from rulewright_runtime.score import Score, leave
 from rulewright_runtime.values import (
@@ -22,7 +22,6 @@ from rulewright_runtime.values import (
     UInt,
     Value,
     cel_type_name,
-    no_overload,
     too_large,
 )
 
@@ -31,11 +30,9 @@ _INVALID: Final = re.compile("[\udc80-\udcff]+")  # surrogate escapes of bytes t
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def format_text(template: object, arguments: object) -> str:
+def format_text(template: str, arguments: list[Value]) -> str:
     """Replace each clause of `template` by the next argument. Raises EvaluationError for an unknown clause, and for an
     argument that is missing or of the wrong type."""
-    if template.__class__ is not str or not isinstance(arguments, (list, tuple)):
-        raise no_overload("format", template, arguments)
     parts: list[str] = []
     length = position = used = 0
     while True:
@@ -170,49 +167,39 @@ def _double(value: object, clause: str) -> float:
     raise _refuse(clause, "numbers", value)
 
 
-def _fixed(value: object, precision: int | None) -> str:
-    number = _double(value, "fixed-point")
-    return _special(number) or f"{number:.{6 if precision is None else precision}f}"
+def _float(clause: str, letter: str) -> Callable[[object, int | None], str]:
+    def written(value: object, precision: int | None) -> str:
+        number = _double(value, clause)
+        return _special(number) or f"{number:.{6 if precision is None else precision}{letter}}"
+
+    return written
 
 
-def _scientific(value: object, precision: int | None) -> str:
-    number = _double(value, "scientific")
-    return _special(number) or f"{number:.{6 if precision is None else precision}e}"
+def _whole(clause: str, expected: str, letter: str, *kinds: type) -> Callable[[object, int | None], str]:
+    def written(value: Value, _: int | None) -> str:
+        if value.__class__ in (int, UInt, *kinds):
+            return format(value, letter)
+        raise _refuse(clause, expected, value)
+
+    return written
 
 
-def _binary(value: object, _: int | None) -> str:
-    if value.__class__ is bool:
-        return "1" if value else "0"
-    if value.__class__ is int or value.__class__ is UInt:
-        return f"{int(value):b}"
-    raise _refuse("binary", "integers and bools", value)
-
-
-def _octal(value: object, _: int | None) -> str:
-    if value.__class__ is int or value.__class__ is UInt:
-        return f"{int(value):o}"
-    raise _refuse("octal", "integers", value)
-
-
-def _hex(value: object, _: int | None) -> str:
-    if value.__class__ is int or value.__class__ is UInt:
-        return f"{int(value):x}"
+def _hex(value: Value, _: int | None) -> str:
     if value.__class__ is str:
-        return str(value).encode("utf-8", "replace").hex()
-    if value.__class__ is bytes:
-        return bytes(value).hex()
-    raise _refuse("hex", "integers, bytes and strings", value)
+        return value.encode("utf-8", "replace").hex()
+    return bytes(value).hex() if value.__class__ is bytes else _HEX(value, _)
 
 
+_HEX: Final = _whole("hex", "integers, bytes and strings", "x")
 _CLAUSES: Final[Mapping[str, Callable[[object, int | None], str]]] = {
     "s": _string,
     "d": _decimal,
-    "f": _fixed,
-    "e": _scientific,
-    "b": _binary,
-    "o": _octal,
+    "f": _float("fixed-point", "f"),
+    "e": _float("scientific", "e"),
+    "b": _whole("binary", "integers and bools", "b", bool),
+    "o": _whole("octal", "integers", "o"),
     "x": _hex,
     "X": lambda value, precision: _hex(value, precision).upper(),
 }
 
-TABLE: Final[Table] = {"format": (format_text, 2, 2)}
+TABLE: Final[Table] = typed({"format": (format_text, str, LIST)})

@@ -12,14 +12,12 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.table import Table
-from rulewright_runtime.values import Value, from_host, no_overload, to_host
+from rulewright_runtime.functions.table import Table, typed
+from rulewright_runtime.values import Value, from_host, to_host
 
 
-def json_value(text: object) -> object:
+def json_value(text: str) -> object:
     """Decode a JSON text. Raises EvaluationError `invalid_argument` for invalid JSON and duplicate keys."""
-    if text.__class__ is not str:
-        raise no_overload("json", text)
     return from_host(_decode(text))
 
 
@@ -30,10 +28,8 @@ def _decode(text: str) -> Value:
         raise EvaluationError(f"the text is not JSON: {str(error)[:200]}", "invalid_argument") from None
 
 
-def is_json(text: object) -> bool:
+def is_json(text: str) -> bool:
     """Whether a text is valid JSON."""
-    if text.__class__ is not str:
-        raise no_overload("is_json", text)
     try:
         json_value(text)
     except EvaluationError:
@@ -41,13 +37,11 @@ def is_json(text: object) -> bool:
     return True
 
 
-def valid_against(value: Value, schema: Value) -> bool:
+def valid_against(value: Value, schema: Mapping[Value, Value]) -> bool:
     """Whether a value is valid against a JSON Schema; a string is decoded as JSON first.
 
     A string that is not JSON is invalid. Raises EvaluationError `invalid_argument` for an invalid schema.
     """
-    if not isinstance(schema, Mapping):
-        raise no_overload("valid_against", value, schema)
     try:
         validator = _validator(msgspec.json.encode(to_host(schema)))
     except (TypeError, ValueError, RecursionError) as error:
@@ -74,4 +68,10 @@ def _validator(encoded: bytes) -> Value:
     return validator(encoded)
 
 
-TABLE: Final[Table] = {"json": (json_value, 1, 1), "is_json": (is_json, 1, 1), "valid_against": (valid_against, 2, 2)}
+TABLE: Final[Table] = typed(
+    {
+        "json": (json_value, str),
+        "is_json": (is_json, str),
+        "valid_against": (valid_against, object, Mapping),
+    }
+)

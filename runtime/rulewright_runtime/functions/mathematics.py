@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.operators import as_int
-from rulewright_runtime.functions.table import Function, Table
+from rulewright_runtime.functions.table import Function, Table, typed
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import UINT_MAX, UInt, Value, is_number, less, no_overload
 
@@ -36,17 +36,10 @@ def _best(function: str, is_better: Callable[[Value, Value], bool]) -> Function:
     return best
 
 
-def _double(function: str, value: object) -> float:
-    if value.__class__ is not float:
-        raise no_overload(function, value)
-    return float(value)
-
-
-def _whole(function: str, rounded: Callable[[float], int]) -> Function:
+def _whole(rounded: Callable[[float], int]) -> Function:
     """The function that rounds a finite double to a whole one and keeps its sign."""
 
-    def whole(value: object) -> float:
-        number = _double(function, value)
+    def whole(number: float) -> float:
         return math.copysign(float(rounded(number)), number) if math.isfinite(number) else number
 
     return whole
@@ -130,24 +123,24 @@ def shift_right(value: Value, offset: Value) -> object:
 
 
 _MAX_ARGUMENTS: Final = 10_000
-
+_ROUNDINGS: Final[Mapping[str, Callable[[float], int]]] = {
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "round": _half_away,
+    "trunc": math.trunc,
+}
+_TESTS: Final = {"isNaN": math.isnan, "isInf": math.isinf, "isFinite": math.isfinite}
+_JOINS: Final = {"bitAnd": operator.and_, "bitOr": operator.or_, "bitXor": operator.xor}
 TABLE: Final[Table] = {
     "math.greatest": (_best("math.greatest", lambda number, best: less(best, number)), 1, _MAX_ARGUMENTS),
     "math.least": (_best("math.least", less), 1, _MAX_ARGUMENTS),
-    "math.ceil": (_whole("math.ceil", math.ceil), 1, 1),
-    "math.floor": (_whole("math.floor", math.floor), 1, 1),
-    "math.round": (_whole("math.round", _half_away), 1, 1),
-    "math.trunc": (_whole("math.trunc", math.trunc), 1, 1),
     "math.abs": (absolute, 1, 1),
     "math.sign": (sign, 1, 1),
-    "math.isNaN": (lambda value: math.isnan(_double("math.isNaN", value)), 1, 1),
-    "math.isInf": (lambda value: math.isinf(_double("math.isInf", value)), 1, 1),
-    "math.isFinite": (lambda value: math.isfinite(_double("math.isFinite", value)), 1, 1),
     "math.sqrt": (square_root, 1, 1),
-    "math.bitAnd": (_bitwise("math.bitAnd", operator.and_), 2, 2),
-    "math.bitOr": (_bitwise("math.bitOr", operator.or_), 2, 2),
-    "math.bitXor": (_bitwise("math.bitXor", operator.xor), 2, 2),
     "math.bitNot": (bit_not, 1, 1),
     "math.bitShiftLeft": (shift_left, 2, 2),
     "math.bitShiftRight": (shift_right, 2, 2),
+    **{f"math.{name}": (_bitwise(f"math.{name}", join), 2, 2) for name, join in _JOINS.items()},
+    **typed({f"math.{name}": (_whole(rounded), float) for name, rounded in _ROUNDINGS.items()}),
+    **typed({f"math.{name}": (test, float) for name, test in _TESTS.items()}),
 }

@@ -8,12 +8,13 @@ phone_numbers   E.164: 7 to 15 digits, written with `+`, brackets or separators;
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import chain
 from typing import Final
 
-from rulewright_runtime.functions.table import Function, Table
+from rulewright_runtime.functions.table import Function, Table, typed
 from rulewright_runtime.functions.texts import Span, Spans, find_spans
-from rulewright_runtime.values import Value, no_overload
 
 _EMAIL: Final = r"(?i)\b[a-z0-9][a-z0-9._%+\-]{0,63}@(?:[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}\b"
 _IBAN: Final = r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\b"
@@ -50,10 +51,6 @@ def _is_phone(written: str) -> bool:
     return 7 <= sum(map(str.isdigit, written)) <= 15 and not _PLAIN.fullmatch(written)
 
 
-def _email_spans(text: str) -> Iterator[Span]:
-    return find_spans(_EMAIL, text)
-
-
 def _iban_spans(text: str) -> Iterator[Span]:
     """Yield the spans of IBANs. The pattern may include capital letters that follow; the country's length cuts them."""
     for start, end in find_spans(_IBAN, text):
@@ -78,33 +75,20 @@ def _phone_spans(text: str) -> Iterator[Span]:
             yield start, end
 
 
-def _personal_spans(text: str) -> Iterator[Span]:
-    for spans in (_email_spans, _phone_spans, _iban_spans, _card_spans):
-        yield from spans(text)
-
-
-def _lister(name: str, spans: Callable[[str], Iterator[Span]], doc: str) -> Function:
-    def function(text: Value) -> list[str]:
-        if text.__class__ is not str:
-            raise no_overload(name, text)
-        return [text[start:end] for start, end in spans(text)]
-
-    function.__doc__, function.__name__ = doc, name
-    return function
-
-
-SPANS: Final[Mapping[str, Spans]] = {
-    "emails": _email_spans,
+_KINDS: Final[Mapping[str, Spans]] = {
+    "emails": partial(find_spans, _EMAIL),
     "phone_numbers": _phone_spans,
     "ibans": _iban_spans,
     "card_numbers": _card_spans,
-    "personal_data": _personal_spans,
 }
-_DOCSTRINGS: Final = {
-    "emails": "Return the email addresses in a text.",
-    "phone_numbers": "Return the phone numbers in a text.",
-    "ibans": "Return the bank account numbers (IBAN) with valid check digits in a text.",
-    "card_numbers": "Return the payment card numbers with a valid check digit in a text.",
-    "personal_data": "Return all four: emails, phone numbers, IBANs and card numbers, in this order.",
+SPANS: Final[Mapping[str, Spans]] = {
+    **_KINDS,
+    "personal_data": lambda text: chain.from_iterable(spans(text) for spans in _KINDS.values()),
 }
-TABLE: Final[Table] = {name: (_lister(name, spans, _DOCSTRINGS[name]), 1, 1) for name, spans in SPANS.items()}
+
+
+def _listed(spans: Spans) -> Function:
+    return lambda text: [text[start:end] for start, end in spans(text)]
+
+
+TABLE: Final[Table] = typed({name: (_listed(spans), str) for name, spans in SPANS.items()})

@@ -9,10 +9,10 @@ from rulewright_runtime import score as exact
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import operators
 from rulewright_runtime.functions.operators import as_int
-from rulewright_runtime.functions.table import Function, Table
+from rulewright_runtime.functions.table import Function, Table, typed
 from rulewright_runtime.matching.folding import fold_case
 from rulewright_runtime.score import Score
-from rulewright_runtime.values import Value, is_number, no_overload
+from rulewright_runtime.values import Value, is_number
 
 
 def _is_mixed(left: object, right: object) -> bool:
@@ -54,20 +54,6 @@ def _promote(left: Value, right: Value) -> tuple[object, object]:
     return as_int(int(left)), as_int(int(right))
 
 
-def contains_ci(text: object, part: object) -> bool:
-    """Whether `part` occurs in `text`, both lower-cased by Python's rules (SAFE, markers, branches)."""
-    if text.__class__ is not str or part.__class__ is not str:
-        raise no_overload("contains_ci", text, part)
-    return part.lower() in text.lower()
-
-
-def substring_ci(text: object, part: object) -> bool:
-    """Whether `part` occurs in `text` under simple case folding, as in a lexicon with `fold: none`."""
-    if text.__class__ is not str or part.__class__ is not str:
-        raise no_overload("substring_ci", text, part)
-    return fold_case(part) in fold_case(text)
-
-
 TABLE: Final[Table] = {
     "_+_": (_arithmetic(operators.add, exact.add), 2, 2),
     "_-_": (_arithmetic(operators.subtract, exact.subtract), 2, 2),
@@ -76,6 +62,12 @@ TABLE: Final[Table] = {
     "_%_": (modulo, 2, 2),
     "-_": (negate, 1, 1),
     "score": (exact.score_of, 1, 1),
-    "contains_ci": (contains_ci, 2, 2),
-    "substring_ci": (substring_ci, 2, 2),
+    **typed(
+        {
+            # by Python's rules (SAFE, markers, branches)
+            "contains_ci": (lambda text, part: part.lower() in text.lower(), str, str),
+            # by simple case folding, as in a lexicon with `fold: none`
+            "substring_ci": (lambda text, part: fold_case(part) in fold_case(text), str, str),
+        }
+    ),
 }

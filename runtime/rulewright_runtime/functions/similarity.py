@@ -13,27 +13,20 @@ import re
 from collections import Counter
 from typing import Final
 
-from rulewright_runtime.functions.table import Table, check_steps
+from rulewright_runtime.functions.table import Table, check_steps, typed
 from rulewright_runtime.matching.near_matches import common, words
-from rulewright_runtime.values import Value, no_overload
 
 _ORDER: Final = 4  # the length of BLEU's longest n-grams
 _STEP: Final = 256  # bits that count as one step of a bit-parallel loop
 _TOKEN: Final = re.compile(r"(?:[^\s!-&(-/:-@\[-`{-~]|(?<![0-9])-|(?<=[0-9])[.,](?=[0-9]))+|\S")
 
 
-def _texts(function: str, *values: object) -> None:
-    if any(value.__class__ is not str for value in values):
-        raise no_overload(function, *values)
-
-
 def _check_cost(one: int, other: int) -> None:
     check_steps(other * (1 + one // _STEP))
 
 
-def edit_distance(text: Value, reference: Value) -> int:
+def edit_distance(text: str, reference: str) -> int:
     """Return the minimum number of insertions, deletions and replacements that turn one text into the other."""
-    _texts("edit_distance", text, reference)
     _check_cost(len(text), len(reference))
     if not text:
         return len(reference)
@@ -52,24 +45,22 @@ def edit_distance(text: Value, reference: Value) -> int:
     return distance
 
 
-def edit_similarity(text: Value, reference: Value) -> float:
+def edit_similarity(text: str, reference: str) -> float:
     """Return `1 - edit_distance / longer length`: 1 for equal texts, 0 when every character differs."""
     distance = edit_distance(text, reference)
     return 1.0 - distance / (max(len(text), len(reference)) or 1)
 
 
-def rouge_l(text: Value, reference: Value) -> float:
+def rouge_l(text: str, reference: str) -> float:
     """Return ROUGE-L: F1 of the longest common subsequence of words, from 0 to 1."""
-    _texts("rouge_l", text, reference)
     text_words, reference_words = ([word for word, _, _ in words(each)] for each in (text, reference))
     _check_cost(len(text_words), len(reference_words))
     shared = common(text_words, reference_words)
     return 2 * shared / (len(text_words) + len(reference_words)) if shared else 0.0
 
 
-def bleu(text: Value, reference: Value) -> float:
+def bleu(text: str, reference: str) -> float:
     """Return BLEU of one sentence against one reference, from 0 to 1."""
-    _texts("bleu", text, reference)
     tokens, reference_tokens = _TOKEN.findall(text), _TOKEN.findall(reference)
     precisions, halvings = [], 0
     for size in range(1, min(_ORDER, len(tokens)) + 1):
@@ -89,17 +80,11 @@ def _grams(tokens: list[str], size: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(tokens[start:] for start in range(size)), strict=False))
 
 
-def word_overlap(text: Value, source: Value) -> float:
+def word_overlap(text: str, source: str) -> float:
     """Return the share of the distinct words of `text` that occur in `source`; 0 for a text without words."""
-    _texts("word_overlap", text, source)
     text_words, source_words = ({word for word, _, _ in words(each)} for each in (text, source))
     return len(text_words & source_words) / len(text_words) if text_words else 0.0
 
 
-TABLE: Final[Table] = {
-    "edit_distance": (edit_distance, 2, 2),
-    "edit_similarity": (edit_similarity, 2, 2),
-    "rouge_l": (rouge_l, 2, 2),
-    "bleu": (bleu, 2, 2),
-    "word_overlap": (word_overlap, 2, 2),
-}
+_MEASURES: Final = (edit_distance, edit_similarity, rouge_l, bleu, word_overlap)
+TABLE: Final[Table] = typed({function.__name__: (function, str, str) for function in _MEASURES})

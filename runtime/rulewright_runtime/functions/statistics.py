@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.operators import as_int
-from rulewright_runtime.functions.table import Function, Table
+from rulewright_runtime.functions.table import LIST, Function, Table, typed
 from rulewright_runtime.score import MAX_BITS, Score, exact_pair
 from rulewright_runtime.values import NONE, Optional, UInt, Value, is_number, less, no_overload
 
 
-def _numbers(function: str, values: Value) -> list[Value]:
-    if not isinstance(values, (list, tuple)) or not all(is_number(value) for value in values):
+def _numbers(function: str, values: list[Value]) -> list[Value]:
+    if not all(map(is_number, values)):
         raise no_overload(function, values)
     return list(values)
 
@@ -45,7 +45,7 @@ def _result(value: Fraction, inputs: Iterable[Value]) -> Optional:
         raise EvaluationError("a statistic is out of the range of a double", "overflow") from None
 
 
-def total(values: Value) -> Optional:
+def total(values: list[Value]) -> Optional:
     """Return the sum: an int for ints, a score with scores, else a double; `optional.none()` for an empty list."""
     numbers = _numbers("sum", values)
     if not numbers:
@@ -56,7 +56,7 @@ def total(values: Value) -> Optional:
     return _result(exact, numbers)
 
 
-def mean(values: Value) -> Optional:
+def mean(values: list[Value]) -> Optional:
     """Return the mean, exact and rounded once; `optional.none()` for an empty list."""
     numbers = _numbers("mean", values)
     if not numbers:
@@ -74,7 +74,7 @@ def _weighted_mean(values: list[object], weights: list[Value]) -> Optional:
     return _result(_total((a * c, b * d) for (a, b), (c, d) in pairs) / whole, [*values, *weights])
 
 
-def weighted_mean(values: object, weights: object) -> Optional:
+def weighted_mean(values: list[Value], weights: list[Value]) -> Optional:
     """Return the mean of `values` weighted by `weights`, a list of equal length; none when the weights sum to 0."""
     numbers, parts = _numbers("wmean", values), _numbers("wmean", weights)
     if len(numbers) != len(parts):
@@ -82,10 +82,8 @@ def weighted_mean(values: object, weights: object) -> Optional:
     return _weighted_mean(numbers, parts)
 
 
-def weighted_mean_present(values: object, weights: object) -> Optional:
+def weighted_mean_present(values: Mapping[Value, Value], weights: Mapping[Value, Value]) -> Optional:
     """Return the weighted mean of the entries with both a weight and a value (neither null nor `optional.none()`)."""
-    if not isinstance(values, Mapping) or not isinstance(weights, Mapping):
-        raise no_overload("wmean_present", values, weights)
     numbers, parts = [], []
     for key, value in values.items():
         weight = _present(weights.get(key))
@@ -102,18 +100,13 @@ def _present(value: object) -> object:
     return value
 
 
-def _without_nan(function: str, values: object) -> list[object]:
-    numbers = _numbers(function, values)
-    if any(number != number for number in numbers):
-        raise EvaluationError(f"`{function}` of NaN", "not_a_score")
-    return numbers
-
-
 def _extreme(function: str, is_better: Callable[[Value, Value], bool]) -> Function:
     """The function that returns the best number of a list, of equal ones the first, or `optional.none()`."""
 
-    def extreme(values: Value) -> Optional:
-        numbers = _without_nan(function, values)
+    def extreme(values: list[Value]) -> Optional:
+        numbers = _numbers(function, values)
+        if any(number != number for number in numbers):
+            raise EvaluationError(f"`{function}` of NaN", "not_a_score")
         return (
             Optional(reduce(lambda best, each: each if is_better(each, best) else best, numbers)) if numbers else NONE
         )
@@ -121,7 +114,7 @@ def _extreme(function: str, is_better: Callable[[Value, Value], bool]) -> Functi
     return extreme
 
 
-def quantile(values: object, fraction: object) -> Optional:
+def quantile(values: list[Value], fraction: Value) -> Optional:
     """Return the quantile at `fraction` (0: the least number), interpolated linearly."""
     numbers = _numbers("quantile", values)
     if not is_number(fraction):
@@ -138,34 +131,35 @@ def quantile(values: object, fraction: object) -> Optional:
     return _result(exact[low] + (exact[high] - exact[low]) * (rank - low), numbers)
 
 
-def share(values: Value) -> Optional:
+def share(values: Sequence[Value]) -> Optional:
     """Return the exact share of true values as a score; `optional.none()` for an empty list."""
-    if not isinstance(values, (list, tuple)) or not all(value.__class__ is bool for value in values):
+    if not all(value.__class__ is bool for value in values):
         raise no_overload("share", values)
     return Optional(Score(sum(values), len(values))) if values else NONE
 
 
-def rate(hits: Value, *whole: Any) -> Optional:
+def rate(hits: Value, *whole: Value) -> Optional:
     """Return `rate(hits, total)` of two counts, or `rate(bools)`, as an exact score; `optional.none()` for a total of
     0."""
-    if not whole:
+    if not whole and isinstance(hits, LIST):
         return share(hits)
+    if not whole or not all(number.__class__ is int or number.__class__ is UInt for number in (hits, *whole)):
+        raise no_overload("rate", hits, *whole)
     count = whole[0]
-    if not all(number.__class__ is int or number.__class__ is UInt for number in (hits, count)):
-        raise no_overload("rate", hits, count)
     if not 0 <= hits <= count:
         raise EvaluationError("a rate needs 0 <= hits <= total", "invalid_argument")
     return Optional(Score(int(hits), int(count))) if count else NONE
 
 
-TABLE: Final[Table] = {
-    "sum": (total, 1, 1),
-    "mean": (mean, 1, 1),
-    "wmean": (weighted_mean, 2, 2),
-    "wmean_present": (weighted_mean_present, 2, 2),
-    "min": (_extreme("min", less), 1, 1),
-    "max": (_extreme("max", lambda number, best: less(best, number)), 1, 1),
-    "quantile": (quantile, 2, 2),
-    "share": (share, 1, 1),
-    "rate": (rate, 1, 2),
-}
+TABLE: Final[Table] = typed(
+    {
+        "sum": (total, LIST),
+        "mean": (mean, LIST),
+        "wmean": (weighted_mean, LIST, LIST),
+        "wmean_present": (weighted_mean_present, Mapping, Mapping),
+        "min": (_extreme("min", less), LIST),
+        "max": (_extreme("max", lambda number, best: less(best, number)), LIST),
+        "quantile": (quantile, LIST, object),
+        "share": (share, LIST),
+    }
+) | {"rate": (rate, 1, 2)}

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import operator
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.table import Table, check_list, check_text
+from rulewright_runtime.functions.table import LIST, Table, check_list, check_text, typed
 from rulewright_runtime.regex import compile_re2
 from rulewright_runtime.values import NONE, Optional, Value, no_overload
 
@@ -37,38 +38,8 @@ _UPPER: Final = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
-def _texts(function: str, *values: object) -> None:
-    for value in values:
-        if value.__class__ is not str:
-            raise no_overload(function, *values)
-
-
-def _ints(function: str, *values: object) -> None:
-    for value in values:
-        if value.__class__ is not int:
-            raise no_overload(function, *values)
-
-
 def _out_of_range(index: int) -> EvaluationError:
     return EvaluationError(f"index out of range: {index}", "index_out_of_bounds")
-
-
-def contains(text: Value, part: Value) -> bool:
-    """Whether `part` occurs in `text`."""
-    _texts("contains", text, part)
-    return part in text
-
-
-def starts_with(text: Value, part: Value) -> bool:
-    """Whether `text` starts with `part`."""
-    _texts("startsWith", text, part)
-    return bool(text.startswith(part))
-
-
-def ends_with(text: Value, part: Value) -> bool:
-    """Whether `text` ends with `part`."""
-    _texts("endsWith", text, part)
-    return bool(text.endswith(part))
 
 
 @lru_cache(maxsize=512)
@@ -87,9 +58,8 @@ def _search(compiled: Value, text: str) -> Value:
         raise EvaluationError("a text with unpaired surrogates can't be matched", "invalid_argument") from None
 
 
-def matches(text: Value, source: Value) -> bool:
+def matches(text: str, source: str) -> bool:
     """Whether the RE2 pattern occurs in `text`."""
-    _texts("matches", text, source)
     compiled = compile_pattern(source)
     try:
         return compiled.search(text.encode()) is not None  # bytes: no offsets to convert to characters
@@ -97,68 +67,51 @@ def matches(text: Value, source: Value) -> bool:
         raise EvaluationError("a text with unpaired surrogates can't be matched", "invalid_argument") from None
 
 
-def char_at(text: Value, index: Value) -> str:
+def char_at(text: str, index: int) -> str:
     """Return the code point at `index`; empty at the end of the string."""
-    _texts("charAt", text)
-    _ints("charAt", index)
     if not 0 <= index <= len(text):
         raise _out_of_range(index)
-    return str(text[index : index + 1])
+    return text[index : index + 1]
 
 
-def index_of(text: Value, part: Value, start: Value = 0) -> int:
+def index_of(text: str, part: str, start: int = 0) -> int:
     """Return the first index of `part` at or after `start`, or -1."""
-    _texts("indexOf", text, part)
-    _ints("indexOf", start)
     if not 0 <= start <= len(text):
         raise _out_of_range(start)
-    return int(text.find(part, start))
+    return text.find(part, start)
 
 
-def last_index_of(text: Value, part: Value, *last: Any) -> int:
+def last_index_of(text: str, part: str, last: int | None = None) -> int:
     """Return the last index of `part` at or before `last`, or -1."""
-    _texts("lastIndexOf", text, part)
-    _ints("lastIndexOf", *last)
-    if not last:
-        return int(text.rfind(part))
-    if not 0 <= last[0] <= len(text):
-        raise _out_of_range(last[0])
-    return int(text.rfind(part, 0, last[0] + len(part)))
+    if last is None:
+        return text.rfind(part)
+    if not 0 <= last <= len(text):
+        raise _out_of_range(last)
+    return text.rfind(part, 0, last + len(part))
 
 
-def join(parts: Value, separator: Value = "") -> str:
+def join(parts: list[Value], separator: str = "") -> str:
     """Join the strings of a list with `separator`."""
-    if not isinstance(parts, (list, tuple)):
-        raise no_overload("join", parts)
-    _texts("join", separator, *parts)
+    if any(part.__class__ is not str for part in parts):
+        raise no_overload("join", parts, separator)
     check_text(sum(map(len, parts)) + len(separator) * max(len(parts) - 1, 0))
-    return str(separator.join(parts))
+    return separator.join(parts)
 
 
-def quote(text: Value) -> str:
-    """Return the string in double quotes, with control characters, quotes and backslashes escaped."""
-    _texts("strings.quote", text)
-    return f'"{str(text).translate(_ESCAPES)}"'
-
-
-def replace(text: Value, old: Value, new: Value, limit: Value = -1) -> str:
+def replace(text: str, old: str, new: str, limit: int = -1) -> str:
     """Replace `old` by `new`, at most `limit` times (negative: everywhere)."""
-    _texts("replace", text, old, new)
-    _ints("replace", limit)
     times = text.count(old) if limit < 0 else min(text.count(old), limit)
     check_text(len(text) + times * (len(new) - len(old)))
-    return str(text.replace(old, new, times))
+    return text.replace(old, new, times)
 
 
-def split(text: Value, separator: Value, limit: Value = -1) -> list[str]:
+def split(text: str, separator: str, limit: int = -1) -> list[str]:
     """Split by `separator` into at most `limit` parts (negative: all); an empty separator gives the code points."""
-    _texts("split", text, separator)
-    _ints("split", limit)
     if limit == 0:
         return []
     check_list(text.count(separator) + 1)
     if separator:
-        return list(text.split(separator, limit - 1 if limit > 0 else -1))
+        return text.split(separator, limit - 1 if limit > 0 else -1)
     if not text:
         return [""]
     if limit < 0 or limit >= len(text):
@@ -166,48 +119,25 @@ def split(text: Value, separator: Value, limit: Value = -1) -> list[str]:
     return [*text[: limit - 1], text[limit - 1 :]]
 
 
-def substring(text: Value, start: Value, *end: Any) -> str:
+def substring(text: str, start: int, end: int | None = None) -> str:
     """Return the code points from `start` up to `end`, or to the end of the string."""
-    _texts("substring", text)
-    _ints("substring", start, *end)
-    stop = end[0] if end else len(text)
+    stop = len(text) if end is None else end
     for index in (start, stop):
         if not 0 <= index <= len(text):
             raise _out_of_range(index)
     if start > stop:
         raise EvaluationError(f"invalid substring range: start {start}, end {stop}", "index_out_of_bounds")
-    return str(text[start:stop])
+    return text[start:stop]
 
 
-def trim(text: Value) -> str:
-    """Remove leading and trailing whitespace, as Unicode defines it."""
-    _texts("trim", text)
-    return str(text.strip(WHITESPACE))
-
-
-def upper_ascii(text: Value) -> str:
-    """Return the string with a-z in upper case."""
-    _texts("upperAscii", text)
-    return str(text.translate(_UPPER))
-
-
-def lower_ascii(text: Value) -> str:
-    """Return the string with A-Z in lower case."""
-    _texts("lowerAscii", text)
-    return str(text.translate(_LOWER))
-
-
-def encode_base64(data: object) -> str:
+def encode_base64(data: bytes) -> str:
     """Encode bytes as base64, with padding."""
-    if data.__class__ is not bytes:
-        raise no_overload("base64.encode", data)
     check_text(2 * len(data))
     return base64.b64encode(data).decode()
 
 
-def decode_base64(text: Value) -> bytes:
+def decode_base64(text: str) -> bytes:
     """Decode base64, with or without padding; line ends are ignored."""
-    _texts("base64.decode", text)
     text = text.replace("\r", "").replace("\n", "")
     try:
         return base64.b64decode(text if text.endswith("=") else text + "=" * (-len(text) % 4), validate=True)
@@ -224,12 +154,10 @@ def _matches(compiled: Value, text: str) -> Iterator[Value]:
         end = match.end()
 
 
-def regex_replace(text: Value, source: object, new: Value, limit: Value = -1) -> str:
+def regex_replace(text: str, source: str, new: str, limit: int = -1) -> str:
     r"""Replace the matches of a pattern; `\1` in `new` is the first group."""
-    _texts("regex.replace", text, source, new)
-    _ints("regex.replace", limit)
     if limit == 0:
-        return str(text)
+        return text
     compiled = compile_pattern(source)
     pieces = _pieces(new, compiled.groups)
     parts: list[str] = []
@@ -272,42 +200,42 @@ def _one_group(source: str) -> Value:
     return compiled
 
 
-def regex_extract(text: Value, source: Value) -> Optional:
+def regex_extract(text: str, source: str) -> Optional:
     """Return the first match, or its group if the pattern has one; `optional.none()` without a match."""
-    _texts("regex.extract", text, source)
     compiled = _one_group(source)
     match = _search(compiled, text)
     value = match.group(compiled.groups) if match is not None else None
     return NONE if value is None else Optional(value)
 
 
-def regex_extract_all(text: Value, source: Value) -> list[str]:
+def regex_extract_all(text: str, source: str) -> list[str]:
     """Return all matches, or their groups if the pattern has one."""
-    _texts("regex.extractAll", text, source)
     compiled = _one_group(source)
     values = [match.group(compiled.groups) for match in _matches(compiled, text)]
     return [value for value in values if value is not None]
 
 
-TABLE: Final[Table] = {
-    "contains": (contains, 2, 2),
-    "startsWith": (starts_with, 2, 2),
-    "endsWith": (ends_with, 2, 2),
-    "matches": (matches, 2, 2),
-    "charAt": (char_at, 2, 2),
-    "indexOf": (index_of, 2, 3),
-    "lastIndexOf": (last_index_of, 2, 3),
-    "join": (join, 1, 2),
-    "strings.quote": (quote, 1, 1),
-    "replace": (replace, 3, 4),
-    "split": (split, 2, 3),
-    "substring": (substring, 2, 3),
-    "trim": (trim, 1, 1),
-    "upperAscii": (upper_ascii, 1, 1),
-    "lowerAscii": (lower_ascii, 1, 1),
-    "base64.encode": (encode_base64, 1, 1),
-    "base64.decode": (decode_base64, 1, 1),
-    "regex.replace": (regex_replace, 3, 4),
-    "regex.extract": (regex_extract, 2, 2),
-    "regex.extractAll": (regex_extract_all, 2, 2),
-}
+TABLE: Final[Table] = typed(
+    {
+        "contains": (operator.contains, str, str),
+        "startsWith": (str.startswith, str, str),
+        "endsWith": (str.endswith, str, str),
+        "matches": (matches, str, str),
+        "charAt": (char_at, str, int),
+        "indexOf": (index_of, str, str, int),
+        "lastIndexOf": (last_index_of, str, str, int),
+        "join": (join, LIST, str),
+        "strings.quote": (lambda text: f'"{text.translate(_ESCAPES)}"', str),
+        "replace": (replace, str, str, str, int),
+        "split": (split, str, str, int),
+        "substring": (substring, str, int, int),
+        "trim": (lambda text: text.strip(WHITESPACE), str),
+        "upperAscii": (lambda text: text.translate(_UPPER), str),
+        "lowerAscii": (lambda text: text.translate(_LOWER), str),
+        "base64.encode": (encode_base64, bytes),
+        "base64.decode": (decode_base64, str),
+        "regex.replace": (regex_replace, str, str, str, int),
+        "regex.extract": (regex_extract, str, str),
+        "regex.extractAll": (regex_extract_all, str, str),
+    }
+)

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
 from itertools import pairwise
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.strings import compile_pattern, matches
-from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.table import LIST, Function, Table, typed
 from rulewright_runtime.matching.folding import Folded, fold
 from rulewright_runtime.matching.near_matches import words
 from rulewright_runtime.values import Value, no_overload
@@ -50,22 +50,6 @@ _REFUSALS: Final = (
 )  # fmt: skip
 
 
-def _text(function: str, value: Value, *others: Any) -> str:
-    if value.__class__ is not str:
-        raise no_overload(function, value, *others)
-    return str(value)
-
-
-def _phrases(function: str, text: object, phrases: object) -> list[str]:
-    """Return a list of phrases. Raises EvaluationError for an empty list or phrase, whose result would be vacuous."""
-    _text(function, text, phrases)
-    if not isinstance(phrases, (list, tuple)) or any(each.__class__ is not str for each in phrases):
-        raise no_overload(function, text, phrases)
-    if not phrases or not all(map(_folded_phrase, phrases)):
-        raise EvaluationError(f"`{function}` needs at least one phrase, and none that is empty", "invalid_argument")
-    return list(phrases)
-
-
 @lru_cache(maxsize=32)
 def _folded(text: str) -> Folded:
     return fold(text)
@@ -80,24 +64,23 @@ def _contains(text: str, phrase: str) -> bool:
     return _folded_phrase(phrase) in _folded(text).text
 
 
-def contains_any(text: Value, phrases: Value) -> bool:
-    """Whether `text` contains one of the phrases, folded as in a lexicon (`matching.folding`)."""
-    return any(_contains(text, each) for each in _phrases("contains_any", text, phrases))
+def _has_word(text: str, phrase: str) -> bool:
+    return _word_span(_folded(text).text, _folded_phrase(phrase)) is not None
 
 
-def contains_all(text: Value, phrases: Value) -> bool:
-    """Whether `text` contains all of the phrases."""
-    return all(_contains(text, each) for each in _phrases("contains_all", text, phrases))
+def _phrased(
+    name: str, whether: Callable[[Iterator[bool]], bool], occurs: Callable[[str, str], bool] = _contains
+) -> Function:
+    """The function that says whether any, all or none of some phrases occur in a text, folded as in a lexicon."""
 
+    def phrased(text: str, phrases: list[Value]) -> bool:
+        if any(each.__class__ is not str for each in phrases):
+            raise no_overload(name, text, phrases)
+        if not phrases or not all(map(_folded_phrase, phrases)):  # the result would be vacuous
+            raise EvaluationError(f"`{name}` needs at least one phrase, and none that is empty", "invalid_argument")
+        return whether(occurs(text, each) for each in phrases)
 
-def contains_none(text: Value, phrases: Value) -> bool:
-    """Whether `text` contains none of the phrases."""
-    return not any(_contains(text, each) for each in _phrases("contains_none", text, phrases))
-
-
-def has_any_word(text: object, words: object) -> bool:
-    """As `contains_any`, for whole words only: `moron` is not in `oxymoron`."""
-    return any(_word_span(_folded(text).text, _folded_phrase(each)) for each in _phrases("has_any_word", text, words))
+    return phrased
 
 
 def _word_span(text: str, phrase: str) -> Span | None:
@@ -116,22 +99,6 @@ def _is_inside_word(before: str, after: str) -> bool:
     return all(each == "_" or each.isalnum() for each in (before, after))
 
 
-def same_text(text: object, other: object) -> bool:
-    """Whether two strings are equal after folding and trimming."""
-    return _folded(_text("same_text", text, other)).text.strip() == _folded(_text("same_text", other)).text.strip()
-
-
-def word_count(text: object) -> int:
-    """Return the number of words: runs of letters and digits, with apostrophes inside."""
-    return len(words(_text("word_count", text)))
-
-
-def sentence_count(text: Value) -> int:
-    """Return the number of sentences, which end in `.`, `!`, `?` or similar before whitespace, at an empty line, or at
-    the end."""
-    return len(sentences(_text("sentence_count", text)))
-
-
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text, trimmed, without those that have neither letters nor digits."""
     ends = [end for _, end in find_spans(_SENTENCE_END, text)]
@@ -139,15 +106,10 @@ def sentences(text: str) -> list[str]:
     return [piece for piece in pieces if any(map(str.isalnum, piece))]
 
 
-def scripts(text: Value) -> list[str]:
+def scripts(text: str) -> list[str]:
     """Return the scripts of the letters by their Unicode names, most frequent first."""
-    _text("scripts", text)
-    counts = {name: sum(map(len, _findall(rf"\p{{{name}}}+", text))) for name in SCRIPTS}
+    counts = {name: sum(end - start for start, end in find_spans(rf"\p{{{name}}}+", text)) for name in SCRIPTS}
     return sorted((name for name, count in counts.items() if count), key=lambda name: -counts[name])
-
-
-def _findall(source: str, text: str) -> list[str]:
-    return [text[start:end] for start, end in find_spans(source, text)]
 
 
 def find_spans(source: str, text: str) -> Iterator[Span]:
@@ -158,41 +120,32 @@ def find_spans(source: str, text: str) -> Iterator[Span]:
         raise EvaluationError("a text with unpaired surrogates can't be matched", "invalid_argument") from None
 
 
-def urls(text: Value) -> list[str]:
-    """Return the web addresses in `text`, without trailing punctuation."""
-    return [text[start:end] for start, end in _url_spans(_text("urls", text))]
-
-
 def _url_spans(text: str) -> Iterator[Span]:
     for start, end in find_spans(_URL, text):
         yield start, start + len(text[start:end].rstrip(_TRAILING))
 
 
-def citations(text: Value) -> list[int]:
+def citations(text: str) -> list[int]:
     """Return the numbers of the sources cited in brackets, in order of first citation: `[1]`, `[2, 3]`, `[^4]`,
     `[5-7]`."""
     numbers: dict[int, None] = {}
-    for start, end in _citation_spans(_text("citations", text)):
+    for start, end in find_spans(_CITATION, text):
         for first, last in re.findall(r"(\d+)(?:\s?[-\u2013]\s?(\d+))?", text[start:end]):
             numbers |= dict.fromkeys(range(int(first), int(last or first) + 1))
     return list(numbers)
 
 
-def _citation_spans(text: str) -> Iterator[Span]:
-    return find_spans(_CITATION, text)
-
-
-def numbers(text: Value) -> list[str]:
+def numbers(text: str) -> list[str]:
     """Return the numbers in `text` as written, without thousands separators: `1,200` gives `1200`."""
-    literals = _NUMBER.findall(_text("numbers", text))
+    literals = _NUMBER.findall(text)
     return [each.replace(",", "") if _GROUPED.fullmatch(each.lstrip("-+\u2212")) else each for each in literals]
 
 
-def code_blocks(text: object) -> list[str]:
+def code_blocks(text: str) -> list[str]:
     """Return the contents of the fenced code blocks of a Markdown text; an unclosed one extends to the end."""
     blocks: list[str] = []
     fence = ""
-    for line in _text("code_blocks", text).splitlines(keepends=True):
+    for line in text.splitlines(keepends=True):
         mark = _FENCE.match(line)
         if not fence and mark is not None:
             fence = mark[0]
@@ -204,12 +157,7 @@ def code_blocks(text: object) -> list[str]:
     return blocks
 
 
-def is_refusal(text: object) -> bool:
-    """Whether an English reply is a refusal, by common phrases."""
-    return contains_any(_text("is_refusal", text), list(_REFUSALS))
-
-
-def _phrase_spans(text: str, phrases: list[str]) -> Iterator[Span]:
+def _phrase_spans(text: str, phrases: Iterable[str]) -> Iterator[Span]:
     folded = _folded(text)
     for phrase in phrases:
         folded_phrase = _folded_phrase(phrase)
@@ -236,36 +184,34 @@ def _exact_span(text: str, part: str) -> Iterator[Span]:
         yield start, start + len(part)
 
 
-def _matched_spans(text: str, source: str) -> Iterator[Span]:
-    return find_spans(source, text) if matches(text, source) else iter(())
-
-
 SPANS: Final[Mapping[str, Spans]] = {
     "contains": _exact_span,
     "contains_ci": _lowered_span,
     "substring_ci": _lowered_span,
-    "matches": _matched_spans,
+    "matches": lambda text, source: find_spans(source, text) if matches(text, source) else iter(()),
     "contains_any": _phrase_spans,
     "contains_all": _phrase_spans,
     "contains_none": _phrase_spans,
     "has_any_word": _whole_word_spans,
-    "is_refusal": lambda text: _phrase_spans(text, list(_REFUSALS)),
+    "is_refusal": lambda text: _phrase_spans(text, _REFUSALS),
     "urls": _url_spans,
-    "citations": _citation_spans,
+    "citations": partial(find_spans, _CITATION),
 }
 
-TABLE: Final[Table] = {
-    "contains_any": (contains_any, 2, 2),
-    "contains_all": (contains_all, 2, 2),
-    "contains_none": (contains_none, 2, 2),
-    "has_any_word": (has_any_word, 2, 2),
-    "same_text": (same_text, 2, 2),
-    "word_count": (word_count, 1, 1),
-    "sentence_count": (sentence_count, 1, 1),
-    "scripts": (scripts, 1, 1),
-    "urls": (urls, 1, 1),
-    "citations": (citations, 1, 1),
-    "numbers": (numbers, 1, 1),
-    "code_blocks": (code_blocks, 1, 1),
-    "is_refusal": (is_refusal, 1, 1),
-}
+TABLE: Final[Table] = typed(
+    {
+        "contains_any": (_phrased("contains_any", any), str, LIST),
+        "contains_all": (_phrased("contains_all", all), str, LIST),
+        "contains_none": (_phrased("contains_none", lambda found: not any(found)), str, LIST),
+        "has_any_word": (_phrased("has_any_word", any, _has_word), str, LIST),
+        "same_text": (lambda text, other: _folded(text).text.strip() == _folded(other).text.strip(), str, str),
+        "word_count": (lambda text: len(words(text)), str),
+        "sentence_count": (lambda text: len(sentences(text)), str),
+        "scripts": (scripts, str),
+        "urls": (lambda text: [text[start:end] for start, end in _url_spans(text)], str),
+        "citations": (citations, str),
+        "numbers": (numbers, str),
+        "code_blocks": (code_blocks, str),
+        "is_refusal": (lambda text: any(_contains(text, each) for each in _REFUSALS), str),
+    }
+)
