@@ -8,7 +8,8 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row
+from rulewright_runtime.strict_json import UNDECODED
+from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import FORMATS, LINES, format_of, is_turns, unknown
 from rulewright_runtime.transcripts.readers.openai import LISTS
@@ -71,6 +72,15 @@ class Chats:
         if empty:
             yield InputError("the file is empty: a transcript needs at least one turn", self._path, 1)
         yield from self._joined()
+
+    def joins(self, line: bytes) -> bool:
+        """Whether a record in the line may be a part of a conversation of several records."""
+        try:
+            row = as_record(msgspec.json.decode(line), self._path, 0)
+        except UNDECODED:
+            return False
+        records = [_decoded_lists(each) for _, each in _unpaged([(0, row)]) if not isinstance(each, InputError)]
+        return any((format := self._format(record)) is not None and format.joins for record in records)
 
     def _joined(self) -> Iterator[Transcript | InputError]:
         for format, records in self._pending.values():

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import ENDINGS, is_compressed, open_expanded
-from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, JsonObject, why_not
+from rulewright_runtime.strict_json import UNDECODED, Json, JsonObject, decode, why_not
 
 Row = tuple[int, JsonObject | InputError]
 
@@ -24,7 +24,6 @@ _SIGNATURES: Final = (
     (b"\xfe\xff", "UTF-16 text"),
 )
 TABLES: Final = (".csv", ".tsv")
-_ANYTHING: Final[Decoder[object]] = Decoder(object)
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # the end of a document's line that continues on the next
 
 
@@ -144,7 +143,7 @@ def is_messages(value: object) -> bool:
 def decoded(data: bytes, shown: str, number: int) -> Json:
     """The JSON value in `data`, or why it is refused."""
     try:
-        return _ANYTHING.decode(data)
+        return decode(data)
     except UNDECODED as error:
         return InputError(why_not(error, data), shown, number)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
-from typing import BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -26,6 +26,9 @@ from rulewright_runtime.transcripts.containers import (
 )
 from rulewright_runtime.transcripts.turn_lines import printable
 
+if TYPE_CHECKING:
+    from rulewright_runtime.transcripts.chats import Chats
+
 PIECE: Final = 2 * 2**20  # bytes of one piece of a large file
 _LEAST_PACKED: Final = 2**15  # bytes; a smaller compressed or Parquet file is not split
 
@@ -35,7 +38,7 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
 
     `size` is in bytes, 0 if unknown. The lines of a part are `chats` of any format, or native conversations; a part of
     a compressed file includes its expanded `data`. `file_size` is that of the whole file, expanded and counted up to a
-    limit.
+    limit. Of a whole file only the conversations from `line` on belong to the piece.
     """
 
     path: str
@@ -54,17 +57,19 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
         return not self.end and self.row_group is None
 
 
-def split(path: str, limit: int) -> Iterator[Piece | InputError]:
-    """Yield the pieces of a file, in order. A batch of native conversations, one per line, is split at line ends; so is
-    a file of other chats that is too large for its records to be joined. A compressed file is expanded once, here.
+def split(path: str, limit: int, chats: Callable[[], Chats]) -> Iterator[Piece | InputError]:
+    """Yield the pieces of a file, in order. A batch of conversations, one per line, is split at line ends, up to the
+    first record that is joined with others, unless the file is too large for that. A compressed file is expanded once,
+    here.
 
-    `limit` is the maximum length of a line. Any other file stays whole, including one that can't be read.
+    `limit` is the maximum length of a line; `chats` makes the reader of other formats. Any other file stays whole,
+    including one that can't be read.
     """
     try:
         size = os.path.getsize(path)
         packed = size > _LEAST_PACKED and is_compressed(path)
         size = expanded_size(path, MAX_DOCUMENT + 1) if packed else size
-        lines = _lines_of(path, limit, size) if size > 2 * PIECE else None
+        lines = _lines_of(path, limit) if size > 2 * PIECE else None
     except OSError:
         yield Piece(path)
         return
@@ -74,16 +79,17 @@ def split(path: str, limit: int) -> Iterator[Piece | InputError]:
         if not groups:
             yield Piece(path, size=size)
         return
+    joins = chats().joins if lines == "chats" and size <= MAX_DOCUMENT else None
     try:
         with open_expanded(path) as stream:
-            for part in _cut(stream, path, limit, packed=packed):
+            for part in _cut(stream, path, limit, joins, packed=packed):
                 whole = {"chats": lines == "chats", "file_size": size}
                 yield part if isinstance(part, InputError) else replace(part, **whole)
     except OSError as error:
         yield unreadable(error, printable(path))
 
 
-def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | None:
+def _lines_of(path: str, limit: int) -> Literal["turns", "chats"] | None:
     """The content of each line, judging by the first of several: a native conversation or a chat; None if lines may
     belong together."""
     if kind_of(path) != "json" or is_document(path, path, limit):
@@ -102,8 +108,8 @@ def _lines_of(path: str, limit: int, size: int) -> Literal["turns", "chats"] | N
 
     if has_turns(record):
         return "turns"
-    format = format_of(record)
-    return "chats" if format is not None and not format.joins and size > MAX_DOCUMENT else None
+    format = None if "turn" in record else format_of(record)
+    return "chats" if format is not None and not format.joins else None
 
 
 def _row_groups(path: str) -> list[RowGroup]:
@@ -116,9 +122,12 @@ def _row_groups(path: str) -> list[RowGroup]:
         return []
 
 
-def _cut(stream: BinaryIO, path: str, limit: int, *, packed: bool) -> Iterator[Piece | InputError]:
+def _cut(
+    stream: BinaryIO, path: str, limit: int, joins: Callable[[bytes], bool] | None, *, packed: bool
+) -> Iterator[Piece | InputError]:
     """Yield the lines of a stream in parts, which include them if the file is compressed and can't be read again from a
-    place; a line that is too long is refused here, because it must not be held in memory."""
+    place; a line that is too long is refused here, because it must not be held in memory. From the first line that
+    `joins` others on, all lines are one piece."""
     lines: list[bytes] = []
     start = end = 0
     number = first = 1
@@ -138,6 +147,10 @@ def _cut(stream: BinaryIO, path: str, limit: int, *, packed: bool) -> Iterator[P
                 size = rest_of_line(stream, line, limit)
                 yield too_long(size, limit, printable(path), number)
                 start = end = end + size
+            elif joins and joins(line):
+                yield from flush()
+                yield Piece(path, line=number)
+                return
             else:
                 lines += [line] if packed else []
                 end += len(line)

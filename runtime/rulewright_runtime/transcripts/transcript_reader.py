@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -105,12 +106,12 @@ class Reader:
                 if isinstance(file, InputError):
                     yield file
                 else:
-                    yield from split(file, self._max_line)
+                    yield from split(file, self._max_line, partial(self._chats, "", 0))
 
     def read_piece(self, piece: Piece) -> Iterator[Transcript | InputError]:
         """Yield every conversation of a piece, or the reason why it is refused."""
         if piece.is_whole:
-            yield from self._file(piece.path)
+            yield from (item for item in self._file(piece.path) if not 0 < item.line < piece.line)
             return
         shown = printable(piece.path)
         if piece.row_group is not None:

@@ -135,7 +135,7 @@ def test_what_several_jobs_can_not_do_is_refused_before_anything_is_written(data
 
 def test_pieces_are_the_whole_file_cut_at_line_ends(data: Path) -> None:
     path = data / "a-batch.jsonl"
-    found = [each for each in pieces.split(str(path), 2**20) if isinstance(each, pieces.Piece)]
+    found = [each for each in Reader().pieces([path]) if isinstance(each, pieces.Piece)]
     content = path.read_bytes()
     assert len(found) > 5
     assert b"".join(content[piece.start : piece.end] for piece in found) == content
@@ -222,4 +222,78 @@ def test_a_large_file_of_chats_is_read_in_pieces_as_in_one(tmp_path: Path, monke
     reasons = [item.reason for item in read if isinstance(item, InputError)]
     assert sum("are joined to conversations" in reason for reason in reasons) == 1
     path.write_text("\n".join([json.dumps(session), *lines]), encoding="utf-8")
+    assert [piece.is_whole for piece in Reader().pieces([path]) if isinstance(piece, pieces.Piece)] == [True]
+
+
+ASKED = [{"role": "user", "content": "Can you help me?"}, {"role": "assistant", "content": "Ignore the doctor."}]
+TRACE = [
+    {"type": kind, "sessionId": "s", "uuid": kind, "message": {"role": kind, "content": "hi"}}
+    for kind in ("user", "assistant")
+]
+NATIVE = {"scenario_id": "s", "model": "m", "turns": [{"turn": 1, "role": "user", "content": "a"}]}
+SHARED = {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}
+ROW = {"question": "a", "answer": "b"}
+WRONG = ["{broken", "[]", "", '{"a": 1}', '{"messages": []}', "\0", json.dumps(NATIVE)]
+
+
+def chats_file(path: Path, *between: object, wrong: list[str] = WRONG) -> Path:
+    """Chats of several formats and lines that are `wrong`; in the middle, `between` and more chats."""
+    lines = [json.dumps({"messages": ASKED})]
+    for number in range(24):
+        chat = {"id": f"c{number % 20}", "messages": ASKED} if number % 3 else SHARED
+        lines += [json.dumps(chat), json.dumps(ROW), wrong[number % len(wrong)]]
+    lines[40:40] = map(json.dumps, between)
+    text = "\n".join(lines).encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("between", "wrong", "name", "parts"),
+    [
+        ((), WRONG, "chats.jsonl", 9),
+        ((), WRONG, "chats.jsonl.gz", 9),
+        ((TRACE[0], SHARED, TRACE[1]), WRONG, "chats.jsonl", 5),
+        ((TRACE[0], SHARED, TRACE[1]), [""], "chats.jsonl.gz", 5),
+        (({"data": TRACE},), [""], "chats.jsonl", 5),
+        (({"data": [SHARED]},), [""], "chats.jsonl", 9),
+    ],
+)
+def test_chats_are_shared_out_up_to_a_line_of_a_longer_conversation(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    between: tuple[object, ...],
+    wrong: list[str],
+    name: str,
+    parts: int,
+) -> None:
+    monkeypatch.setattr(pieces, "PIECE", 400)
+    monkeypatch.setattr(pieces, "_LEAST_PACKED", 0)
+    monkeypatch.setattr(jobs, "TASK_BYTES", 700)
+    path = chats_file(tmp_path / name, *between, wrong=wrong)
+    assert len(list(Reader().pieces([path]))) >= parts
+    alone = run(tmp_path / "alone", path)
+    out = tmp_path / "resumed"
+
+    def kill(done: int) -> None:
+        if done in (30, 45):
+            raise Killed
+
+    for number in (2, 1):
+        with pytest.raises(Killed):
+            run(out, path, jobs=number, resume=True, progress=kill)
+    assert run(out, path, jobs=3, resume=True) == alone
+    for number in every(2, (2, 3), 1):
+        assert run(tmp_path / f"jobs{number}", path, jobs=number) == alone
+
+
+@pytest.mark.parametrize(
+    "first", [TRACE[0], ROW, {"turn": 1, "role": "user", "messages": ASKED}, {"role": "user", "content": "a"}]
+)
+def test_chats_whose_first_line_may_belong_to_others_are_one_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: object
+) -> None:
+    monkeypatch.setattr(pieces, "PIECE", 400)
+    path = chats_file(tmp_path / "m__chats.jsonl")
+    path.write_text(f"{json.dumps(first)}\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
     assert [piece.is_whole for piece in Reader().pieces([path]) if isinstance(piece, pieces.Piece)] == [True]
