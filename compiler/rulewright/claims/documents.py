@@ -286,7 +286,7 @@ def card_of(path: Path, assignments: Sequence[str], config: str | None) -> tuple
     """A scorecard over cases with the settings that `rulewright score` would use."""
     card = load_scorecard(str(path))
     chosen = gather(card.plan, file=config, environment=os.environ, flags={}, assignments=list(assignments))
-    return card, chosen.prepared(card.plan)
+    return card.under(chosen.written), chosen.prepared(card.plan)
 
 
 class _DocumentCases:

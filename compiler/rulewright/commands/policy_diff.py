@@ -140,8 +140,8 @@ def _witness(region: JsonMapping) -> Iterator[str]:
         yield "  for every input"
 
 
-def _assigned(path: str, value: str) -> str:
-    return f"{path} {value}" if value == "absent" else f"{path} = {value}"
+def _assigned(path: str, value: object) -> str:
+    return f"{path} {value}" if value == "absent" else f"{path} = {value if isinstance(value, str) else as_json(value)}"
 
 
 def _row(row: JsonMapping, name: str) -> str:

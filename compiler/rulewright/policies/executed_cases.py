@@ -1,0 +1,234 @@
+"""Cases and settings for which two scorecards over cases give different results, found by scoring with both."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, islice, product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from rulewright.errors import DocumentError, UsageError
+from rulewright.scoring.score_settings import gather
+from rulewright.witnesses.candidates import Written, written_in
+from rulewright.witnesses.guesses import varied
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input, Setting
+from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader
+from rulewright_runtime.cases.case_settings import CaseSettings
+from rulewright_runtime.errors import EvaluationError, InputError, PlanError
+from rulewright_runtime.plan.part import VERDICTS, programs_of
+from rulewright_runtime.plan.scorecard import mentioned
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
+
+MOST_CASES: Final = 2_000
+MOST_OF_A_SETTING: Final = 300  # values of several parameters
+MOST_VALUES: Final = 8  # of one part of a case
+_USUAL: Final = ("so", "no", "so no", "SO", "\u201cso\u201d\u00a0no")
+_REFUSED: Final = "refused: "
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Settings that a run is given: keys of its file, variables of its environment, flags and assignments."""
+
+    place: str = ""
+    file: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    assignments: tuple[str, ...] = ()
+
+    def settings(self, plan: CaseScorecardPlan, folder: Path) -> CaseSettings | str:
+        """What a run of the scorecard uses, or why it is refused."""
+        path = folder / "settings.json"
+        path.write_text(json.dumps(self.file), encoding="utf-8")
+        around = {**os.environ, **self.environment}
+        try:
+            found = gather(
+                plan, file=str(path), environment=around, flags=self.flags, assignments=list(self.assignments)
+            )
+            return found.prepared(plan)
+        except DocumentError as refused:
+            return f"{_REFUSED}{refused.diagnostics[0].message}"
+        except (UsageError, PlanError) as refused:
+            return f"{_REFUSED}{refused}"
+
+    def shown(self) -> JsonObject:
+        """The settings as an author gives them."""
+        about = {"settings file": self.file, "environment": self.environment, "flags": [*self.flags]}
+        return {key: value for key, value in {**about, "--set": " ".join(self.assignments)}.items() if value}
+
+
+def cases_apart(plans: Sequence[CaseScorecardPlan], settings: Sequence[CaseSettings]) -> Iterator[JsonObject]:
+    """A region for each part of a case's result that differs for an example, and for each parameter that is set
+    otherwise, with a case and settings on which both scorecards were executed."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        records = list(islice(_records(plans), MOST_CASES))
+        read = [list(_read(plan, records, folder)) for plan in plans]
+        found: dict[tuple[str, ...], JsonObject] = {}
+        telling: dict[str, tuple[Any, ...]] = {}
+        for record, *cases in zip(records, *read, strict=True):
+            for judged in _judged(plans):
+                results = [_result(*each, judged) for each in zip(cases, settings, strict=True)]
+                telling.setdefault(repr(results), (record, *cases))
+                for region in _apart(record, results, judged):
+                    found.setdefault(_key(region), region)
+        yield from found.values()
+        some = list(telling.values())
+        told: set[str] = set()
+        for given in _settings(plans):
+            found_under = None if given.place in told else _apart_under(given, plans, some, folder)
+            if found_under is not None:
+                told.add(given.place)
+                yield found_under
+
+
+def _key(region: JsonMapping) -> tuple[str, ...]:
+    """Labels differ in several ways, a score in one, and what one scorecard refuses in none but that."""
+    steps = region["before"], region["after"]
+    refusals = tuple([each for each in steps if each.startswith(_REFUSED)])
+    return refusals or (region["place"], *(steps if region["place"] == "labels" else ()))
+
+
+def _apart(record: JsonObject, results: Sequence[JsonMapping], judged: JsonMapping) -> Iterator[JsonObject]:
+    """What differs in the results of one case."""
+    one, two = results
+    witness = {**({"judge": dict(judged)} if judged else {}), "case": record}
+    for place in one.keys() | two.keys() if one.keys() == two.keys() else ("labels",):
+        if one.get(place) != two.get(place):
+            before, after = (str(each.get(place)) for each in (one, two))
+            yield {"place": place, "before": before, "after": after, "where": [], "witness": witness}
+
+
+def _result(case: Case | InputError, settings: CaseSettings, judged: JsonMapping) -> dict[str, object]:
+    """The label and scores of a case, or why it has none."""
+    if isinstance(case, InputError) or case.problem is not None:
+        return {"labels": f"{_REFUSED}{case.reason if isinstance(case, InputError) else case.problem}"}
+    scorer = settings.scorer(case.archetype, case.metric_id)
+    try:
+        scored = scorer.score(case.inputs)
+        if judged:
+            counts = {each.name for each in settings.plan.metrics if each.judge and each.judge.unclear}
+            answers = {n: {"verdict": verdict, "counted": True} for n, verdict in judged.items() if n in counts}
+            scored = scorer.revise(scored, case.inputs, judged=answers)
+    except EvaluationError as failure:
+        return {"labels": f"an error: {failure}"}
+    scores = {f"metrics.{name}.score": score for name, score in scored.outcome.scores.items() if name != "composite"}
+    return {"labels": scored.outcome.label, **scores}
+
+
+def _read(plan: CaseScorecardPlan, records: Iterable[JsonObject], folder: Path) -> Iterator[Case | InputError]:
+    path = folder / "cases.jsonl"
+    lines = (json.dumps({**record, "test_id": f"case-{at}"}) for at, record in enumerate(records))
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return CaseReader(plan).cases(Batch("cases", str(path)))
+
+
+def _judged(plans: Sequence[CaseScorecardPlan]) -> list[JsonObject]:
+    """No verdicts of a judge, then each on a metric for which one of the scorecards counts it."""
+    asked = {m.name for plan in plans for m in plan.metrics if m.judge is not None and m.judge.unclear is not None}
+    return [{}, *({name: verdict} for name in sorted(asked) for verdict in VERDICTS[1:])]
+
+
+def _records(plans: Sequence[CaseScorecardPlan]) -> Iterator[JsonObject]:
+    """Cases with an output, those that differ from an empty one in few parts first, then each with a part that only one
+    of the scorecards knows."""
+    inputs = {(each.source, *each.path): each for plan in plans for each in plan.inputs}
+    written = written_in([program for plan in plans for program in programs_of((plan.texts, plan.metrics))], (), ())
+    among = {path: _values(each, written) for path, each in inputs.items()}
+    plain = {path: values[0] for path, values in among.items()}
+    mine = [{f"{each.source}.{'.'.join(each.path)}" for each in plan.inputs} | {*plan.metadata} for plan in plans]
+    for path in sorted(mine[0] ^ mine[1]):
+        kept = {key: value for key, value in plain.items() if ".".join(key) != path}
+        yield from (_placed(kept), _placed({**kept, tuple(path.split(".")): plain.get(tuple(path.split(".")), "so")}))
+    yield from (_placed({**plain, **chosen}) for chosen in varied({key: each[1:] for key, each in among.items()}))
+
+
+def _values(asked: Input, written: Written) -> list[Any]:
+    """What an input may be: nothing, one text, several."""
+    lengths = ["o" * number for number in written.numbers]
+    texts = list(dict.fromkeys([*_USUAL, *written.texts, *written.whole, *lengths]))[:MOST_VALUES]
+    if asked.type == "string":
+        return ["", *texts]
+    return [[], *([each] for each in texts), ["so", "no"], ["so", "no", "yet"]]
+
+
+def _placed(values: Mapping[tuple[str, ...], object]) -> JsonObject:
+    """A case in one record."""
+    made: JsonObject = {"test_id": "example", "output": {}}
+    for path, value in values.items():
+        place = made
+        for name in path[path[0] == "case" : -1]:
+            place = place.setdefault(name, {})
+        place[path[-1]] = value
+    return made
+
+
+def _settings(plans: Sequence[CaseScorecardPlan]) -> Iterator[_Given]:
+    """Settings of a run, for each parameter that the two scorecards let an author set differently, and for those that
+    other requirements read."""
+    one, two = ({each.parameter.name: each for each in plan.settings} for plan in plans)
+    for name in sorted(one.keys() | two.keys()):
+        pair = [each for each in (one.get(name), two.get(name)) if each is not None]
+        if len(pair) == 1 or pair[0] != pair[1]:
+            yield from _given(name, pair)
+    if plans[0].requires != plans[1].requires:
+        read = sorted(set().union(*(mentioned([each.that for each in plan.requires]) for plan in plans)))
+        known = [name for name in read if name in one and name in two]
+        for some in (some for size in range(1, len(known) + 1) for some in combinations(known, size)):
+            for values in islice(product(*(_amounts([one[name]]) for name in some)), MOST_OF_A_SETTING):
+                words = tuple(f"{name}={_word(value)}" for name, value in zip(some, values, strict=True))
+                yield _Given("requires", assignments=words)
+
+
+def _given(name: str, pair: Sequence[Setting]) -> Iterator[_Given]:
+    """Values of a parameter from each of its sources."""
+    for value, setting in product(_amounts(pair), pair):
+        place = f"parameters.{name}"
+        if setting.file is not None:
+            yield _Given(f"{place}.file", file=_nested(setting.file, value))
+        if setting.environment is not None:
+            yield _Given(f"{place}.environment", environment={setting.environment: _word(value)})
+        if setting.flag is not None:
+            yield _Given(f"{place}.flag", flags={setting.flag: True})
+        yield _Given(place, assignments=(f"{name}={_word(value)}",))
+
+
+def _amounts(pair: Sequence[Setting]) -> list[Any]:
+    """Values of a parameter: its bounds, those beyond, and usual ones."""
+    parameters = [each.parameter for each in pair]
+    bounds = [each for p in parameters for each in (p.minimum, p.maximum, p.default) if each is not None]
+    around = [near for each in bounds if not isinstance(each, bool | str) for near in (each - 1, each + 1)]
+    words = [True, False] if any(p.type == "bool" for p in parameters) else [0, 1, 0.5]
+    return list({repr(each): each for each in (*words, *bounds, *around)}.values())
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _nested(path: str, value: object) -> JsonObject:
+    for name in reversed(path.split(".")):
+        value = {name: value}
+    return value if isinstance(value, dict) else {}
+
+
+def _apart_under(
+    given: _Given, plans: Sequence[CaseScorecardPlan], some: Sequence[tuple[Any, ...]], folder: Path
+) -> JsonObject | None:
+    """The first difference of two scorecards that are given the same settings: one of them refuses them, or a case is
+    labelled differently."""
+    one, two = (given.settings(plan, folder) for plan in plans)
+    about = {"place": given.place, "where": []}
+    if isinstance(one, str) or isinstance(two, str):
+        before, after = (each if isinstance(each, str) else "accepted" for each in (one, two))
+        apart = (before == "accepted") != (after == "accepted")
+        return {**about, "before": before, "after": after, "witness": given.shown()} if apart else None
+    for record, *cases in some:
+        labels = [_result(*each, {})["labels"] for each in zip(cases, (one, two), strict=True)]
+        if labels[0] != labels[1]:
+            return {**about, "before": labels[0], "after": labels[1], "witness": {**given.shown(), "case": record}}
+    return None
