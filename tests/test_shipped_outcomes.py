@@ -221,7 +221,7 @@ def test_the_shipped_scenario_branches_on_a_scolding() -> None:
     turn = plan.scripts[0].turns[1]
     assert choose(turn, ["Please pull yourself together."]).branch_id == "was_scolded"
     assert choose(turn, ["I hear you."]).branch_id is None
-    assert plan.scripts[0].context == (("name", "Jo"),)
+    assert plan.scripts[0].context == "name: Jo"
 
 
 def test_a_conversation_that_broke_off_passes_nothing(tmp_path: Path) -> None:

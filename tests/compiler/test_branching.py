@@ -132,8 +132,14 @@ def test_only_what_the_persona_shows_enters_the_run_plan() -> None:
     persona = {"name": "Kwame", "role": "husband", "context": {"secret": "afraid"}, "visible": ["name"]}
     plan, found = lower_run_plan([scenario(persona=persona)])
     assert found == []
-    assert plan.scripts[0].context == (("name", "Kwame"),)
+    assert plan.scripts[0].context == "name: Kwame"
     assert b"afraid" not in encode(plan)
+
+
+def test_the_system_message_stands_before_what_the_persona_shows_and_is_redacted() -> None:
+    persona = {"name": "Kwame", "visible": ["name"]}
+    plan, _ = lower_run_plan([scenario(persona=persona, system="You work for Ada.")], (("Ada", "[boss]"),))
+    assert plan.scripts[0].context == "You work for [boss].\n\nname: Kwame"
 
 
 def test_a_visible_key_that_is_not_there_is_found() -> None:

@@ -144,6 +144,7 @@ class ScenarioDocument(Document):
     title: str
     category: str
     jurisdiction: str | None
+    system: str
     tags: tuple[str, ...]
     eligible_modes: tuple[str, ...]
     cue_anchors: tuple[CueAnchorDocument, ...]

@@ -120,7 +120,8 @@ def _script(
         for index, each in enumerate(scenario.sessions)
     )
     sessions = sessions or (ScriptSession(1, tuple(turn for _, turn in turns)),)
-    context = tuple((key, redaction.text(value)) for key, value in _context(scenario, findings))
+    shown = [f"{key.replace('_', ' ')}: {value}" for key, value in _shown(scenario, findings)]
+    context = redaction.text("\n\n".join(filter(None, (scenario.system, "\n".join(shown)))))
     persona = tuple((key, redaction.text(value)) for key, value in _persona(scenario)) if simulated else ()
     return Script(scenario.id, sessions, context, persona)
 
@@ -136,7 +137,7 @@ def _turn(numbered: NumberedTurn, findings: list[Diagnostic], redacted: Callable
     return ScriptTurn(numbered.number, redacted(turn.user_message), branches)
 
 
-def _context(scenario: ScenarioDocument, findings: list[Diagnostic]) -> Iterator[tuple[str, str]]:
+def _shown(scenario: ScenarioDocument, findings: list[Diagnostic]) -> Iterator[tuple[str, str]]:
     """The keys of the persona that the model sees, in the order of `visible`, with their values."""
     persona = scenario.persona
     if persona is None:

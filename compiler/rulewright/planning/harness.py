@@ -111,7 +111,7 @@ def run_cost(
 
 def _tokens(script: Script, choose: Any, reply_tokens: int) -> int:
     """The input tokens of one conversation."""
-    size = sum(len(key) + len(value) for key, value in script.context)
+    size = len(script.context)
     total = 0
     for index, turn in enumerate(script.turns):
         size += choose([len(turn.user_message), *(len(branch.user_message) for branch in turn.branches)])

@@ -19,6 +19,7 @@ from rulewright.promptfoo_config.config_reader import (
     read_configuration,
 )
 from rulewright.promptfoo_config.placeholders import NotTranslatedError, filled, require_variables
+from rulewright_runtime.english import plural
 
 PROJECT: Final = """\
 # Made from {source}. Every key: docs/guides/projects.md
@@ -48,11 +49,12 @@ class Translation:
 def project_from(path: Path, name: str) -> Translation:
     """Translate a configuration. Raises UsageError if the file holds none."""
     read = read_configuration(path)
-    checks = _Checks(read.notes)
+    checks = _Checks()
     read.defaults = list(_with_text(read.defaults, {}, read.notes))
     for each in read.defaults:
         checks.add(each)
     files = dict(_scenarios(read, checks))
+    read.notes += checks.notes()
     if not checks.files or not files:
         raise UsageError(f"nothing in `{path}` can be translated{': ' * bool(read.notes)}{(read.notes or [''])[0]}")
     project = PROJECT.format(source=path.name, name=json.dumps(name, ensure_ascii=False))
@@ -67,21 +69,28 @@ def project_from(path: Path, name: str) -> Translation:
 class _Checks:
     """The checks of the assertions; equal assertions are one check."""
 
-    notes: list[str]
     files: dict[str, str] = field(default_factory=dict)
     ids: dict[Assertion, str | None] = field(default_factory=dict)
+    lost: dict[Assertion, dict[str, str]] = field(default_factory=dict)  # by place, the reason at the first
 
     def add(self, assertion: Assertion) -> str | None:
         """The id of the assertion's check; None if it is not translated."""
         if assertion not in self.ids:
             self.ids[assertion] = self._written(assertion)
+        if assertion in self.lost:
+            self.lost[assertion].setdefault(assertion.where, "")
         return self.ids[assertion]
+
+    def notes(self) -> Iterator[str]:
+        """The assertions that are not translated, with the first place of each and the number of the others."""
+        for (place, reason), *others in (list(each.items()) for each in self.lost.values()):
+            yield f"{place}: {reason}" + (f" (also at {plural(len(others), 'other place')})" if others else "")
 
     def _written(self, assertion: Assertion) -> str | None:
         try:
             body = check_body(assertion)
         except NotTranslatedError as error:
-            self.notes.append(f"{assertion.where}: {error}")
+            self.lost[assertion] = {assertion.where: str(error)}
             return None
         stem = _NO_NAME.sub("-", (assertion.metric or assertion.kind).lower()).strip("-") or assertion.kind
         identity = next(each for each in _numbered(stem) if f"checks/{each}.yaml" not in self.files)
@@ -106,6 +115,7 @@ def _numbered(stem: str) -> Iterator[str]:
 def _scenarios(read: Configuration, checks: _Checks) -> Iterator[tuple[str, str]]:
     """A scenario for each test and prompt, by its file."""
     used: set[str] = set()
+    titles: set[str] = set()
     for number, test in enumerate(read.tests, start=1):
         own = test.scenario_id if _NAME.fullmatch(test.scenario_id or "") else None
         for index, prompt in enumerate(read.prompts, start=1):
@@ -113,7 +123,7 @@ def _scenarios(read: Configuration, checks: _Checks) -> Iterator[tuple[str, str]
             identity = next(each for each in _numbered(stem) if each not in used)
             used.add(identity)
             try:
-                turns = _turns(test, prompt, read.defaults)
+                said = _said(test, prompt, read.defaults)
             except NotTranslatedError as error:
                 read.notes.append(f"{test.where}: {error}")
                 continue
@@ -122,7 +132,10 @@ def _scenarios(read: Configuration, checks: _Checks) -> Iterator[tuple[str, str]
                 for each in _with_text(test.assertions, test.variables, read.notes)
                 if (found := checks.add(each)) is not None
             ]
-            yield f"scenarios/{identity}.json", _scenario(identity, test, turns, ids)
+            title = test.title or identity
+            title = f"{title} ({identity})" if title in titles else title
+            titles.add(title)
+            yield f"scenarios/{identity}.json", _scenario(identity, title, test, said, ids)
 
 
 def _with_text(assertions: Iterable[Assertion], variables: Mapping[str, str], notes: list[str]) -> Iterator[Assertion]:
@@ -138,20 +151,23 @@ def _lacking(assertion: Assertion) -> str:
     return f"`{assertion.kind}` is not translated with an empty text"
 
 
-def _turns(test: ConfiguredTest, prompt: ConfiguredPrompt, defaults: list[Assertion]) -> list[str]:
-    """What the user says. Raises NotTranslatedError if the prompt or an assertion reads an unknown variable."""
+def _said(test: ConfiguredTest, prompt: ConfiguredPrompt, defaults: list[Assertion]) -> list[str]:
+    """The system message, possibly empty, and what the user says. Raises NotTranslatedError if the prompt or an
+    assertion reads an unknown variable."""
     for each in (*defaults, *test.assertions):
         require_variables(each.value, test.variables)
     if (empty := next((each for each in defaults if each.lacks_text(test.variables)), None)) is not None:
         raise NotTranslatedError(f"of `defaultTest`, {_lacking(empty)}")
-    return [filled(each, test.variables) for each in prompt.turns]
+    return [filled(each, test.variables) for each in (prompt.system, *prompt.turns)]
 
 
-def _scenario(identity: str, test: ConfiguredTest, turns: list[str], checks: list[str]) -> str:
+def _scenario(identity: str, title: str, test: ConfiguredTest, said: list[str], checks: list[str]) -> str:
+    system, *turns = said
     document = {
         "scenario_id": identity,
-        "title": test.title or identity,
+        "title": title,
         "category": "test",
+        **({"system": system} if system else {}),
         "eligible_modes": list(dict.fromkeys(checks)),
         "turns": [{"turn_number": number, "user_message": each} for number, each in enumerate(turns, start=1)],
         "metadata": {"from": test.where, "vars": test.variables},

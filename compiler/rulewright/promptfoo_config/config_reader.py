@@ -34,9 +34,10 @@ _COLUMN: Final = re.compile(r"__expected\d*|__description")
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredPrompt:
-    """The templates of what a user says, turn by turn."""
+    """The templates of what a user says, turn by turn, and of the system message."""
 
     turns: tuple[str, ...]
+    system: str
     where: str
 
 
@@ -125,7 +126,7 @@ def _prompts(node: Node, folder: Path) -> Iterator[ConfiguredPrompt]:
             raise NotTranslatedError(f"the prompt `{text}` is only translated from a text")
         whole = [_text_of(file)] if file.suffix == ".json" else re.split(r"\r?\n---\r?\n", _text_of(file))
     for each in whole:
-        yield ConfiguredPrompt(tuple(_turns(each.strip())), where_of(node))
+        yield _prompt(each.strip(), where_of(node))
 
 
 def _text_of(file: Path) -> str:
@@ -139,19 +140,20 @@ def _text_of(file: Path) -> str:
     return text
 
 
-def _turns(text: str) -> Iterator[str]:
-    """What the user says in a prompt, which may be a list of messages as JSON."""
+def _prompt(text: str, where: str) -> ConfiguredPrompt:
+    """A prompt, which may be a list of messages as JSON."""
     try:
         listed = strict_json.decode(text.encode()) if text.startswith("[") else None
     except strict_json.UNDECODED:
         listed = None
     if not isinstance(listed, list):
-        yield text
-        return
-    for each in listed:
-        if not isinstance(each, dict) or each.get("role") != "user" or not isinstance(each.get("content"), str):
-            raise NotTranslatedError("a prompt with messages that are not the user's is not translated")
-        yield each["content"]
+        return ConfiguredPrompt((text,), "", where)
+    said = [(each.get("role"), each.get("content")) if isinstance(each, dict) else ("", None) for each in listed]
+    roles, texts = [role for role, _ in said], [content for _, content in said if isinstance(content, str)]
+    leads = roles[:1] == ["system"]
+    if len(texts) < len(roles) or not roles[leads:] or any(role != "user" for role in roles[leads:]):
+        raise NotTranslatedError("of messages, only those of the user and a system message before them are translated")
+    return ConfiguredPrompt(tuple(texts[leads:]), texts[0] if leads else "", where)
 
 
 def _tests(

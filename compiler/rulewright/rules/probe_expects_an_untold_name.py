@@ -20,12 +20,14 @@ def probe_expects_an_untold_name(scenario: ScenarioDocument) -> Iterator[Diagnos
     """A probe expects a name that the user has not said, or other pronouns than the user states.
 
     Why it matters: an answer can't recall a name it never saw: every honest one is marked as forgetful, and only an
-    invented name would pass. The assistant does not see `facts` and `persona`, except what `persona.visible` names.
+    invented name would pass. The assistant sees `system`, but not `facts` and `persona`, except what
+    `persona.visible` names.
     Instead: let the user mention the name first, or expect something else.
     """
     if not scenario.turns or any("user_message" not in turn.node for turn in scenario.turns):
         return  # some messages are unknown
     shown = [text(scenario.persona.node, key) for key in scenario.persona.visible] if scenario.persona else []
+    shown += [scenario.system] if scenario.system else []
     for probe in scenario.probes:
         if probe.turn is None:
             continue

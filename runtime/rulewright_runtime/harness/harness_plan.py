@@ -1,7 +1,7 @@
 """The run plan: the user's side of every scenario, as one versioned and content-hashed JSON document.
 
-It holds the user's messages, the conditions of branches and the visible part of a persona, and nothing else of a
-scenario, so that nothing else can leak into a request.
+It holds the user's messages, the conditions of branches, the system message and the visible part of a persona, and
+nothing else of a scenario, so that nothing else can leak into a request.
 
     RunPlan
     `-- scripts    Script, in the order of their ids
@@ -52,14 +52,14 @@ class ScriptSession(PlanPart, frozen=True):
 
 
 class Script(PlanPart, frozen=True):
-    """One scenario: `context`, the visible part of the persona, and the sessions.
+    """One scenario: `context`, its system message with the visible part of the persona, and the sessions.
 
     `persona` is the whole persona, only for a model that plays the user.
     """
 
     id: str
     sessions: tuple[ScriptSession, ...]
-    context: tuple[tuple[str, str], ...] = ()
+    context: str = ""
     persona: tuple[tuple[str, str], ...] = ()
 
     @property

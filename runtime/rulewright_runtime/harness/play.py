@@ -144,11 +144,10 @@ def _redact(line: TranscriptLine, redaction: Redaction) -> TranscriptLine:
 def turn_request(
     script: Script, session: ScriptSession, index: int, so_far: Sequence[TranscriptLine | Turn]
 ) -> TurnRequest:
-    """Return the request for the reply to the turn at `index` of a session, after the conversation `so_far`. Its
-    context is the visible persona, possibly empty."""
-    context = "\n".join(f"{key.replace('_', ' ')}: {value}" for key, value in script.context)
+    """Return the request for the reply to the turn at `index` of a session, after the conversation `so_far`."""
     messages = [ChatMessage("assistant" if each.role == "assistant" else "user", each.content) for each in so_far]
-    return TurnRequest(script.id, session.number, session.turns[index].number, index == 0, context, tuple(messages))
+    number = session.turns[index].number
+    return TurnRequest(script.id, session.number, number, index == 0, script.context, tuple(messages))
 
 
 def _reply_line(

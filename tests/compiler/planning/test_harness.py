@@ -64,6 +64,7 @@ def marked() -> dict[str, Any]:
         "description": SECRET,
         "category": "safety",
         "jurisdiction": SECRET,
+        "system": "Help.",
         "persona": {"name": "Ana", "role": SECRET, "context": {"secret": SECRET}, "visible": ["name"]},
         "failure_mode_tags": [SECRET],
         "risk_triggers": [{"t": 1, "cue": SECRET}],
@@ -109,7 +110,7 @@ def test_no_rubric_probe_label_expectation_or_condition_reaches_the_model(tmp_pa
     model = Listening()
     run(compile_run_plan([write(tmp_path / "scenarios", marked())]), model, tmp_path / "run")
     assert [request.messages[-1].content for request in model.asked] == ["Hello.", "Then I am glad."]
-    assert {request.context for request in model.asked} == {"name: Ana"}
+    assert {request.context for request in model.asked} == {"Help.\n\nname: Ana"}
     assert SECRET not in repr(model.asked)
 
 
@@ -162,9 +163,9 @@ def test_a_dry_run_says_which_run_it_would_resume_and_changes_nothing(
 def test_a_price_bounds_the_cost(tmp_path: Path) -> None:
     plan = compile_run_plan([write(tmp_path / "scenarios", marked())])
     cost = run_cost(plan, "told", ModelPrice(1.0, 10.0), reply_tokens=100, attempts=2)
-    # turn 1: (4 + 3 + 6) / 4 -> 4 tokens; turn 2: (13 + 8 or 15) / 4 -> 6 or 7, and the first reply
-    assert cost["input_tokens"] == {"lower": 4 + 4 + 100, "upper": 2 * (4 + 7 + 100)}
-    assert cost["cost_usd"]["upper"] == pytest.approx((222 + 10 * 400) / 1e6)
+    # turn 1: (16 + 6) / 4 -> 6 tokens; turn 2: (22 + 1 or 15) / 4 -> 6 or 10, and the first reply
+    assert cost["input_tokens"] == {"lower": 6 + 6 + 100, "upper": 2 * (6 + 10 + 100)}
+    assert cost["cost_usd"]["upper"] == pytest.approx((232 + 10 * 400) / 1e6)
 
 
 def test_the_command_plays_and_the_transcripts_can_be_scanned(

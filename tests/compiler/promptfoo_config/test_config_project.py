@@ -109,7 +109,30 @@ tests: [{description: greets, vars: {question: [Hi, Hello]}}]
         "Hi", "Be kind.", "Hi!", "Hello", "Be kind.", "Hello!",
     ]  # fmt: skip
     assert list(said)[1] == "scenarios/test-1-prompt-2.json"
+    assert [each["title"] for each in said.values()][:2] == ["greets", "greets (test-1-prompt-2)"]
     assert "eligibility" not in made.files["checks/not-contains.yaml"]  # it applies to every chat
+
+
+def test_a_system_message_before_those_of_the_user_is_one_of_the_scenario(tmp_path: Path) -> None:
+    messages = [{"role": "system", "content": "Be {{tone}}."}, {"role": "user", "content": "Hi"}]
+    (tmp_path / "said.json").write_text(json.dumps(messages), encoding="utf-8")
+    (tmp_path / "after.json").write_text(json.dumps([*messages[::-1]]), encoding="utf-8")
+    (tmp_path / "alone.json").write_text(json.dumps(messages[:1]), encoding="utf-8")
+    config = "prompts: [file://said.json, file://after.json, file://alone.json]\n"
+    test = "tests: [{vars: {tone: kind}, assert: [{type: contains, value: Hi}]}]\n"
+    (tmp_path / "c.yaml").write_text(config + test, encoding="utf-8")
+    made = project_from(tmp_path / "c.yaml", "mine")
+    scenario = json.loads(made.files["scenarios/test-1.json"])
+    assert (scenario["system"], [each["user_message"] for each in scenario["turns"]]) == ("Be kind.", ["Hi"])
+    assert [each.split(": ")[1].split(",")[0] for each in made.notes] == ["of messages"] * 2
+    assert main(["lint", str(written(tmp_path, made)), "--no-cache"]) == 0
+
+
+def test_an_assertion_of_several_tests_that_is_not_translated_is_named_once_with_their_number(tmp_path: Path) -> None:
+    each = "  - {vars: {question: Hi}, assert: [{type: python, value: x}, {type: contains, value: Hi}]}\n"
+    made = translated(tmp_path, f"tests:\n{each * 3}")
+    assert len(made.notes) == 1
+    assert made.notes[0].endswith("(also at 2 other places)")
 
 
 def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def plan(*names: str, sessions: int = 1) -> RunPlan:
             )
             for number in range(1, sessions + 1)
         )
-        scripts.append(Script(name, made, (("name", "Ana"),)))
+        scripts.append(Script(name, made, "name: Ana"))
     return seal(RunPlan("1", tuple(scripts)))
 
 
