@@ -15,8 +15,8 @@ from tests.runtime.plans import asked, check, judging, plan, talk
 from tests.runtime.programs import Tree, call, loop, name, op, program
 from tests.runtime.workflow.running import plan_of
 
-from rulewright.documents.case_scorecard import read_case_scorecard
 from rulewright.documents.profile import read_profile
+from rulewright.documents.scorecard import read_case_scorecard
 from rulewright.load import load_text
 from rulewright.lower.case_scorecard import requirements_of_defaults
 from rulewright.lower.selection import select

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from textwrap import dedent, fill
 
-from rulewright.arguments.help_examples import EXAMPLES
 from rulewright.exit_codes import REFUSED, epilog
 from rulewright_runtime.terminal import one_line
 
@@ -80,3 +79,46 @@ def parser_of(name: str, declare: Callable[[argparse.ArgumentParser], None]) -> 
     )
     declare(parser)
     return parser
+
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "init": ("init my-checks", "init support --from chats.jsonl"),
+    "demo": ("demo -o runs/demo",),
+    "inspect-data": ("inspect-data chats", "inspect-data faq.csv --columns user=frage,assistant=antwort"),
+    "convert": ("convert logs/today.eval today.jsonl", "convert chats messages.jsonl --to openai"),
+    "completion": ("completion bash",),
+    "lint": ("lint", "lint checks/brief.yaml", "lint --fix", "lint --format sarif --output-file lint.sarif"),
+    "lsp": ("lsp --stdio",),
+    "explain": ("explain unknown-key", "explain contains_any", "explain library/no-refusal"),
+    "eval": ("eval \"size('hello') > 3\"", "eval 'review.decision == GO' --context review.json"),
+    "prove": ("prove", "prove checks/brief.yaml"),
+    "policy-diff": ("policy-diff scorecards/release.yaml scorecards/strict.yaml",),
+    "compile": ("compile -o plan.json", "compile my-checks --scorecard release -o plan.json"),
+    "plan": ("plan chats", "plan chats --judge openai:gpt-5 -o planned"),
+    "scan": (
+        "scan chats.jsonl",
+        "scan chats --judge openai:gpt-5 -o runs/first",
+        "scan chats --judge openai:qwen3@http://127.0.0.1:8000/v1",
+        "scan chats --judge replay:replies.json --fail-on S4",
+    ),
+    "run": ("run plan.json chats --judge replay:replies.json -o runs/first",),
+    "questions": ("questions chats -o questions.jsonl --batch b.jsonl --model gpt-5",),
+    "record": ("record runs/first -o replies.json",),
+    "models": ("models check openai:qwen3@http://127.0.0.1:8000/v1",),
+    "cache": ("cache stats", "cache export -o calls.jsonl", "cache prune --transcript monday"),
+    "harness": ("harness scenarios --model openai:gpt-5 -o played --dry-run",),
+    "why": ("why runs/first", "why runs/first monday no-promises"),
+    "report": ("report runs/first", "report runs/first -o report.html --no-conversations"),
+    "serve": ("serve runs",),
+    "adjudicate": ("adjudicate runs/first", "adjudicate runs/1 --decide monday polite PASS --by Ana --why polite"),
+    "diff": ("diff runs/before runs/after", "diff runs/before runs/after --format html -o diff.html"),
+    "whatif": ("whatif runs/first --set minimum_coverage=0.9", "whatif runs/first --sweep minimum_coverage"),
+    "rescore": ("rescore runs/first --set minimum_coverage=0.9 -o runs/rescored",),
+    "leaderboard": ("leaderboard runs/model-a runs/model-b",),
+    "gold": ("gold runs/first --draw 50 -o gold.csv",),
+    "calibrate": ("calibrate runs/first --gold gold.csv --require release=0.1",),
+    "export": ("export runs/first --format otel -o events.jsonl",),
+    "score": ('score --concern I25 --batch "I25_batch_*"', "score --concern I25 --batch b1 --output b1.html"),
+    "workflow": ("workflow check", "workflow run --dry-run", "workflow run", "workflow run --resume"),
+    "hil": ("hil list", 'hil resolve run-1-write-1 --by ana --notes "tried it"', "hil serve"),
+}

@@ -6,23 +6,24 @@ is requested, and only once: compiling runs no rules, and linting builds no plan
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
 
-from rulewright.check.scenarios import rubric_findings, scenario_findings
 from rulewright.diagnostics import Diagnostic, Severity
-from rulewright.documents.case_scorecard import read_case_scorecard
 from rulewright.documents.examples import example_findings
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import has_workflow
 from rulewright.documents.lexicon import pattern_findings
 from rulewright.documents.profile import Profile, every_check
-from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.scenario import ScenarioDocument
+from rulewright.documents.scorecard import ScorecardDocument, read_case_scorecard
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node
 from rulewright.lower.corpora import lower_corpus
+from rulewright.lower.harness import harness_findings
 from rulewright.lower.jurisdictions import unknown_jurisdictions
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.machines import lower_machine
@@ -50,8 +51,12 @@ from rulewright.proving.gate_findings import (
     unselected_checks,
 )
 from rulewright.proving.gates import prove_gates
-from rulewright.proving.label_findings import case_findings
+from rulewright.proving.label_table import case_findings
+from rulewright.rules import Rule, code_of
 from rulewright.rules.bucket_without_checks import bucket_without_checks
+from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
+from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
+from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
@@ -277,3 +282,23 @@ def _case_findings(project: Project) -> list[Diagnostic]:
 
 def _is_case_scorecard(root: Node | None) -> TypeGuard[Mapping]:
     return kind_of(root) == CASE_SCORECARD
+
+
+def scenario_findings(scenarios: Iterable[ScenarioDocument]) -> Iterator[Diagnostic]:
+    """Findings about branches, shown persona keys, references to
+    missing turns, and criteria without a kind."""
+    for scenario in scenarios:
+        yield from harness_findings(scenario)
+        for rule in (turn_that_does_not_exist, retired_rubric_dialect):
+            yield from _found_by(rule, scenario)
+
+
+def rubric_findings(scenarios: Iterable[ScenarioDocument]) -> Iterator[Diagnostic]:
+    """Findings for criteria of one rubric with the same id, which can't become checks."""
+    for scenario in sorted(scenarios, key=lambda each: each.id):
+        yield from (each for each in _found_by(duplicate_criterion_id, scenario) if each.severity is Severity.ERROR)
+
+
+def _found_by(rule: Rule[ScenarioDocument], scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+    for each in rule(scenario):
+        yield dataclasses.replace(each, code=code_of(rule))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.project import Project
 from rulewright.project.unread_files import UnreadFiles
 from rulewright.rules import findings, of_conditions

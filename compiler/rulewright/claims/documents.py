@@ -10,14 +10,13 @@ from typing import Final
 from rulewright.claims.workflow import prove_workflow
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import with_vocabulary
-from rulewright.documents.case_scorecard import CaseScorecardDocument
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.examples import example_chats
 from rulewright.documents.kinds import CASE_SCORECARD, CASE_SETTINGS_FILE, kind_of
 from rulewright.documents.layout import project_file_in
 from rulewright.documents.library import structure_findings
 from rulewright.documents.profile import every_check
-from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
+from rulewright.documents.scorecard import CaseScorecardDocument, GateDocument, ScorecardDocument, read_scorecard
 from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
 from rulewright.expression.types import BOOL
@@ -32,7 +31,6 @@ from rulewright.lower.scorecard import lower_scorecard, lower_without_project
 from rulewright.lower.semantics import policies
 from rulewright.project import Project, load_project, stopping
 from rulewright.proving.atoms import FALSE, TRUE
-from rulewright.proving.conditions import holds_always, holds_never
 from rulewright.proving.decision_tables import disjoint, survey
 from rulewright.proving.domains import Domains
 from rulewright.proving.gates import GateClaim, GateProof, as_seen, prove_gates
@@ -45,12 +43,11 @@ from rulewright.proving.label_table import (
     scorers_of,
 )  # fmt: skip
 from rulewright.proving.program_parts import paths_of
-from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
+from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown, in_words
 from rulewright.proving.scorecard_conditions import conditions_of_plan, conditions_of_scorecard, scorecard_environment
-from rulewright.proving.search import out_of_reach
+from rulewright.proving.search import holds_always, holds_never, out_of_reach
 from rulewright.proving.substitution import substitute
 from rulewright.proving.verdicts import never_given
-from rulewright.proving.witness import in_words
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright.scoring.score_settings import gather
 from rulewright.witnesses.example_conversations import conversations_with

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rulewright.check.workflow_check import compile_workflow, lowered
 from rulewright.claims.workflow_machine import Explorer, Graph, StateEdge, StateNode
 from rulewright.claims.workflow_reach import in_words, reach
-from rulewright.lower.workflow_environments import ADVISORY
+from rulewright.lower.workflow_guards import ADVISORY
 from rulewright.lower.workflow_machine import LoweredTask
 from rulewright.proving.program_parts import paths_of
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown

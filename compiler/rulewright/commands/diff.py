@@ -9,8 +9,7 @@ from pathlib import Path
 
 from rulewright.commands.output import hand_over
 from rulewright.comparing.diff import INCONCLUSIVE, MARGIN, WORSE, diff
-from rulewright.comparing.page import diff_page
-from rulewright.comparing.render import markdown, text
+from rulewright.comparing.render import diff_page, markdown, text
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright_runtime.terminal import width_for

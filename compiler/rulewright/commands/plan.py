@@ -16,8 +16,7 @@ from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.planning.cost_bound import bound_of
 from rulewright.planning.fusion import fusion_lines, fusion_of
-from rulewright.planning.profiles import compare_profiles, comparison_text
-from rulewright.planning.scan import cost_report, scan_plan
+from rulewright.planning.scan import compare_profiles, comparison_text, cost_report, scan_plan
 from rulewright.project import Project
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError

@@ -14,9 +14,8 @@ from rulewright.commands.running import parameters_given
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import StoredRun, read_run
-from rulewright.whatif.rejudging import Rejudged, rejudged
+from rulewright.whatif.rejudging import VOTES, Rejudged, rejudged, sweep_votes, with_votes
 from rulewright.whatif.rescoring import ScoringPolicy, changed_rules, flips, policy_of, rescored, totals, unasked
-from rulewright.whatif.voting import VOTES, sweep_votes, with_votes
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.strict_json import JsonMapping, JsonObject

@@ -1,4 +1,4 @@
-"""The scorecard over verdicts: how verdicts become gates, rates, flags and scores."""
+"""The scorecards: over verdicts, which become gates, rates, flags and scores, and over test cases, which get labels."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import Document, any_scalar, descend, items, numeric, scalar
-from rulewright.documents.typed_reader import At, Key, as_meant, expressions_in, mappings_in, read
+from rulewright.documents.base import Document, any_scalar, descend, items, numeric, scalar, text, value
+from rulewright.documents.typed_reader import At, Key, as_meant, entries_of, expressions_in, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.spelling import Guess
 from rulewright_runtime.aggregate.outcome import RESERVED
@@ -155,15 +155,97 @@ def _names(document: ScorecardDocument) -> Iterator[Diagnostic]:
             place = document.key_place("parameters", parameter.name)
             yield error(place, f"`{parameter.name}` is {taken[parameter.name]}", code="name-taken")
         taken[parameter.name] = "a parameter"
-    for name, value in document.variables:
+    for name, written in document.variables:
         if name in taken:
-            yield error(value, f"`{name}` is {taken[name]}", code="name-taken")
+            yield error(written, f"`{name}` is {taken[name]}", code="name-taken")
         taken[name] = "already a variable"
-    for name, value in document.output:
+    for name, written in document.output:
         if name in RESERVED:
             message = f"`{name}` is a field that the engine writes into every row"
-            yield error(value, message, code="name-taken", help="choose another name for the output")
+            yield error(written, message, code="name-taken", help="choose another name for the output")
     dimensions = {rate.name for rate in document.dimensions}
     for rate in document.rates:
         if rate.name in dimensions:
             yield error(document.key_place("rates", rate.name), f"`{rate.name}` is a dimension", code="name-taken")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingDocument(ParameterDocument):
+    """A parameter, and the names under which it can be set."""
+
+    environment: str | None
+    file: str | None
+    flag: str | None
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDocument:
+    """One metric; `node` is its mapping."""
+
+    name: Key
+    node: Mapping
+    of: Annotated[Scalar, At("share", "of")]
+    found: Annotated[Scalar, At("share", "found")]
+    when: Annotated[Scalar | None, At("share", "when")]
+    fold: Annotated[str | None, At("share", "fold")]
+    empty: Annotated[Scalar, At("share", "empty", by=any_scalar)]
+    score: Scalar
+    passes: Scalar
+    fails: Scalar | None
+    flagged: Scalar | None
+    details: tuple[tuple[str, str], ...]
+    judge_prompt: Annotated[Scalar | None, At("judge", "prompt")]
+    judge_of: Annotated[Scalar | None, At("judge", "of")]
+    judge_counts: Annotated[bool, At("judge", "count")]
+    judge_unclear: Annotated[str | None, At("judge", "unclear")]
+    semantic_threshold: Annotated[Scalar | None, At("semantic", "threshold", by=numeric)]
+    semantic_counts: Annotated[bool, At("semantic", "count")]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDocument:
+    """A row of the label table."""
+
+    label: str
+    when: Scalar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaseScorecardDocument(Document):
+    """One scorecard over cases. Expressions are kept as scalars, so that findings have exact spans."""
+
+    name: Annotated[str, At("scorecard")]
+    report_type: str
+    title: str
+    inputs: Annotated[tuple[tuple[str, str, str], ...], At(by=_inputs)]  # name, path, type
+    metadata: Annotated[tuple[str, ...], At(by=_metadata)]
+    settings: Annotated[tuple[SettingDocument, ...], At("parameters")]
+    requires: Annotated[tuple[tuple[Scalar, str], ...], At(by=_requires)]
+    texts: tuple[tuple[str, Scalar], ...]
+    metrics: tuple[MetricDocument, ...]
+    composite: Scalar | None
+    labels: tuple[LabelDocument, ...]
+    exits: Annotated[tuple[tuple[str, int], ...], At("exit", by=_exits)]
+    accepted: str
+
+
+def read_case_scorecard(root: Mapping) -> CaseScorecardDocument:
+    """The model of a scorecard over cases; missing values and values of a wrong type read as absent."""
+    return read(CaseScorecardDocument, root)
+
+
+def _inputs(node: Node | None) -> tuple[tuple[str, str, str], ...]:
+    return tuple((name, text(each, "from"), text(each, "type")) for name, each in mappings_in(node))
+
+
+def _metadata(node: Node | None) -> tuple[str, ...]:
+    return tuple(str(item.value) for item in items(node) if isinstance(item, Scalar))
+
+
+def _requires(node: Node | None) -> tuple[tuple[Scalar, str], ...]:
+    return tuple((that, text(each, "otherwise")) for each in items(node) if (that := scalar(each, "that")) is not None)
+
+
+def _exits(node: Node | None) -> tuple[tuple[str, int], ...]:
+    return tuple((name, status) for name, each in entries_of(node) if isinstance(status := value(each), int))

@@ -22,7 +22,7 @@ from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.repeated import DEPENDENT
 from rulewright.load import Loaded, walk
 from rulewright.load import Mapping as MappingNode
-from rulewright.load.source import Source
+from rulewright.load.nodes import Source
 from rulewright.load.suppressions import SUPPRESSION_CODES
 from rulewright.spelling import Guess
 

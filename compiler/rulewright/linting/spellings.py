@@ -16,7 +16,7 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Note
 from rulewright.documents.keys import keys_of
-from rulewright.load.source import Source
+from rulewright.load.nodes import Source
 from rulewright.spelling import Guess, is_spelt_like
 from rulewright_grammar import schema_names
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rulewright.load.file_reader import Loaded, load_file, load_text, unsaved
-from rulewright.load.nodes import Entry, Mapping, Node, Scalar, Sequence, path_at, plain, walk
+from rulewright.load.nodes import Entry, Mapping, Node, Scalar, Sequence, Source, path_at, plain, walk
 from rulewright.load.scalars import place
-from rulewright.load.source import Source
 
 __all__ = [
     "Entry",

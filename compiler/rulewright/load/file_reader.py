@@ -15,8 +15,7 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Span
 from rulewright.load import json_reader
 from rulewright.load.load_errors import MAX_BYTES, mistake
-from rulewright.load.nodes import Node
-from rulewright.load.source import Source
+from rulewright.load.nodes import Node, Source
 from rulewright_runtime.input_files import open_regular
 
 _unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("_unsaved", default=None)

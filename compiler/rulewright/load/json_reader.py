@@ -10,9 +10,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from rulewright.diagnostics import Diagnostic, Note, error
 from rulewright.load import load_errors as mistakes
 from rulewright.load.load_errors import mistake, shorten
-from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence
+from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, Source
 from rulewright.load.plain_values import number
-from rulewright.load.source import Source
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*)*")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rulewright.diagnostics import Diagnostic, Note, Severity, Span
-from rulewright.load.nodes import Scalar
-from rulewright.load.source import Source
+from rulewright.load.nodes import Scalar, Source
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 100

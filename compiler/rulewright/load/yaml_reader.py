@@ -24,9 +24,8 @@ from yaml.events import (
 from rulewright.diagnostics import Diagnostic
 from rulewright.load import load_errors as mistakes
 from rulewright.load.load_errors import mistake, shorten
-from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence
+from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, Source
 from rulewright.load.plain_values import STARTS, value_of
-from rulewright.load.source import Source
 from rulewright.load.yaml_errors import explain
 
 _PROPERTIES = re.compile(r"(?:(?:!<[^>]*>|[&!][^\s,\[\]{}]*)(?:\s+(?:#[^\r\n]*)?)*)+")

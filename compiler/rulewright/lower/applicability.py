@@ -9,8 +9,7 @@ from operator import eq
 from rulewright.diagnostics import Span
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.expression.compared import texts_compared
-from rulewright.expression.syntax_tree import NOWHERE, Name, Select
+from rulewright.expression.syntax_tree import NOWHERE, Name, Select, texts_compared
 from rulewright.lower.expressions_of import texts_in
 from rulewright.lower.scan_plan import condition_of
 from rulewright.project import Project

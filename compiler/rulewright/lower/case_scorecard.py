@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import place_of, text
-from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument, SettingDocument
+from rulewright.documents.scorecard import CaseScorecardDocument, MetricDocument, SettingDocument
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, SCORE, STRING, ListType, OptionalType, Type
 from rulewright.load import Scalar

@@ -20,11 +20,10 @@ from rulewright.expression.syntax_tree import Expr, Literal, below
 from rulewright.load import Scalar, place
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
     from rulewright.documents.scenario import ScenarioDocument
-    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
     from rulewright.documents.state_machine import StateMachineDocument
     from rulewright.documents.workflow import TaskDocument
 
@@ -42,7 +41,7 @@ EXPRESSION_READERS: Final = {
     "StateMachineDocument": ("machines", "transition_expressions"),
     "ScorecardDocument": ("scorecard", "scorecard_expressions"),
     "CaseScorecardDocument": ("case_scorecard", "case_scorecard_expressions"),
-    "TaskDocument": ("workflow_environments", "task_expressions"),
+    "TaskDocument": ("workflow_guards", "task_expressions"),
 }
 CACHE_SIZE: Final = 64  # documents that several rules read one after the other
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -22,10 +25,8 @@ from rulewright.documents.workflow import (
 )
 from rulewright.expression.build import Built
 from rulewright.load import Mapping, Node, Scalar
-from rulewright.lower.workflow_environments import TaskFeatures, features_of
-from rulewright.lower.workflow_guards import Guards
+from rulewright.lower.workflow_guards import Guards, TaskFeatures, features_of
 from rulewright.lower.workflow_machine import LoopShape, LoweredTask, machine_of
-from rulewright.lower.workflow_order import order, waves
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.plan.part import PlanPart
 from rulewright_runtime.workflow.machine import Guard, Machine
@@ -231,3 +232,63 @@ def _unit(scalar: Scalar | None, default: float) -> float:
 
 def _name(scalar: Scalar | None) -> str:
     return "" if scalar is None else str(scalar.value)
+
+
+def edges(document: WorkflowDocument) -> dict[str, tuple[str, ...]]:
+    """Return the known dependencies of each task, in file order."""
+    ids = {task.id for task in document.tasks}
+    return {
+        task.id: tuple(dict.fromkeys(str(each.value) for each in task.dependencies if each.value in ids))
+        for task in document.tasks
+    }
+
+
+def cycles(document: WorkflowDocument) -> list[tuple[str, ...]]:
+    """Return the cycles of dependencies as ids, the first not repeated; of overlapping cycles, one."""
+    dependencies = edges(document)
+    done: set[str] = set()
+    result: list[tuple[str, ...]] = []
+    for root in dependencies:
+        path: dict[str, None] = {}  # an ordered set
+        walk: list[Iterator[str]] = [iter((root,))]
+        while walk:
+            name = next(walk[-1], None)
+            if name is None:
+                walk.pop()
+                if path:
+                    done.add(path.popitem()[0])
+            elif name in path:
+                result.append(tuple(path)[list(path).index(name) :])
+            elif name not in done:
+                path[name] = None
+                walk.append(iter(dependencies[name]))
+    return result
+
+
+def order(document: WorkflowDocument) -> tuple[str, ...]:
+    """Return the tasks in topological order; those in or behind cycles come last, in file order."""
+    placed = tuple(name for wave in waves(document) for name in wave)
+    return placed + tuple(task.id for task in document.tasks if task.id not in set(placed))
+
+
+def waves(document: WorkflowDocument) -> list[tuple[str, ...]]:
+    """Return the tasks in waves: each wave depends only on earlier ones, so that its tasks may run in parallel."""
+    dependencies = edges(document)
+    position = {name: number for number, name in enumerate(dependencies)}
+    sorter = TopologicalSorter(dependencies)
+    with suppress(CycleError):  # tasks outside cycles are ordered all the same
+        sorter.prepare()
+    result: list[tuple[str, ...]] = []
+    while wave := sorter.get_ready():
+        result.append(tuple(sorted(wave, key=position.__getitem__)))
+        sorter.done(*wave)
+    return result
+
+
+def ancestors(document: WorkflowDocument) -> dict[str, frozenset[str]]:
+    """Return for each task all those that are COMPLETED before it starts; a task in a cycle waits for none."""
+    dependencies = edges(document)
+    result: dict[str, frozenset[str]] = {name: frozenset() for name in dependencies}
+    for name in order(document):
+        result[name] = frozenset(dependencies[name]).union(*(result[each] for each in dependencies[name]))
+    return result

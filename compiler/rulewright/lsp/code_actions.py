@@ -9,8 +9,7 @@ from lsprotocol.types import CodeAction, CodeActionKind, Position, Range, TextEd
 
 from rulewright.diagnostics import Diagnostic, Fix
 from rulewright.linting.fixes import fixed_texts
-from rulewright.lsp.positions import range_at, range_of
-from rulewright.lsp.shifted_findings import to_protocol
+from rulewright.lsp.positions import range_at, range_of, to_protocol
 from rulewright.lsp.workspace import TextDocument, Workspace
 
 FIX_ALL: Final = f"{CodeActionKind.SourceFixAll.value}.rulewright"

@@ -14,9 +14,8 @@ from rulewright.documents.keys import allowed
 from rulewright.documents.library import parameters_of
 from rulewright.load import Mapping, Source, unsaved
 from rulewright.load import place as place_in
-from rulewright.lsp.cursor import MARK, CompletionContext, completion_contexts
+from rulewright.lsp.cursor import MARK, CompletionContext, completion_contexts, expression_at
 from rulewright.lsp.document_context import DocumentContext
-from rulewright.lsp.embedded_expressions import expression_at
 from rulewright.lsp.expression_help import Sort, suggestions_at
 from rulewright.lsp.hover import about_key
 from rulewright.lsp.positions import offset_at, range_at

@@ -10,9 +10,8 @@ from lsprotocol.types import Hover, MarkupContent, MarkupKind, Position, Range
 
 from rulewright.documents.keys import allowed
 from rulewright.load import Loaded, Scalar, place
-from rulewright.lsp.cursor import Cursor, cursor_at
+from rulewright.lsp.cursor import Cursor, cursor_at, expression_at
 from rulewright.lsp.document_context import DocumentContext
-from rulewright.lsp.embedded_expressions import expression_at
 from rulewright.lsp.expression_help import describe_at
 from rulewright.lsp.positions import offset_at, range_at, range_of
 from rulewright.lsp.references import target

@@ -21,9 +21,8 @@ from rulewright.load import unsaved
 from rulewright.lsp import code_actions as actions
 from rulewright.lsp import completions, hover
 from rulewright.lsp.cursor import cursor_at
-from rulewright.lsp.positions import UTF16, offset_at, path_of, range_of
+from rulewright.lsp.positions import NAME, UTF16, offset_at, path_of, range_of, to_protocol
 from rulewright.lsp.references import target
-from rulewright.lsp.shifted_findings import NAME, to_protocol
 from rulewright.lsp.workspace import TextDocument, Workspace
 from rulewright_runtime import __version__
 from rulewright_runtime.terminal import safe_stream

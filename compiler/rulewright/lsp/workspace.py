@@ -15,8 +15,7 @@ from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.projects import lint_project
 from rulewright.load import Loaded, Source, load_text, unsaved
 from rulewright.lsp.document_context import DocumentContext, enclosing_projects
-from rulewright.lsp.positions import path_of, uri_of
-from rulewright.lsp.shifted_findings import shift_findings
+from rulewright.lsp.positions import path_of, shift_findings, uri_of
 from rulewright.project import Project, load_project
 
 

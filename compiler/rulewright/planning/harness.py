@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from rulewright.check.scenarios import scenario_findings
+from rulewright.check.project_check import scenario_findings
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.base import with_vocabulary
 from rulewright.documents.document_reader import DocumentReader

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.policies.policy_model import ENDED
 from rulewright.proving.domains import boolean, score, text
-from rulewright.proving.witness import in_words
+from rulewright.proving.results import in_words
 from rulewright.witnesses.guesses import choices, guesses, varied
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, NO_RECORD

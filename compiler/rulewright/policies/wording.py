@@ -11,8 +11,8 @@ from rulewright.proving.atoms import ERROR, FALSE, TRUE, Atom
 from rulewright.proving.domains import Absent, Domain, Path
 from rulewright.proving.intervals import Box, Space
 from rulewright.proving.program_parts import unabridged
+from rulewright.proving.results import in_words
 from rulewright.proving.sums import NumberRange, Terms
-from rulewright.proving.witness import in_words
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import NUMBERS
 from rulewright_runtime.score import Score

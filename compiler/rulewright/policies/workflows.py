@@ -11,11 +11,11 @@ from rulewright.check.workflow_check import lowered
 from rulewright.claims.workflow_reach import GIVEN_BY, QUIET, contexts_of, folded, walk
 from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
-from rulewright.lower.workflow_environments import features_of, gate_environment, loop_environment
+from rulewright.lower.workflow_guards import features_of, gate_environment, loop_environment
 from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting
 from rulewright.proving.domains import Domain, Domains, Path, whole
 from rulewright.proving.program_parts import extract, paths_of, reading, unabridged
-from rulewright.proving.witness import in_words
+from rulewright.proving.results import in_words
 from rulewright.proving.workflow_values import World
 from rulewright.workflow import Workflow
 from rulewright_runtime.ir import Node, Program, literal

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from rulewright.errors import UsageError
-from rulewright.promptfoo_config.assertion import Assertion, check_body
+from rulewright.promptfoo_config.assertion import Assertion, NotTranslatedError, check_body, filled, require_variables
 from rulewright.promptfoo_config.config_reader import (
     Configuration,
     ConfiguredPrompt,
     ConfiguredTest,
     read_configuration,
 )
-from rulewright.promptfoo_config.placeholders import NotTranslatedError, filled, require_variables
 from rulewright_runtime.english import plural
 
 PROJECT: Final = """\

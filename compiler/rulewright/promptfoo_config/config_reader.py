@@ -14,8 +14,14 @@ from rulewright.diagnostics import Severity
 from rulewright.documents.base import entries
 from rulewright.errors import UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file, plain
-from rulewright.promptfoo_config.assertion import Assertion, assertion_in_cell, assertions_of, where_of
-from rulewright.promptfoo_config.placeholders import NotTranslatedError, value_text
+from rulewright.promptfoo_config.assertion import (
+    Assertion,
+    NotTranslatedError,
+    assertion_in_cell,
+    assertions_of,
+    value_text,
+    where_of,
+)
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import JsonObject

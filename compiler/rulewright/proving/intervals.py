@@ -21,8 +21,8 @@ from rulewright.proving.comparisons import EQUAL, GREATER, LESS, UNORDERED, Comp
 from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.program_parts import paths_of, reading
 from rulewright.proving.relations import Texts, relations
+from rulewright.proving.results import bindings_of
 from rulewright.proving.sums import BoundedSums, NumberRange, Terms, bounds_of, cell_of, cells_with_ints, divide, total
-from rulewright.proving.witness import bindings_of
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score, exact_pair

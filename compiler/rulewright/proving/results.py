@@ -1,12 +1,19 @@
-"""The results of proofs: proved, refuted with a witness, or unknown with a reason."""
+"""The results of proofs: proved, refuted by an input that the evaluator has checked, or unknown with a reason."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rulewright.diagnostics import Span
+from rulewright.expression.decompile import written
+from rulewright.expression.unparse import unparse
+from rulewright.proving.atoms import bits_of
+from rulewright.proving.domains import Absent, Domains, Path
+from rulewright_runtime.interpreter import Evaluator
+from rulewright_runtime.ir import literal
+from rulewright_runtime.values import Optional, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +72,70 @@ class Property:
     result: Result
     span: Span | None = None
     required: bool = True
+
+
+ABSENT: Final = "absent"
+
+
+def replayed(
+    evaluators: Mapping[int, Evaluator],
+    goal: Sequence[tuple[int, int]],
+    shown: Mapping[Path, Value],
+    others: Mapping[Path, Value],
+    domains: Domains,
+) -> Counterexample | None:
+    """The counterexample with the values `shown`, completed by `others`; None if the evaluator contradicts the goal."""
+    bindings = bindings_of({**others, **shown})
+    if bindings is None:  # what is shown of a variable may contradict the rest of it
+        roots = {path[0] for path in shown}
+        bindings = bindings_of({**{path: value for path, value in others.items() if path[0] not in roots}, **shown})
+    if bindings is None:
+        return None
+    for number, allowed in goal:
+        if not bits_of(evaluators[number], bindings) & allowed:
+            return None
+    pairs = [_pair(path, value, domains) for path, value in sorted((shown or others).items())]
+    return Counterexample(tuple(dict.fromkeys(pairs)), bindings)
+
+
+def _pair(path: Path, value: object, domains: Domains) -> tuple[str, str]:
+    if isinstance(value, Absent):
+        return ".".join(path[: value.part + 1]), ABSENT
+    domain = domains.find(path)
+    return ".".join(path), in_words(value, bare=domain is not None and domain.kind == "enum")
+
+
+def in_words(value: Value, *, bare: bool = False) -> str:
+    """A value as source text; the member of an enum is a `bare` word."""
+    if isinstance(value, Optional):
+        return in_words(value.value, bare=bare) if value.present else ABSENT
+    if bare and isinstance(value, str):
+        return value
+    return unparse(written(literal(value)))
+
+
+def bindings_of(values: Mapping[Path, object]) -> dict[str, object] | None:
+    """The evaluator's bindings in which every path has its value; None if two values contradict each other."""
+    bindings: dict[str, object] = {}
+    missing = [path[: value.part + 1] for path, value in values.items() if isinstance(value, Absent)]
+    for path, value in sorted(values.items(), key=lambda each: len(each[0])):
+        depth = value.part if isinstance(value, Absent) else len(path) - 1
+        holder: Value = bindings
+        for name in path[:depth]:
+            holder = holder.setdefault(name, {})
+            if not isinstance(holder, dict):
+                return None
+        if not isinstance(value, Absent):
+            if path[-1] in holder and holder[path[-1]] != value:
+                return None
+            holder[path[-1]] = dict(value) if isinstance(value, dict) else value
+    return None if any(_is_bound(bindings, path) for path in missing) else bindings
+
+
+def _is_bound(bindings: Mapping[str, object], path: Path) -> bool:
+    value: object = bindings
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            return False
+        value = value[name]
+    return True

@@ -7,8 +7,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final, Literal, cast
 
-from rulewright.documents.case_scorecard import CaseScorecardDocument, SettingDocument
-from rulewright.documents.scorecard import ParameterDocument, ScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument, ParameterDocument, ScorecardDocument, SettingDocument
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment

@@ -14,11 +14,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from rulewright.documents.overlays import Loop
-from rulewright.documents.workflow import TaskDocument
+from rulewright.documents.workflow import Loop, TaskDocument
 from rulewright.load import Scalar
-from rulewright.lower.workflow_environments import features_of
-from rulewright.lower.workflow_guards import Guards
+from rulewright.lower.workflow_guards import Guards, features_of
 from rulewright.proving.domains import Path
 from rulewright.proving.program_parts import exact_of, paths_of
 from rulewright_runtime.ir import Program, literal_value

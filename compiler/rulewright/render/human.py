@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from rulewright.diagnostics import Diagnostic, Severity, Span
 from rulewright.load import load_file
-from rulewright.load.source import Source
+from rulewright.load.nodes import Source
 from rulewright_runtime.english import plural
 from rulewright_runtime.terminal import WIDTH, paint
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from rulewright.diagnostics import Diagnostic, Severity, Span
 from rulewright.load import Node, load_text, path_at
-from rulewright.load.source import Source
+from rulewright.load.nodes import Source
 
 VERSION = 1
 

@@ -9,7 +9,7 @@ from typing import Final
 from rulewright.arguments.write_rules import FORMATS
 from rulewright.diagnostics import Diagnostic
 from rulewright.errors import UsageError
-from rulewright.load.source import Source
+from rulewright.load.nodes import Source
 from rulewright.render import human
 from rulewright.render.github import github
 from rulewright.render.json_output import json_output

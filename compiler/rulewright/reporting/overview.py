@@ -10,7 +10,7 @@ from typing import Any, Final
 from rulewright.reporting.comment import RESULTS, sentence
 from rulewright.reporting.figures import TONES, Figure, Range
 from rulewright.reporting.judge_words import JudgeWords
-from rulewright.web.filters import headline_name
+from rulewright.web.rendering import headline_name
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL

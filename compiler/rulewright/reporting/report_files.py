@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,9 +17,8 @@ from rulewright.reporting.conversations import Conversations
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords
 from rulewright.reporting.judged import FinishedRun
-from rulewright.reporting.overview import overview
-from rulewright.reporting.page import chats_page, list_page, run_page
-from rulewright.web.rendering import PageFrame
+from rulewright.reporting.overview import Overview, overview
+from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.files import open_whole
 
 IN_ONE_FILE: Final = 200  # transcripts
@@ -107,3 +106,56 @@ def _replace_folder(folder: Path, pages: Iterable[tuple[str, Iterable[str]]]) ->
     if folder.exists():
         shutil.rmtree(folder)
     part.rename(folder)
+
+
+MOST: Final = 200  # rows of a list in an overview
+Link = Callable[..., str]
+
+
+def run_page(
+    report: Mapping[str, Any],
+    about: Overview,
+    *,
+    link: Link,
+    chats: Iterable[Chat] | None = None,
+    list_link: str = "",
+    frame: PageFrame | None = None,
+) -> Iterator[str]:
+    """Yield the page of a run. `link` returns the address of a transcript by its number, and of a verdict on it;
+    `chats` are at the end; with `list_link` only failed and pending transcripts are listed."""
+    rows = sorted(report["transcripts"], key=attention)
+    if list_link:
+        rows = [row for row in rows if row["waiting"] or row["outcome"] not in ("passed", "nothing_applied")][:MOST]
+    checks = {check["check_id"]: place for place, check in enumerate(report["checks"])}
+    undecided = [item for item in report["summary"]["adjudication"]["items"] if item["verdict"] is None]
+    return rendered(
+        "run.html",
+        frame,
+        report=report,
+        about=about,
+        link=link,
+        chats=chats,
+        list_link=list_link,
+        listed=rows,
+        most=MOST,
+        undecided=undecided,
+        anchors=checks,
+    )
+
+
+def attention(row: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Undecided ones come first, then failed ones."""
+    return not (row["waiting"] or row["outcome"] == "undecided"), row["outcome"] != "failed"
+
+
+def chats_page(
+    title: str, chats: Iterable[Chat], links: Iterable[tuple[str, str]], frame: PageFrame | None = None
+) -> Iterator[str]:
+    """Return a page of some transcripts, with links to others as pairs of address and label."""
+    return rendered("chats.html", frame, title=title, chats=chats, links=list(links))
+
+
+def list_page(report: Mapping[str, object], link: Link, home: str, frame: PageFrame | None = None) -> Iterator[str]:
+    """Return a page that lists every transcript."""
+    context = {"rows": report["transcripts"], "summary": report["summary"], "run": report["run"]}
+    return rendered("list.html", frame, **context, link=link, home=home)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument
 
 
 def accepted_label_fails(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:

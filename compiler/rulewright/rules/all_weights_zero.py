@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import place
 
 WEIGHTS: Final = re.compile(r"\bwmean\s*\(\s*\[[^][]*\]\s*,\s*\[([^][]*)\]\s*\)")

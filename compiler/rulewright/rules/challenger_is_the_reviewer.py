@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.lower.workflow_order import ancestors
+from rulewright.lower.workflow import ancestors
 from rulewright.workflow import Workflow
 
 

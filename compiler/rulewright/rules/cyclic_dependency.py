@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
-from rulewright.lower.workflow_order import cycles
+from rulewright.lower.workflow import cycles
 from rulewright.workflow import Workflow
 
 

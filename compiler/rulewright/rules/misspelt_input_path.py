@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Scalar, walk
 from rulewright.spelling import Guess, is_spelt_like
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
-from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
+from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument, read_case_scorecard, read_scorecard
 from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.absent_counts_as_full import absent_counts_as_full
 from rulewright.rules.accepted_label_fails import accepted_label_fails

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.workflow import TaskDocument
-from rulewright.lower.workflow_order import ancestors
+from rulewright.lower.workflow import ancestors
 from rulewright.workflow import Workflow
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.expression.syntax_tree import Binary, Name
 from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import Guess

@@ -12,7 +12,7 @@ from rulewright.load import Scalar, place
 from rulewright_runtime.plan.part import VERDICTS
 
 if TYPE_CHECKING:
-    from rulewright.documents.case_scorecard import CaseScorecardDocument
+    from rulewright.documents.scorecard import CaseScorecardDocument
 
 HELP: Final = 'write the form so that it is not valid JSON: {"verdict": "PASS", "FAIL" or "UNCLEAR"}'
 

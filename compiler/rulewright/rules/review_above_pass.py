@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.case_scorecard import CaseScorecardDocument, MetricDocument
+from rulewright.documents.scorecard import CaseScorecardDocument, MetricDocument
 from rulewright.load import Scalar
 from rulewright.proving.scorecard_conditions import both_hold
 

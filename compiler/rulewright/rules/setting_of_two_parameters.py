@@ -7,7 +7,7 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import descend, entries
-from rulewright.documents.case_scorecard import CaseScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Scalar
 
 KEYS: Final = ("environment", "file", "flag")

@@ -8,8 +8,7 @@ from operator import eq
 
 from rulewright.diagnostics import Diagnostic, Span, advice, warning
 from rulewright.documents.check import CheckDocument
-from rulewright.expression.compared import texts_sought
-from rulewright.expression.syntax_tree import NOWHERE, Name, Select
+from rulewright.expression.syntax_tree import NOWHERE, Name, Select, texts_sought
 from rulewright.lower.expressions_of import texts_in
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Span, error
-from rulewright.expression.compared import texts_compared
-from rulewright.expression.syntax_tree import Expr, Name, Select
+from rulewright.expression.syntax_tree import Expr, Name, Select, texts_compared
 from rulewright.lower.expressions_of import texts_in
 from rulewright.project import Project
 from rulewright.project.choices import used_scorecard

@@ -9,8 +9,7 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import Document, entries
-from rulewright.documents.case_scorecard import CaseScorecardDocument
-from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.load import Entry, Mapping, Node, Scalar
 from rulewright.project import Project
 from rulewright.spelling import Guess

@@ -8,8 +8,7 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import entries, items
-from rulewright.documents.case_scorecard import CaseScorecardDocument
-from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.load import Node, Scalar, Sequence
 
 NAMED: Final = {"parameters": "parameter", "inputs": "input", "texts": "text"}  # read by their own name

@@ -15,10 +15,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright.documents.base import text
-from rulewright.documents.case_scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import CASE_FOLDERS, documents_in, places, project_file_above
 from rulewright.documents.project_file import read_project_file
+from rulewright.documents.scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping as Node

@@ -7,18 +7,25 @@ app is `linked`: it refers to both by address.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Final
+from typing import Final, Protocol, TypeVar
+from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from rulewright.web.filters import FILTERS
-from rulewright_runtime.terminal import one_line
+from rulewright_runtime.english import plural
+from rulewright_runtime.plan.scorecard import HEADLINE
+from rulewright_runtime.report.summary import UNPROVEN, gaps, label_name
+from rulewright_runtime.report.text import number, percent
+from rulewright_runtime.report.unresolved import gate_line, unresolved_lines
+from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.terminal import one_line, visible
+from rulewright_runtime.workflow.hil_text import history_line
 
 HOME: Final = Markup('<a href="#content">Rulewright</a>')
 TEMPLATE_PACKAGES: Final = (
@@ -102,3 +109,130 @@ def environment() -> Environment:
 def _shown(value: object) -> object:
     """Remove control characters and bidirectional marks from text; return other values unchanged."""
     return one_line(value) if type(value) is str else value
+
+
+_MAX_RENDERED: Final = 4096  # verdicts with cached markup
+_rendered: dict[object, Markup] = {}
+_TRIGGERS: Final = {
+    "requires_human": "the task asks for a person before it starts",
+    "loop_exhaustion": "a loop has no iteration left",
+    "overlay_escalation": "the policy gate failed and there is no loop to repeat the work",
+    "t2_gate": "sign-off of a T2 gate",
+}
+
+
+def _text(value: object) -> Markup:
+    """Escape a text and keep its line breaks."""
+    return escape(visible(str(value)))
+
+
+def _breakable(name: str) -> Markup:
+    """A name that may break after its underscores."""
+    return _text(name).replace("_", Markup("_<wbr>"))
+
+
+def _group_lines(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Merge lines into pairs of label and text; an empty label continues the previous pair."""
+    groups: list[tuple[str, list[str]]] = []
+    for label, line in pairs:
+        if label or not groups:
+            groups.append((label, []))
+        groups[-1][1].append(line)
+    return [(label, "\n".join(lines)) for label, lines in groups]
+
+
+def _heat(share: float, least: float = 0.0) -> str:
+    """The CSS class of a cell: the higher the share of failures, the redder; none up to `least`."""
+    return "" if share <= least else f"h{min(4, 1 + int(share * 4))}"
+
+
+def _gate_state(gate: Mapping[str, object], name: str) -> str:
+    """The possible outcomes of an open gate, and the answers that decide it."""
+    return gate_line(name, gate).removeprefix(f"gate {name}: ")
+
+
+def _reason(item: JsonMapping) -> str:
+    """The reason of a verdict, and why it is unproven, if it is."""
+    code, cause = str(item["rationale_code"] or "").replace("_", " "), str(item["cause"] or "")
+    cause_text = UNPROVEN.get(cause, cause)
+    if cause_text and item.get("verdict", "FAIL") == "FAIL":
+        cause_text = f"unproven: {cause_text}"
+    return f"{code} ({cause_text})" if code and cause_text else code or cause_text
+
+
+class Judged(Protocol):
+    """A verdict as a page shows it."""
+
+    @property
+    def anchor(self) -> str:
+        """The HTML id that links refer to."""
+
+    @property
+    def alike(self) -> tuple[object, ...] | None:
+        """The cache key of verdicts with the same markup; None where the markup is unique."""
+
+
+Shown = TypeVar("Shown", bound=Judged)
+
+
+def _judged_alike(verdicts: Iterable[Shown], render: Callable[[Shown, str], Markup], level: str) -> Markup:
+    """The markup of verdicts, each with its anchor."""
+    parts: list[str] = []
+    for each in verdicts:
+        parts += (
+            '<div class="judged" id="',
+            escape(each.anchor),
+            '">\n',
+            _render_cached(each, render, level),
+            "\n</div>\n",
+        )
+    return Markup("".join(parts))
+
+
+def _render_cached(verdict: Shown, render: Callable[[Shown, str], Markup], level: str) -> Markup:
+    """The markup of a verdict, cached for verdicts that differ only in their anchor, as most passing ones do."""
+    alike = verdict.alike
+    if alike is None:
+        return render(verdict, level)
+    key = alike, level
+    markup = _rendered.get(key)
+    if markup is None:
+        if len(_rendered) >= _MAX_RENDERED:
+            _rendered.clear()
+        markup = _rendered[key] = render(verdict, level)
+    return markup
+
+
+def _siblings(siblings: Iterable[JsonMapping]) -> list[str]:
+    """The names of a contrast set's scenarios."""
+    return [
+        (sibling["variable"] or sibling["scenario_id"]) + ("" if sibling["played"] else " (no transcript)")
+        for sibling in siblings
+    ]
+
+
+def headline_name(summary: JsonMapping) -> str:
+    """Return the name of the headline output: `Overall` for the default one."""
+    return "Overall" if summary.get("headline", HEADLINE) == HEADLINE else str(summary["headline"])
+
+
+FILTERS: Final[dict[str, Callable[..., object]]] = {
+    "gaps": gaps,
+    "gate_state": _gate_state,
+    "grouped": _group_lines,
+    "headline_name": headline_name,
+    "heat": _heat,
+    "history_line": history_line,
+    "label_name": label_name,
+    "judged_alike": _judged_alike,
+    "number": number,
+    "parted": _breakable,
+    "percent": percent,
+    "plural": plural,
+    "segment": lambda text: quote(str(text), safe=""),
+    "siblings": _siblings,
+    "text": _text,
+    "trigger": lambda trigger: _TRIGGERS.get(trigger, trigger),
+    "reason": _reason,
+    "unresolved": unresolved_lines,
+}

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from rulewright.arguments import run_them, write_rules
-from rulewright.arguments.command_parser import parser_of
-from rulewright.arguments.help_examples import EXAMPLES
+from rulewright.arguments.command_parser import EXAMPLES, parser_of
 from rulewright.arguments.shared_options import existing
 from rulewright.categories import MEANINGS
 from rulewright.cli import COMMANDS, main

@@ -9,7 +9,6 @@ import pytest
 
 from rulewright.documents import (
     agents,
-    case_scorecard,
     check,
     corpus,
     lexicon,
@@ -32,10 +31,10 @@ TASK = ("tasks", EACH)
 MODELS: dict[type, tuple[str, tuple[str, ...]]] = {
     Contract: ("contracts", ("contracts", EACH)),
     agents.AgentDocument: ("agent", ()),
-    case_scorecard.CaseScorecardDocument: ("case_scorecard", ()),
-    case_scorecard.LabelDocument: ("case_scorecard", ("labels", EACH)),
-    case_scorecard.MetricDocument: ("case_scorecard", ("metrics", EACH)),
-    case_scorecard.SettingDocument: ("case_scorecard", ("parameters", EACH)),
+    scorecard.CaseScorecardDocument: ("case_scorecard", ()),
+    scorecard.LabelDocument: ("case_scorecard", ("labels", EACH)),
+    scorecard.MetricDocument: ("case_scorecard", ("metrics", EACH)),
+    scorecard.SettingDocument: ("case_scorecard", ("parameters", EACH)),
     check.CheckDocument: ("check", ()),
     check.Phases: ("check", ("phases",)),
     check.Routing: ("check", ("routing",)),

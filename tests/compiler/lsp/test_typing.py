@@ -17,9 +17,8 @@ from rulewright.lsp.code_actions import actions
 from rulewright.lsp.completions import completions
 from rulewright.lsp.cursor import cursor_at
 from rulewright.lsp.hover import hover
-from rulewright.lsp.positions import UTF16, position_at
+from rulewright.lsp.positions import UTF16, position_at, to_protocol
 from rulewright.lsp.references import target
-from rulewright.lsp.shifted_findings import to_protocol
 from rulewright.lsp.workspace import TextDocument, Workspace
 
 SPICE = (

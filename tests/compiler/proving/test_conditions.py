@@ -24,10 +24,10 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import DOUBLE
 from rulewright.linting.lint_run import lint_text
 from rulewright.proving.atoms import FALSE, bits_of
-from rulewright.proving.conditions import holds_always, holds_never, never, without_effect
 from rulewright.proving.domains import Domains
 from rulewright.proving.program_parts import extract, written
 from rulewright.proving.results import Proved, Refuted, Unknown
+from rulewright.proving.search import holds_always, holds_never, never, without_effect
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.values import INT_MAX, INT_MIN
 

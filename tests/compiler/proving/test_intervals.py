@@ -13,9 +13,8 @@ from tests.rounds import rounds
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains
 from rulewright.proving.intervals import Goal, Space
-from rulewright.proving.results import Counterexample, Unknown
+from rulewright.proving.results import Counterexample, Unknown, bindings_of
 from rulewright.proving.search import Search
-from rulewright.proving.witness import bindings_of
 from rulewright_runtime.interpreter import prepare
 
 INPUTS = list(inputs())

@@ -10,8 +10,7 @@ from tests.rounds import rounds
 from tests.safe_cases import DEFAULTS, METRICS, safe, settings
 from tests.shared_data import ROOT
 
-from rulewright.proving.label_findings import table_findings
-from rulewright.proving.label_table import TableStudy, study
+from rulewright.proving.label_table import TableStudy, study, table_findings
 from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.plan.parameters import parameter_values

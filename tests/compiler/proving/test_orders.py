@@ -10,9 +10,9 @@ from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import DOUBLE, INT, SCORE, Type
 from rulewright.proving.atoms import FALSE, TRUE
-from rulewright.proving.conditions import never
 from rulewright.proving.domains import Domains
 from rulewright.proving.results import Proved
+from rulewright.proving.search import never
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.score import parse_score
 

@@ -16,9 +16,9 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, Type
 from rulewright.policies.regions import compare
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
-from rulewright.proving.conditions import never
 from rulewright.proving.domains import Domain, DomainPiece, Domains, Path, whole
 from rulewright.proving.results import Proved, Refuted, Unknown
+from rulewright.proving.search import never
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score

@@ -23,9 +23,8 @@ from rulewright.reporting import report_files
 from rulewright.reporting.chat_page import Mark, Shown, ShownQuote, find, pieces
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judged import open_run
-from rulewright.reporting.page import attention
-from rulewright.web.filters import FILTERS
-from rulewright.web.rendering import PageFrame
+from rulewright.reporting.report_files import attention
+from rulewright.web.rendering import FILTERS, PageFrame
 from rulewright_runtime.runs.store import run
 
 EVIL = "</p><script>alert(1)</script><img src=x onerror=alert(1)> \u202e\u2066\u0007{{ 7*7 }} <!--"

@@ -16,8 +16,7 @@ from rulewright.errors import DocumentError
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.lint_run import lint
 from rulewright.load import load_text
-from rulewright.lower.workflow import limits_of
-from rulewright.lower.workflow_order import ancestors, cycles, order, waves
+from rulewright.lower.workflow import ancestors, cycles, limits_of, order, waves
 from rulewright.proving.results import Proved
 from rulewright.workflow import load_workflow, workflow_of
 from rulewright_runtime.polarity import Polarity, condition

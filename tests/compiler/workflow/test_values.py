@@ -12,7 +12,7 @@ from rulewright.commands.workflow_settings import settings_of, state_of
 from rulewright.errors import UsageError
 from rulewright.expression.build import build
 from rulewright.expression.types import BOOL
-from rulewright.lower.workflow_environments import TaskFeatures, loop_environment
+from rulewright.lower.workflow_guards import TaskFeatures, loop_environment
 from rulewright.proving.program_parts import paths_of
 from rulewright.proving.workflow_values import (
     MAX_CONTEXTS,
