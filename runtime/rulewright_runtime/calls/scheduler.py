@@ -14,6 +14,7 @@ import anyio
 import msgspec
 from aiolimiter import AsyncLimiter
 from anyio.from_thread import start_blocking_portal
+from msgspec.structs import replace
 
 from rulewright_runtime.calls.breaker import Breaker
 from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending, max_spending
@@ -187,7 +188,11 @@ class Scheduler:
             raise failure from None
         else:
             actual = actual_spending(request.call, answer.usage, self.price)
-            self.ledger.store_answer(key, number, answer, time.monotonic() - started, actual.usd)
+            seconds = time.monotonic() - started
+            is_counted = None not in (answer.usage.input_tokens, answer.usage.output_tokens)
+            price = float(actual.usd) if is_counted and actual.usd is not None else None
+            answer = replace(answer, seconds=round(seconds, 3), usd=price)
+            self.ledger.store_answer(key, number, answer, seconds, actual.usd)
             self._breaker.record_success(request.transcript_id, request.check_id)
             self.progress.answered += 1
             self.progress.last_answer = time.monotonic()

@@ -34,8 +34,7 @@ class TranscriptLine(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str | None = None
     session: int | None = None
     undecided: dict[str, str] = {}
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    usage: JsonObject = {}
     finish: str | None = None
     served_model: str | None = None
     parameters: JsonObject = {}
@@ -150,6 +149,18 @@ def turn_request(
     return TurnRequest(script.id, session.number, number, index == 0, script.context, tuple(messages))
 
 
+def _usage(reply: ModelAnswer) -> JsonObject:
+    """What is known of the tokens, the latency in seconds and the cost in USD of a reply."""
+    tokens = reply.usage
+    known = {
+        "input_tokens": tokens.input_tokens,
+        "output_tokens": tokens.output_tokens,
+        "latency": reply.seconds,
+        "cost": reply.usd,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
 def _reply_line(
     ask: Callable[[], ModelAnswer], speaker: Adapter, blank: TranscriptLine, attempts: int
 ) -> TranscriptLine:
@@ -170,8 +181,7 @@ def _reply_line(
         return replace(
             blank,
             content=reply.text,
-            input_tokens=reply.usage.input_tokens,
-            output_tokens=reply.usage.output_tokens,
+            usage=_usage(reply),
             finish=None if reply.is_whole else reply.finish,
             served_model=reply.model or None,
             parameters=getattr(speaker, "parameters", {}),

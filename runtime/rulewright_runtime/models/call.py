@@ -50,7 +50,8 @@ class ModelAnswer(msgspec.Struct, frozen=True):
     """The answer of a model.
 
     `model` is the model's name in the response. `finish` other than `stop` means that `text` is not a complete reply:
-    cut off at the token limit, refused, or filtered. `raw` is the unchanged body.
+    cut off at the token limit, refused, or filtered. `raw` is the unchanged body. `seconds` and `usd` are the duration
+    and the price of the call, as far as they are known.
     """
 
     text: str
@@ -58,6 +59,8 @@ class ModelAnswer(msgspec.Struct, frozen=True):
     finish: Finish = "stop"
     usage: Usage = Usage()
     raw: str = ""
+    seconds: float | None = None
+    usd: float | None = None
 
     @property
     def is_whole(self) -> bool:

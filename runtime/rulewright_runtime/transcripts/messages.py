@@ -91,7 +91,7 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 
 class Turn(msgspec.Struct, frozen=True):
     """One message of the user or the assistant. A user's turn and its reply may share a number; `error` is recorded by
-    a harness instead of a message, `finish` beside an incomplete one."""
+    a harness instead of a message, `finish` beside an incomplete one, `usage` (tokens, cost, latency) beside any."""
 
     turn: int
     role: str
@@ -100,6 +100,7 @@ class Turn(msgspec.Struct, frozen=True):
     error: Json = None
     harness: str | None = None
     finish: str | None = None
+    usage: JsonObject | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def more(self) -> JsonObject:
@@ -156,7 +157,7 @@ def messages_of(turns: Sequence[Turn]) -> tuple[Message, ...]:
 
 def _message(turn: Turn) -> Message:
     role: Role = "assistant" if turn.role == "assistant" else "user"
-    return Message(role, (Part(text=turn.content),), metadata={"turn": turn.turn, **turn.more})
+    return Message(role, (Part(text=turn.content),), metadata={"turn": turn.turn, **turn.more}, usage=turn.usage or {})
 
 
 def repeats(text: str, part: str) -> bool:

@@ -53,6 +53,7 @@ class Loose(Said, omit_defaults=True):
     error: Json = None
     harness: Json = None
     finish: Json = None
+    usage: Json = None
     transcript_id: Json = None
     scenario_id: Json = None
     model: Json = None
@@ -145,7 +146,8 @@ def turn_of(loose: Loose, path: str, number: int) -> Turn | InputError:
     branch = loose.branch_id if isinstance(loose.branch_id, str) else None
     harness = loose.harness if isinstance(loose.harness, str) else None
     finish = loose.finish if isinstance(loose.finish, str) else None
-    return Turn(loose.turn, loose.role, content, branch, loose.error, harness, finish)
+    usage = loose.usage if isinstance(loose.usage, dict) else msgspec.UNSET
+    return Turn(loose.turn, loose.role, content, branch, loose.error, harness, finish, usage)
 
 
 def _shown(value: Json) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from tests.model_server import Response, Server, chat, model_server
 from tests.runtime.harness.test_play import plan
 
-from rulewright_runtime.calls.budget import Budget, BudgetError
+from rulewright_runtime.calls.budget import Budget, BudgetError, Price
 from rulewright_runtime.calls.scheduler import CallLimits, CallPortal
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.harness.harness_run import run
@@ -19,6 +20,7 @@ from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
+from rulewright_runtime.transcripts.view import View
 from rulewright_runtime.transcripts.writing import WRITERS
 
 LIMITS = CallLimits(concurrency=4, seconds=20.0, attempts=1)
@@ -28,12 +30,14 @@ def reply_to(asked: dict[str, Any]) -> str:
     return f"I heard: {asked['messages'][-1]['content']}"
 
 
-def played(server: Server, folder: Path, calls: int | None = None, **how: Any) -> dict[str, Any]:
+def played(
+    server: Server, folder: Path, calls: int | None = None, price: Price | None = None, **how: Any
+) -> dict[str, Any]:
     """The summary of a run over three scenarios of two sessions."""
     options = {key: how.pop(key) for key in ("temperature", "max_tokens", "sample") if key in how}
     adapter = ModelAdapter(
         HttpModel("openai", "the-model", server.base, None),
-        lambda model: CallPortal(model, str(folder / "ledger.sqlite3"), "run", LIMITS, Budget(calls)),
+        lambda model: CallPortal(model, str(folder / "ledger.sqlite3"), "run", LIMITS, Budget(calls), price),
         **options,
     )
     adapter.open()
@@ -57,7 +61,8 @@ def test_a_model_is_sent_what_was_said_and_what_the_persona_shows(tmp_path: Path
     assert (last["max_tokens"], last["temperature"]) == (99, 0.5)
     reply = lines(tmp_path)[-1]
     assert (reply["content"], reply["model"], reply["served_model"]) == ("I heard: a then 2", "the-model", "served-7")
-    assert (reply["harness"], reply["input_tokens"], reply["output_tokens"]) == ("llm/raw", 11, 7)
+    assert reply["harness"] == "llm/raw"
+    assert reply["usage"] == {"input_tokens": 11, "output_tokens": 7, "latency": reply["usage"]["latency"]}
     assert reply["parameters"] == {"max_tokens": 99, "temperature": 0.5}
 
 
@@ -73,7 +78,28 @@ def test_conversations_are_held_at_once_and_the_files_are_the_same_at_any_number
         played(server, tmp_path / "three", parallel=3)
         assert server.in_flight_at_most > 1
     for name in "abc":
-        assert lines(tmp_path / "one", name) == lines(tmp_path / "three", name)
+        one, three = lines(tmp_path / "one", name), lines(tmp_path / "three", name)
+        for line in (*one, *three):
+            line.get("usage", {}).pop("latency", None)
+        assert one == three
+
+
+def test_expressions_read_latency_and_cost_which_the_ledger_repeats(tmp_path: Path) -> None:
+    price = Price(Decimal(1), Decimal(2))
+    with model_server(lambda asked, _: chat(reply_to(asked))) as server:
+        played(server, tmp_path, price=price)
+        first = lines(tmp_path)
+        for path in (tmp_path / "run" / "transcripts").iterdir():
+            path.unlink()
+        played(server, tmp_path, price=price)
+    assert lines(tmp_path) == first
+    used = [line["usage"] for line in first if line["role"] == "assistant"]
+    assert all(each["latency"] > 0 and each["cost"] > 0 for each in used)
+    (transcript, *_) = Reader().read([tmp_path / "run" / "transcripts"])
+    assert isinstance(transcript, Transcript)
+    (usage,) = View(transcript).bindings(("usage",)).values()
+    assert usage["latency"] == pytest.approx(sum(each["latency"] for each in used))
+    assert usage["cost"] == pytest.approx(sum(each["cost"] for each in used))
 
 
 def test_what_was_answered_is_not_paid_again_unless_another_sample_is_wanted(tmp_path: Path) -> None:
