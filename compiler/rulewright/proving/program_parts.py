@@ -19,6 +19,7 @@ MIRRORED: Final = {
     "_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_",
 }  # fmt: skip
 EQUALITY: Final = frozenset(("_==_", "_!=_"))
+_SELECTIONS: Final = frozenset(("select", "opt_select", "has", "index", "opt_index"))
 
 
 def unabridged(program: Program) -> str:
@@ -86,7 +87,7 @@ def path_at(program: Program, at: int) -> Path | None:
 def is_optional(program: Program, at: int) -> bool:
     """Whether a node reads a path of which some part is optional: `a.?b.c`."""
     node = program.nodes[at]
-    is_inside = node.op in ("select", "opt_select", "has", "index", "opt_index")
+    is_inside = node.op in _SELECTIONS
     return node.op in ("opt_select", "opt_index") or (is_inside and is_optional(program, node.args[0]))
 
 
@@ -99,26 +100,17 @@ def reading(path: Path) -> Program:
 
 def paths_of(program: Program) -> list[Path] | None:
     """The longest paths a program reads, sorted; None if it reads an unresolved name."""
-    prefixes: set[int] = set()
-    paths: dict[Path, None] = {}
-    for at in range(len(program.nodes) - 1, -1, -1):
-        node = program.nodes[at]
-        path = path_at(program, at)
-        if path is None:
-            if node.op == "name":
-                return None
-            continue
-        if node.op != "name":
-            prefixes.add(node.args[0])
-        if at not in prefixes or _read_elsewhere(program, at):
-            paths[path] = None
-    return sorted(paths)
-
-
-def _read_elsewhere(program: Program, at: int) -> bool:
-    """Whether a node inside a path is also used as a value."""
-    selections = ("select", "opt_select", "has", "index", "opt_index")
-    return any(at in n.args and not (n.op in selections and n.args[0] == at) for n in program.nodes)
+    paths = [path_at(program, at) for at in range(len(program.nodes))]
+    found, longer, values = set[Path](), set[int](), set[int]()
+    for at in reversed(range(len(program.nodes))):
+        node, path = program.nodes[at], paths[at]
+        if path is None and node.op == "name":
+            return None
+        if path is not None and (at not in longer or at in values):
+            found.add(path)
+        longer.update(node.args[:1] if path is not None else ())
+        values.update(node.args[1 if node.op in _SELECTIONS else 0 :])
+    return sorted(found)
 
 
 def value_of(program: Program, at: int, otherwise: Value = None) -> Value:

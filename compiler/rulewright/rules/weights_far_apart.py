@@ -12,7 +12,7 @@ from rulewright.project import Project
 from rulewright.project.weights import weights_of
 from rulewright.spelling import Guess
 
-FAR: Final = 20  # times as large as the smallest
+FAR: Final = 20  # times as large as the smallest, which a scale from 1 to 20 has
 FAR_FROM_A_SHARE: Final = 5  # the same where the smallest is below 1 and the largest above
 
 
@@ -27,7 +27,7 @@ def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> I
     if len(positive) < 2:
         return
     (least, small), (most, large) = positive[0], positive[-1]
-    if most / least >= (FAR_FROM_A_SHARE if least < 1 < most else FAR):
+    if most / least >= FAR_FROM_A_SHARE if least < 1 < most else most / least > FAR:
         meant = next((most / by for by in (10, 100) if most / by <= positive[-2][0]), None)
         help = Guess(f"{meant:g}") if meant is not None else None
         message = f"the weight {large.raw} is {most / least:g} times as large as {small.raw}"

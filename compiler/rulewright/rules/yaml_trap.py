@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rulewright.documents.workflow import TaskDocument
 
 TRAPS: Final = (
-    (re.compile(r"(?i:yes|no|on|off|y|n)"), "a boolean"),
+    (re.compile(r"(?i:yes|no|on|off)"), "a boolean"),
     (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), "a date"),
     (re.compile(r"[-+]?[0-9]{1,3}(?::[0-5]?[0-9])+(?:\.[0-9]*)?"), "a number in base 60"),
     (re.compile(r"[-+]?[1-9][0-9]*(?:_[0-9]+)+"), "a number"),
