@@ -1,4 +1,4 @@
-"""The findings about files of test cases and outputs: each record is decoded as by `score`."""
+"""The findings about files of test cases and outputs, JSON or CSV: each record is decoded as by `score`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
 from rulewright.documents.base import descend, entries, items, number, texts
 from rulewright.documents.kinds import CASE_SETTINGS, OUTPUT_KEYS, kind_of, outputs_by_id
-from rulewright.documents.layout import CASE_LINES, SUFFIXES, files_below
+from rulewright.documents.layout import CASE_LINES, SUFFIXES, files_below, holds_outputs
 from rulewright.errors import DocumentError
-from rulewright.load import Mapping, Node, Scalar, Sequence, walk
+from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source, walk
+from rulewright.load.json_reader import read_lines
 from rulewright.rules.listed_twice import repeated_in
 from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, load_scorecard
 from rulewright.scoring.score_settings import settings_findings
 from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-from rulewright_runtime.cases.records import LIST_KEYS, id_of
+from rulewright_runtime.cases.records import LIST_KEYS, id_of, records_of
 from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, CaseShape, Mistake, read_names
 from rulewright_runtime.english import plural
+from rulewright_runtime.errors import InputError
 
 LEAST: Final = re.compile(r"min_\w*count")
 OUTPUT_MARKS: Final = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
@@ -40,7 +42,9 @@ class _Record:
 
     @property
     def is_case(self) -> bool:
-        """Whether it is a test case: it has expectations, or no part of an output."""
+        """Whether it is a test case: it has expectations, or no part of an output and is not in a folder of these."""
+        if holds_outputs(self.node.source.path):
+            return "expectations" in self.node
         return self.case is not self.node or "expectations" in self.node or OUTPUT_MARKS.isdisjoint(self.node.index)
 
     def place(self, key: str) -> Span:
@@ -65,12 +69,36 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
     return [*min((batch_findings(root, plan) for plan in plans), key=_refused), *_of_outputs(root)]
 
 
+def table_findings(path: Path) -> tuple[Loaded, list[Diagnostic]]:
+    """A table of cases or outputs, and its findings, each at the lines of its row."""
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    dependencies.note_content(path, None)
+    table, rows, found = Source(str(path), text), dict[int, str](), list[Diagnostic]()
+    for each in records_of(str(path))[1]:
+        if isinstance(each, InputError):
+            found.append(error(_line(table, each.line or 1), each.reason, code="bad-case"))
+        else:
+            rows[each.line] = each.data.decode()
+    # As JSON lines whose numbers are those of the table's lines.
+    lines = "\n".join(rows.get(number, "") for number in range(1, max(rows, default=0) + 1))
+    root, _ = read_lines(Source(str(path), lines))
+    for told in case_document_findings(root) if rows and root is not None else ():
+        notes = tuple(replace(note, span=_line(table, note.span.line)) for note in told.notes)
+        found.append(replace(told, span=_line(table, told.span.line), notes=notes, fix=None))
+    return Loaded(None, table, ()), found
+
+
+def _line(table: Source, number: int) -> Span:
+    start = table.offset(number, 1)
+    return table.span(start, start + len(table.line_text(number)))
+
+
 def _of_outputs(root: Node) -> Iterator[Diagnostic]:
     """The findings for outputs without a case."""
     records = [_record(each, None) for each in records_in(root) if isinstance(each, Mapping)]
     if records and not any(each.is_case for each in records):
         ids = {str(name.value): name for each in records if isinstance(name := each.node.get("test_id"), Scalar)}
-        if isinstance(root, Mapping) and outputs_by_id(root):
+        if isinstance(root, Mapping) and _by_id(root):
             ids |= {entry.name: entry.key for entry in root.entries}
         yield from strange_outputs(root.source.path, ids)
 
@@ -104,11 +132,20 @@ def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
 def records_in(root: Node) -> tuple[Node, ...]:
     """The records of a file: items of its list, of a list in its object, values of its object, or the object."""
     if isinstance(root, Mapping):
-        if by_id := outputs_by_id(root):
+        if by_id := _by_id(root):
             return by_id
         listed = next((found for key in LIST_KEYS if isinstance(found := root.get(key), Sequence)), None)
         return (root,) if listed is None else listed.items
     return items(root)
+
+
+def _by_id(root: Mapping) -> tuple[Mapping, ...]:
+    """The outputs in an object whose keys are test ids; those in a folder of outputs may have any form."""
+    below = tuple(entry.value for entry in root.entries if isinstance(entry.value, Mapping))
+    is_named = not {"test_id", "id", *LIST_KEYS}.isdisjoint(root.index)
+    if holds_outputs(root.source.path) and not is_named and len(below) == len(root.entries):
+        return below
+    return outputs_by_id(root)
 
 
 def _record(node: Mapping, name: str | None) -> _Record:
@@ -247,7 +284,7 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
     """The findings for expectations that are empty, contradictory or not read."""
     inputs = [each for each in plan.inputs if each.source == "case"]
     lists = {each.name: [text for text in texts(record.case, *each.path) if text.strip()] for each in inputs}
-    if all(descend(record.case, *each.path) is not None for each in inputs) and not any(lists.values()):
+    if all(isinstance(descend(record.case, *each.path), Sequence) for each in inputs) and not any(lists.values()):
         yield warning(record.place("expectations"), "the case expects nothing", code="case-expects-nothing")
     for empty in (item for each in inputs for item in items(record.case, *each.path) if _is_blank(item)):
         yield warning(empty, "an empty text is found in every output", code="case-expects-nothing")

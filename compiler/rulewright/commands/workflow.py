@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from logging import LogRecord
+from pathlib import Path
 from time import sleep
 from typing import Any, Final
 
@@ -26,6 +27,9 @@ from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.judges import open_waiting_judge
+from rulewright.linting.lint_report import in_order
+from rulewright.linting.lint_settings import DEFAULT
+from rulewright.linting.projects import lint_workflow
 from rulewright.planning.cost_bound import exact_price
 from rulewright.render.human import render
 from rulewright.workflow import Workflow, load_workflow
@@ -65,10 +69,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     workflow = load_workflow(args.file)
-    found = check(workflow)
-    if found:
+    report = lint_workflow(Path(workflow.path), DEFAULT)
+    allowed_errors = (each for each in report.allowed if each.severity is Severity.ERROR)  # still refuse a run
+    if found := in_order((*report.diagnostics, *allowed_errors)):
         print(render(found, width=width_for(sys.stdout)), end="")
-    errors = sum(each.severity is Severity.ERROR for each in found)
+    errors = sum(each.severity is Severity.ERROR for each in check(workflow))
     if not errors and workflow.document.tasks:
         for extra, why in _missing_extras(compile_workflow(workflow), settings_of(workflow)):
             complain(f"warning: {why}: install `rulewright[{extra}]` before a run")

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 from rulewright import dependencies
@@ -30,7 +30,9 @@ USUAL_PLACES: Final[dict[str, tuple[str, ...]]] = {
     "state_machines": ("state_machines", "checks/state_machines"),
     "corpora": ("corpora",),
 }
+TABLES: Final = frozenset({".csv", ".tsv"})
 CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
+OUTPUT_FOLDER: Final = "outputs"  # beside the cases, or in their folder
 USUAL_WORKFLOWS: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
 
 
@@ -166,9 +168,14 @@ def documents_in(place: Path, *, deep: bool = False) -> Iterator[Path]:
             yield path
 
 
-def case_lines_in(folder: Path) -> Iterator[Path]:
-    """The files of JSON lines in a folder and its subfolders: test cases, or chats."""
-    for path in files_below(folder, deep=True, suffixes=CASE_LINES):
+def holds_outputs(path: str) -> bool:
+    """Whether a file is in a folder of outputs."""
+    return OUTPUT_FOLDER in PurePath(path).parent.parts[-2:]
+
+
+def case_lines_in(folder: Path, suffixes: frozenset[str] = CASE_LINES) -> Iterator[Path]:
+    """The files of JSON lines, or with other suffixes, in a folder and its subfolders: test cases, or chats."""
+    for path in files_below(folder, deep=True, suffixes=suffixes):
         if not dependencies.is_folder(path) and not any(
             part.startswith((".", "_")) for part in path.relative_to(folder).parts
         ):

@@ -223,8 +223,17 @@ def _wrong_type(node: Node, path: str, expected: Many[str]) -> Diagnostic:
     message = f"{_subject(path)} must be {either(expected)}, not {_what(node)}"
     safe = meant is not None and (meant in ("true", "false") or NUMBER.fullmatch(meant) is not None)
     fix = replace(node, meant, f"write `{meant}`", safe=safe) if meant else None
-    help = _one_text(node) if list(expected) == [NAMES["string"]] and isinstance(node, Sequence) else None
-    return error(node, message, code="wrong-type", help=help, fix=fix)
+    return error(node, message, code="wrong-type", help=None if fix else _other_form(node, expected), fix=fix)
+
+
+def _other_form(node: Node, expected: Many[str]) -> str | None:
+    """The help for a list where one text is expected, and for anything else where a list is."""
+    if list(expected) == [NAMES["string"]] and isinstance(node, Sequence):
+        return _one_text(node)
+    if NAMES["array"] not in expected or isinstance(node, Sequence):
+        return None
+    is_line = isinstance(node, Scalar) and isinstance(node.value, str) and not re.search(r'[\n"\\]', node.value)
+    return f'write `["{plain(node)}"]`' if is_line else "write a list: each entry on a line of its own after `- `"
 
 
 def _one_text(node: Sequence) -> str:

@@ -23,9 +23,12 @@ from rulewright.documents.kinds import (
 )
 from rulewright.documents.layout import (
     CASE_FOLDERS,
+    OUTPUT_FOLDER,
     PROJECT_FILE_NAMES,
+    TABLES,
     case_lines_in,
     documents_in,
+    holds_outputs,
     looks_like_a_project,
     project_file_in,
 )
@@ -42,6 +45,7 @@ KNOWN_BY: Final = (
     "(lexicon), `tasks` (workflow), `scorecard`, `project`, `test_id` (test case)"
 )
 MAX_ROUNDS = 10  # fixes that uncover further fixes
+MAX_HEADER: Final = 2**16  # characters of the first line of a table
 
 
 def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Report:
@@ -123,12 +127,17 @@ def fixed_files(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT,
 
 
 def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], LintSettings]) -> Iterator[Report]:
-    if dependencies.is_file(path) and path.name not in PROJECT_FILE_NAMES:
+    if dependencies.is_file(path) and path.suffix.lower() in TABLES:
+        yield _table(path, selection, around)
+    elif dependencies.is_file(path) and path.name not in PROJECT_FILE_NAMES:
         yield _file(_loaded(path), path, selection, around)
     elif dependencies.is_file(path) or project_file_in(path) or looks_like_a_project(path):
         yield _project(path, selection)
-        for loaded in () if dependencies.is_file(path) else _about_cases(path):
-            yield _file(loaded, Path(loaded.source.path), selection, around)
+        for each in () if dependencies.is_file(path) else _about_cases(path):
+            if isinstance(each, Path):
+                yield _table(each, selection, around)
+            else:
+                yield _file(each, Path(each.source.path), selection, around)
     else:
         for file in documents_in(path, deep=True):
             loaded = _loaded(file)
@@ -140,14 +149,36 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
                 yield _file(loaded, file, selection, around)
 
 
-def _about_cases(project: Path) -> Iterator[Loaded]:
-    """The settings and the test cases of a project. A folder of readable files that hold something else has none."""
+def _about_cases(project: Path) -> Iterator[Loaded | Path]:
+    """The settings, test cases and outputs of a project, tables by their paths. A folder of readable files that hold
+    something else has no cases, and without cases there are no outputs."""
     if dependencies.exists(settings := project / CASE_SETTINGS_FILE):
         yield _loaded(settings)
+    has_cases = False
     for folder in (place for name in CASE_FOLDERS if dependencies.is_folder(place := project / name)):
         read = [_loaded(file) for file in (*documents_in(folder, deep=True), *case_lines_in(folder))]
-        if any(kind_of(loaded.root) == CASES for loaded in read) or all(loaded.root is None for loaded in read):
+        tables = [table for table in case_lines_in(folder, TABLES) if _lists_ids(table)]
+        if any(kind_of(each.root) == CASES for each in read) or all(each.root is None for each in read):
+            has_cases = has_cases or bool(read)
             yield from read
+        has_cases = has_cases or bool(tables)
+        yield from tables
+    if has_cases and dependencies.is_folder(outputs := project / OUTPUT_FOLDER):
+        yield from (_loaded(file) for file in (*documents_in(outputs, deep=True), *case_lines_in(outputs)))
+        yield from case_lines_in(outputs, TABLES)
+
+
+def _lists_ids(table: Path) -> bool:
+    """Whether the header of a table names test ids."""
+    with table.open(encoding="utf-8-sig", errors="replace") as file:
+        return "test_id" in file.readline(MAX_HEADER)
+
+
+def _table(path: Path, selection: RuleSelection, around: Callable[[Path], LintSettings]) -> Report:
+    from rulewright.check.cases import table_findings
+
+    loaded, found = table_findings(path)
+    return report_of(found, (loaded,), selection, around(path.parent), whole=False)
 
 
 def _project(path: Path, selection: RuleSelection) -> Report:
@@ -183,13 +214,13 @@ def _lone(loaded: Loaded, selection: RuleSelection, settings: LintSettings) -> R
 
 
 def _lone_findings(loaded: Loaded, settings: LintSettings) -> list[Diagnostic]:
-    found = list(loaded.diagnostics)
+    found, path = list(loaded.diagnostics), loaded.source.path
     kind = kind_of(loaded.root)
     if kind == "workflow":
         from rulewright.linting.projects import workflow_findings
 
         found = workflow_findings(loaded)
-    elif loaded.root is not None and kind in (CASES, CASE_SETTINGS):
+    elif loaded.root is not None and (kind in (CASES, CASE_SETTINGS) or (kind is None and holds_outputs(path))):
         from rulewright.check.cases import case_document_findings
 
         found += case_document_findings(loaded.root)

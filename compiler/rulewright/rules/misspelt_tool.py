@@ -10,7 +10,7 @@ from rulewright.diagnostics import Diagnostic, Span, warning
 from rulewright.documents.base import texts
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.syntax_tree import Expr, Index, ListLiteral, Literal, Name, Select
-from rulewright.load import Scalar, Sequence, place
+from rulewright.load import Scalar, Sequence, place, walk
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
 from rulewright.spelling import Guess, did_you_mean, is_spelt_like
@@ -45,7 +45,8 @@ def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
         if near is not None and word not in (*recorded, *usual) and not any({word, near} <= each for each in meant):
             message = f"no recorded chat calls `{word}`" if near in recorded else f"`{word}` occurs only here"
             yield warning(where, message, help=Guess(near))
-    yield from _of_two_checks(checks, {*recorded, *usual})
+    shown = {str(node.value) for each in checks for node in walk(each.get("examples")) if isinstance(node, Scalar)}
+    yield from _of_two_checks(checks, {*recorded, *usual}, shown)
     arguments = set().union(*recorded.values())
     for word, where in (each for check in checks for each in _arguments(check)) if arguments else ():
         if word not in arguments:
@@ -81,13 +82,16 @@ def _meant_both(check: CheckDocument) -> Iterator[set[str]]:
     yield from ({*texts(check.node, "params", name)} for name in check.params)
 
 
-def _of_two_checks(checks: list[CheckDocument], known: set[str]) -> Iterator[Diagnostic]:
-    """The names with an underscore that only one check has, where an earlier one has a similar name."""
+def _of_two_checks(checks: list[CheckDocument], known: set[str], shown: set[str]) -> Iterator[Diagnostic]:
+    """The names with an underscore that only one check has, where an earlier one has a similar name, unless examples
+    have both."""
     seen: dict[str, CheckDocument] = {}
     for check in checks:
         for word, where in _words(check):
             near = next((name for name in seen if "_" in name and is_spelt_like(word, name)), None)
-            if near is not None and "_" in word and seen[near] is not check and known.isdisjoint((word, near)):
+            if near is None or "_" not in word or {word, near} <= shown:
+                pass
+            elif seen[near] is not check and known.isdisjoint((word, near)):
                 yield warning(
                     where, f"`{word}` occurs only here, and `{near}` only in `{seen[near].id}`", help="use one spelling"
                 )

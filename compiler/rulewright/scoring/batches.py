@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from rulewright.documents.base import text
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
-from rulewright.documents.layout import CASE_FOLDERS, documents_in, places, project_file_above
+from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER, documents_in, places, project_file_above
 from rulewright.documents.project_file import read_project_file
 from rulewright.documents.scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.documents.validation import validate
@@ -36,7 +36,6 @@ from rulewright_runtime.terminal import complain
 SCORECARDS: Final = Path("benchmark", "configs", "scorecards")
 SHIPPED: Final = "safe-v0"
 FOLDERS: Final = (*CASE_FOLDERS, "benchmark/safe/cases")
-OUTPUT_FOLDER: Final = "outputs"
 _DIGITS: Final = re.compile(r"(\d+)")
 
 

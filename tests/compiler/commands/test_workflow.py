@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -279,6 +280,14 @@ def test_a_metric_that_can_not_be_measured_is_told_once(project: Path) -> None:
     again = [*words, "--format", "json"]
     told = subprocess.run(again, cwd=project, capture_output=True, check=False, timeout=60, text=True).stderr
     assert told.count("metric `test_coverage` counts as 0.0: ") == 1  # with nothing else on standard error, the log
+
+
+def test_a_check_tells_a_misspelt_name_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loop = "{confidence_loop: {enabled: true, threshold: 0.8, max_iterations: 2, metrics: [{type: llm_juge}]}}"
+    flow = FLOW.replace("outputs: [note.md]", f"outputs: [{{path: note.md}}], overlays: {loop}")
+    (project / "workflow.yaml").write_text(flow, encoding="utf-8")
+    assert run("workflow", "check") == 1
+    assert re.findall(r"\[([a-z-]+)\]", capsys.readouterr().out) == ["unknown-value"]
 
 
 def test_a_run_does_not_start_without_the_extras_that_its_check_names(

@@ -218,3 +218,67 @@ def test_two_scorecards_with_one_name_are_found(tmp_path: Path) -> None:
 def test_a_function_that_other_words_name_is_suggested() -> None:
     found = lint_text(b"id: c\nfail: contains_any_word(answer, ['no'])\n", "c.yaml").diagnostics
     assert ["has_any_word" in str(each.help) for each in found] == [True]
+
+
+TABLE = """test_id,expectations.fields,engine_output.fields
+a,"[""total""]","[""total""]"
+b,"[""total",[]
+a,"[""due""]","[""due""]"
+c,"[""due""]",due
+"""
+OWN = """scorecard: fields
+over: cases
+report_type: F
+title: Fields
+inputs:
+  got: {from: output.fields, type: strings}
+  expected: {from: case.expectations.fields, type: strings}
+texts: {read: got.join(' ')}
+metrics:
+  fields:
+    share: {of: expected, found: "contains_ci(read, it)", empty: 1}
+    score: share
+    passes: fields >= 0.9
+    fails: fields < 0.5
+    flagged: fields < 0.5
+    details: {found: found, missing: missing}
+    common: {name: misses, of: missing, item: field, count: count}
+    words: {title: Misses, plural: misses}
+composite: fields
+labels:
+  - {label: Reject, when: fields < 0.5}
+  - {label: Check, when: fields < 0.9}
+  - {label: Book, when: fields >= 0.9}
+exit: {Reject: 1, Check: 2, Book: 0}
+accepted: Book
+"""
+
+
+def with_own_scorecard(folder: Path) -> Path:
+    """A project whose cases are a table, with the findings at its lines."""
+    (folder / "rulewright.yaml").write_text("project: fields\n")
+    (folder / "scorecards").mkdir()
+    (folder / "scorecards" / "fields.yaml").write_text(OWN)
+    (folder / "cases").mkdir()
+    (folder / "cases" / "batch.csv").write_text(TABLE)
+    return folder
+
+
+def test_the_rows_of_a_table_are_cases_with_their_own_lines(tmp_path: Path) -> None:
+    project = with_own_scorecard(tmp_path)
+    expected = [("bad-case", 3), ("duplicate-test-id", 4), ("bad-case", 5)]
+    found = [each for each in lint([project]).diagnostics if each.span.path.endswith(".csv")]
+    assert [(each.code, each.span.line) for each in found] == expected
+    assert codes(project / "cases" / "batch.csv") == expected
+
+
+def test_the_outputs_of_a_project_are_read_by_its_own_scorecard(tmp_path: Path) -> None:
+    project = with_own_scorecard(tmp_path)
+    outputs = [{"test_id": "a", "fields": ["total"]}, {"test_id": "b", "fields": 3}]
+    write(project / "outputs" / "batch.json", outputs)
+    write(project / "outputs" / "named.json", {"c": {"fields": "due"}})
+    found = [each for each in lint([project]).diagnostics if "outputs" in each.span.path]
+    assert [each.message.partition(";")[0] for each in found] == [
+        "`fields` must be a list, not a number",
+        "`fields` must be a list, not a text",
+    ]
