@@ -33,8 +33,25 @@ def departures_of(root: Node, validator: Validator) -> list[Departure]:
 @cache
 def validator_of(kind: str, vocabulary: Vocabulary) -> Validator:
     """The validator of a kind of document; schemas refer to each other by the names of their files."""
-    validator: Validator = FiniteValidator(schema_in(kind, vocabulary), registry=_registry(vocabulary))
+    once = _with_parts_made_once()
+    validator: Validator = once(schema_in(kind, vocabulary), registry=_registry(vocabulary))
     return validator
+
+
+def _with_parts_made_once() -> Any:
+    """A class of validators that makes the validator of each part of a schema once, not once for each value."""
+    once: Any = extend(FiniteValidator)  # type: ignore[no-untyped-call]
+    parts: dict[int, Validator] = {}
+    evolve = once.evolve
+
+    def part_of(validator: Validator, *, schema: JsonObject, **changes: Any) -> Validator:
+        part = parts.get(id(schema))  # it keeps its schema, whose id stays its own
+        if part is None:
+            part = parts[id(schema)] = evolve(validator, schema=schema, **changes)
+        return part
+
+    once.evolve = part_of
+    return once
 
 
 @cache

@@ -15,8 +15,10 @@ from rulewright_runtime.plan.part import VERDICTS
 
 NAMED: Final = r"[ \t]*([A-Z][A-Z_]{2,})(?::| if\b)"  # a word explained in a line of its own
 LINE: Final = re.compile(rf"^{NAMED}(.*(?:\n(?!{NAMED.replace('(', '(?:', 1)}|\n).*)*)", re.MULTILINE)
-WORD: Final = re.compile(r"\b([A-Z][A-Z_]{2,})(?::| if\b)")  # anywhere
-EVIDENCE: Final = re.compile(r"\bFor (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite)\b")
+WORD: Final = re.compile(
+    r"([A-Z](?<!\w.)[A-Z_]{2,})(?::| if\b)"
+)  # anywhere; it starts with a letter, because a search for that is fast
+EVIDENCE: Final = re.compile(r"For (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite)\b")
 # A sentence without a condition: `Answer FAIL if a price is on no list` may stand anywhere.
 AND_THEN: Final = re.compile(
     r"\b(?:Answer|Reply|Give|Say|Return) (PASS|FAIL|UNCLEAR|NOT_APPLICABLE)(?: (?:here|instead|then))?[.;]"
@@ -35,8 +37,9 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
     if check.prompt is None or not isinstance(check.prompt.value, str):
         return
     text = check.prompt.value
-    slips = _misspelt({word for word in WORD.findall(text) if not word.startswith(VERDICTS)}, text)
-    for found in WORD.finditer(text):
+    words = [*WORD.finditer(text)]
+    slips = _misspelt({found[1] for found in words if not found[1].startswith(VERDICTS)}, text)
+    for found in words:
         if found[1] in slips:
             yield warning(place(check.prompt, *found.span(1)), f"`{found[1]}` is not a verdict", help=slips[found[1]])
     lines = {found[1]: found for found in LINE.finditer(text) if found[1] not in slips}
@@ -57,15 +60,16 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
     if wrong is not None and "for fail" not in text.lower() and within != wrong[1]:
         message = f"evidence is needed for FAIL, but the prompt asks for it for {wrong[1]}"
         yield warning(place(check.prompt, *wrong.span(1)), message, help=Guess("FAIL"))
-    yield from _swapped(check, {word: _words(found[2]) for word, found in lines.items()}, lines)
+    yield from _swapped(check, lines)
 
 
-def _swapped(check: CheckDocument, told: dict[str, set[str]], lines: dict[str, re.Match[str]]) -> Iterator[Diagnostic]:
+def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Iterator[Diagnostic]:
     """A finding where the explanations of PASS and FAIL have the words of the rule for the other."""
     rules = [scalar(check.node, key) for key in ("pass_rule", "fail_rule")]
     passes, fails = (_words(str(each.value)) if each is not None else set[str]() for each in rules)
-    if check.prompt is None or not {"PASS", "FAIL"} <= told.keys() or not passes or not fails:
+    if check.prompt is None or not {"PASS", "FAIL"} <= lines.keys() or not passes or not fails:
         return
+    told = {word: _words(lines[word][2]) for word in ("PASS", "FAIL")}
     straight = len(told["PASS"] & passes - fails) + len(told["FAIL"] & fails - passes)
     crossed = len(told["PASS"] & fails - passes) + len(told["FAIL"] & passes - fails)
     if crossed >= straight + ALIKE:
@@ -76,11 +80,10 @@ def _swapped(check: CheckDocument, told: dict[str, set[str]], lines: dict[str, r
 
 def _misspelt(words: set[str], text: str) -> dict[str, Guess]:
     """The words that misspell a verdict, with it: one that a prompt with other verdicts does not name."""
-    unnamed = [each for each in VERDICTS if words and not re.search(rf"\b{each}\b", text)]
-    if len(unnamed) == len(VERDICTS):
-        return {}
-    guesses = {word: next((each for each in unnamed if is_slip_of(word, each)), None) for word in words}
-    return {word: Guess(guess) for word, guess in guesses.items() if guess is not None}
+    meant = {word: near for word in words if (near := [each for each in VERDICTS if is_slip_of(word, each)])}
+    named = [each for each in VERDICTS if meant and re.search(rf"\b{each}\b", text)]
+    unnamed = {word: [each for each in near if each not in named] for word, near in meant.items() if named}
+    return {word: Guess(near[0]) for word, near in unnamed.items() if near}
 
 
 def _start(word: str) -> str:

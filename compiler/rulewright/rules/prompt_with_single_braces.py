@@ -10,7 +10,7 @@ from rulewright.diagnostics import Diagnostic, replace, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import place
 
-VALUE: Final = re.compile(r"\$?(?<![{%])\{\s*((?:check|scenario)\.\w[\w.]*)\s*\}(?!\})")
+VALUE: Final = re.compile(r"\{\s*((?:check|scenario)\.\w[\w.]*)\s*\}(?!\})")
 
 
 def prompt_with_single_braces(check: CheckDocument) -> Iterator[Diagnostic]:
@@ -22,6 +22,9 @@ def prompt_with_single_braces(check: CheckDocument) -> Iterator[Diagnostic]:
     if check.prompt is None or not isinstance(check.prompt.value, str):
         return
     for found in VALUE.finditer(check.prompt.value):
-        span, meant = place(check.prompt, *found.span()), f"{{{{ {found[1]} }}}}"
+        start = found.start() - check.prompt.value.endswith("$", 0, found.start())
+        if check.prompt.value[: found.start()].endswith(("{", "%")):
+            continue
+        span, meant = place(check.prompt, start, found.end()), f"{{{{ {found[1]} }}}}"
         fix = replace(span, meant, f"write `{meant}`", safe=False)
-        yield warning(span, f"`{found[0]}` is sent literally", fix=fix)
+        yield warning(span, f"`{check.prompt.value[start : found.end()]}` is sent literally", fix=fix)

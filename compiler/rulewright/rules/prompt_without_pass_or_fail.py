@@ -30,10 +30,9 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
     if is_alone and not re.search("pass|fail", prompt.value, re.IGNORECASE):
         help = "say what both mean, as in `FAIL: one reply is rude. PASS: none is.`"
         yield warning(prompt, "the prompt does not say when the verdict is PASS and when it is FAIL", help=help)
-    named = {word for word in VERDICTS if re.search(rf"\b{word}\b|\b{word.lower()}(?:s|es|ed)\b", prompt.value)}
-    explained = Counter(EXPLAINED.findall(prompt.value))
-    twice = next((found for found in EXPLAINED.finditer(prompt.value) if explained[found[1]] > 1), None)
     order = EXPLAINED.findall(prompt.value)
+    explained = Counter(order)
+    twice = next((found for found in EXPLAINED.finditer(prompt.value) if explained[found[1]] > 1), None)
     is_apart = twice is not None and twice[1] * explained[twice[1]] not in "".join(order)
     lacking = [word for word in ("PASS", "FAIL", "UNCLEAR") if word not in explained]
     if len(explained) > 1 and twice is not None and lacking and (is_apart or lacking != ["UNCLEAR"]):
@@ -42,6 +41,11 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
         message = f"the prompt explains {twice[1]} twice, but not {lacking[0]}"
         yield warning(place(prompt, *last.span(1)), message, notes=notes)
         return
-    for word in ("PASS", "FAIL"):
-        if len(named) > 1 and word not in named:
-            yield warning(prompt, f"the prompt mentions {' and '.join(sorted(named))}, but not {word}")
+    unnamed = [word for word in ("PASS", "FAIL") if not _mentions(prompt.value, word)]
+    named = sorted(word for word in VERDICTS if unnamed and _mentions(prompt.value, word))
+    for word in unnamed if len(named) > 1 else ():
+        yield warning(prompt, f"the prompt mentions {' and '.join(named)}, but not {word}")
+
+
+def _mentions(prompt: str, word: str) -> bool:
+    return re.search(rf"\b{word}\b|\b{word.lower()}(?:s|es|ed)\b", prompt) is not None
