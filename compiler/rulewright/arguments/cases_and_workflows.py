@@ -102,8 +102,8 @@ def hil_arguments(parser: argparse.ArgumentParser) -> None:
     """Decide the items that wait for a person.
 
     `rulewright hil ACTION --help` shows the arguments of an action. If two people decide, only the first decision
-    counts. Decisions by agents and by processes that a run started are refused. If the project file names
-    `hil.signers`, `--key FILE` signs the decision.
+    counts. Decisions by agents and by processes that a run started are refused. If the project file has
+    `workflow.overlays.hil.signers`, `--key FILE` signs the decision.
     """
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, summary in (
@@ -123,7 +123,7 @@ def hil_arguments(parser: argparse.ArgumentParser) -> None:
         if name not in {"list", "serve"}:
             action.add_argument("item", metavar="ITEM")
         if name in {"ack", "resolve", "reject"}:
-            action.add_argument("--by", metavar="NAME", default=None, help="who decides (default: you)")
+            action.add_argument("--by", metavar="NAME", default=None, help="who decides (default: your user name)")
         if name in {"resolve", "reject"}:
             action.add_argument("--key", metavar="FILE", help="the private key that signs the decision (ed25519)")
         if name == "resolve":

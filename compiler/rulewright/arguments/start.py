@@ -22,6 +22,7 @@ def init_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from", dest="source", metavar="SOURCE", help="chats to write checks for, or a configuration of promptfoo"
     )
+    add_reading_options(parser)
 
 
 def demo_arguments(parser: argparse.ArgumentParser) -> None:

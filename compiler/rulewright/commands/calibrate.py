@@ -16,6 +16,7 @@ from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import read_run
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.terminal import complain
 
 MOST: Final = 5  # names of checks shown
 
@@ -31,6 +32,10 @@ def run(args: argparse.Namespace) -> int:
         required=_limits(args.require),
     )
     answer(args.format, found, _shown(found), indent=2)
+    if not found["labels"]["items"]:
+        complain(
+            f"help: in `{args.gold}`, write PASS, FAIL or NOT_APPLICABLE under `target`, your name under `annotator`"
+        )
     statuses = {gate.get("status") for gate in found["gates"]}
     if GATE_FAILED in statuses:
         return FAILED
@@ -87,8 +92,8 @@ def _check(check: JsonMapping) -> Iterator[str]:
     kappa = f"none: {check['kappa_why']}" if check["kappa"] is None else f"{check['kappa']:.3f}"
     yield f"  {'kappa':<18} {kappa}"
     judged = check["judged"]
-    corrected = f"{_estimate(check['corrected'])} ({check['corrected']['method']})"
-    yield f"  {'failures':<18} judged {judged['failed']} of {judged['of']}; corrected {corrected}"
+    yield f"  {'failures':<18} judged {judged['failed']} of {judged['of']}"
+    yield f"  {'corrected':<18} {_estimate(check['corrected'])} ({check['corrected']['method']})"
 
 
 def _gate(gate: JsonMapping) -> Iterator[str]:

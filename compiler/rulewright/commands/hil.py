@@ -76,7 +76,7 @@ def _decide(store: Store, args: argparse.Namespace) -> int:
         signature = key.sign(SignedDecision(args.item, digest, args.action, by, notes, now)).signature
     origin = here("command")
     item = store.decide(args.item, args.action, by=by, notes=notes, now=now, signature=signature, origin=origin)
-    say(f"{item.id} is {item.status}")
+    say(f"{item.id} is {item.status} by {by}")
     if item.status != "ACKED":
         say(_onwards(store, item, args.file))
     return 0

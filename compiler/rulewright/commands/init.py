@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rulewright.commands.running import reader_of
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET
 from rulewright.promptfoo_config.config_project import project_from
@@ -18,7 +19,6 @@ from rulewright.shipped import CONFIGS, shipped_root
 from rulewright_runtime.english import plural
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import complain, say
-from rulewright_runtime.transcripts.transcript_reader import Reader
 
 MOST_TOOLS = 100
 ROUND_TO = 100  # characters
@@ -71,10 +71,12 @@ def run(args: argparse.Namespace) -> int:
     target = Path(args.folder)
     if args.source is not None and args.source.endswith(CONFIGURATIONS):
         return _translate(Path(args.source), args.folder)
-    files = _starter() if args.source is None else _made_for(args.source, target)
+    files = _starter() if args.source is None else _made_for(args, target)
     _write(target, files)
     say(*(f"wrote {target / name}" for name in files))
     scanned = "transcripts" if args.source is None else shlex.quote(os.path.relpath(args.source, target))
+    columns = ",".join(f"{field}={name}" for field, name in (args.columns or {}).items())
+    scanned += f" --columns {shlex.quote(columns)}" if columns else ""
     _say_next(args.folder, f"rulewright scan {scanned} --out {os.path.join('runs', 'first')}")
     return MET
 
@@ -114,9 +116,10 @@ def _starter() -> dict[str, bytes]:
     return {str(path.relative_to(TEMPLATE)): path.read_bytes() for path in files}
 
 
-def _made_for(chats: str, target: Path) -> dict[str, bytes]:
+def _made_for(args: argparse.Namespace, target: Path) -> dict[str, bytes]:
     """The files of a project for the chats. Unreadable chats cause a warning. Raises UsageError if none is readable."""
-    summary = summary_of(Reader().read([chats]))
+    chats = args.source
+    summary = summary_of(reader_of(args).read([chats]))
     found = summary.result()
     if not found["conversations"]:
         reason = f": {summary.refused[0]}" if summary.refused else ""

@@ -174,12 +174,13 @@ def _shown(report: Report, args: argparse.Namespace) -> str:
         colour=colour,
         width=width,
     )
-    mended = sum(found.fix is not None and found.fix.safe for found in report.diagnostics)
+    fixes = [found.fix.safe for found in report.diagnostics if found.fix is not None]
     if args.format != "human":
         return shown
     if len(report.diagnostics) >= MANY:
         shown += f"{', '.join(f'{category} {count}' for category, count in report.categories)}\n"
-    return f"{shown}{mended} can be fixed with `--fix`\n" if mended else shown
+    hints = ((fixes.count(True), "--fix"), (fixes.count(False), "--fix --unsafe-fixes"))
+    return shown + "".join(f"{number} can be fixed with `{options}`\n" for number, options in hints if number)
 
 
 def _statistics(report: Report, format: str) -> str:

@@ -168,7 +168,7 @@ def _run(args: argparse.Namespace) -> int:
         say(*(lines or _which_run(args, workflow, plan, settings)), *_rehearse(plan, settings))
         return 0
     for extra, why in _missing_extras(plan, settings):
-        raise UsageError(f"{why}: install `rulewright[{extra}]`, or the agents would work in vain")
+        raise UsageError(f"{why}: install `rulewright[{extra}]`")
     try:
         result = _execute(args, workflow, plan, settings)
     except OutageError as stopped:

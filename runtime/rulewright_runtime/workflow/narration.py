@@ -14,11 +14,13 @@ Details = Mapping[str, Any]
 
 
 def narrate(events: Iterable[Event]) -> Iterator[str]:
-    """Yield a line for each event, with the time since the first event, the task and a sentence."""
+    """Yield when the run began, and a line for each event with the time since then, the task and a sentence."""
     start: datetime | None = None
     for event in events:
         moment = datetime.fromisoformat(event.timestamp)
-        start = start or moment
+        if start is None:
+            start = moment
+            yield f"{event.run_id} of {event.workflow} began at {event.timestamp}"
         yield line(event, max(0.0, (moment - start).total_seconds()))  # a clock may go back
 
 

@@ -182,7 +182,9 @@ def test_several_people_decide_by_majority_and_models_are_never_people(
     code, found = calibrated(folder, only, capsys)
     assert (code, found["checks"], found["labels"]["items"]) == (2, [], 0)
     assert main(["calibrate", str(folder), "--gold", str(only)]) == 2
-    assert "not by people: 1 label of model:small; not counted" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "not by people: 1 label of model:small; not counted" in said.out
+    assert said.err.startswith(f"help: in `{only}`, write PASS, FAIL or NOT_APPLICABLE under `target`")
 
 
 def test_a_threshold_is_never_reported_where_it_was_chosen(

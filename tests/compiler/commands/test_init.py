@@ -90,6 +90,15 @@ def test_a_chat_that_cannot_be_read_is_told(
     assert "warning: 1 record in `chats.jsonl` can't be read; the first: chats.jsonl:2:" in capsys.readouterr().err
 
 
+def test_a_table_of_other_columns_is_read_and_the_next_command_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("faq.csv").write_text("asked,told by us\nWhen?,At nine.\n", encoding="utf-8")
+    assert main(["init", "mine", "--from", "faq.csv", "--columns", "user=asked,assistant=told by us"]) == 0
+    assert "scan ../faq.csv --columns 'user=asked,assistant=told by us' --out" in capsys.readouterr().out
+
+
 def test_a_file_in_the_way_stops_it_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine" / "scorecards").mkdir(parents=True)
     (tmp_path / "mine" / "scorecards" / "share.yaml").write_text("mine", encoding="utf-8")

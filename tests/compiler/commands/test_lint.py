@@ -62,6 +62,7 @@ def test_fixing_says_which_files_it_changed(capsys: pytest.CaptureFixture[str]) 
 
 def test_a_diff_tells_of_the_fixes_that_it_does_not_show(capsys: pytest.CaptureFixture[str]) -> None:
     Path("words.yaml").write_text("patterns: [you must]\nfol: [apostrophes]\n", encoding="utf-8")
+    assert lint(capsys)[1].endswith("\n1 can be fixed with `--fix --unsafe-fixes`\n")
     assert lint(capsys, "--diff") == (0, "", "`--unsafe-fixes` shows 1 more\n")
     status, out, complaints = lint(capsys, "--diff", "--unsafe-fixes")
     assert (status, complaints) == (1, "")
