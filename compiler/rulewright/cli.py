@@ -14,20 +14,11 @@ TYPE_CHECKING = False  # importing `typing`, `argparse` and the errors would tak
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
-    from typing import Protocol
 
     from rulewright.arguments.command_parser import Parser
 
-    class Command(Protocol):
-        """The interface of a module of `rulewright.commands`. The module of `rulewright.arguments` named like the
-        command's group declares its arguments, so that help imports nothing else."""
-
-        def run(self, args: argparse.Namespace) -> int:
-            """Run the command; return the exit code."""
-
-        def run_words(self, words: Sequence[str], parse: Callable[[], argparse.Namespace]) -> int:
-            """Run the command that `PARSES_ITSELF`; return the exit code."""
-
+# A command is the function `run` of the module of `rulewright.commands` with its name; it returns the exit code. The
+# module of `rulewright.arguments` named like its group declares them, so help imports nothing else.
 
 GROUPS = {
     "start": {
@@ -78,6 +69,16 @@ GROUPS = {
 COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 ALIASES = {"safe:score": "score"}
 COLOURS = ("auto", "always", "never")
+# Commands that share the module of another one: the module and the function.
+SHARING = {
+    "inspect-data": ("convert", "inspect_data"),
+    "run": ("scan", "run_compiled"),
+    "questions": ("plan", "write_questions"),
+    "record": ("report", "record"),
+    "rescore": ("whatif", "rescore"),
+    "gold": ("calibrate", "gold"),
+    "export": ("report", "export"),
+}
 PARSES_ITSELF = "lint"  # it may print cached output without parsing: `run_words(words, parse)`
 REFUSED = 3  # as in `exit_codes`
 
@@ -203,11 +204,11 @@ def _run_command(name: str, words: list[str]) -> int:
             raise _Exit(ended.code if isinstance(ended.code, int) else REFUSED) from None
 
     if name == PARSES_ITSELF:
-        return _load(name).run_words(words, parse)
+        return _function(name, "run_words")(words, parse)
     args = parse()
-    return _load(name).run(args)
+    return _function(*SHARING.get(name, (name.replace("-", "_"), "run")))(args)
 
 
-def _load(name: str) -> Command:
-    command: Command = importlib.import_module(f"rulewright.commands.{name.replace('-', '_')}")
-    return command
+def _function(module: str, name: str) -> Callable[..., int]:
+    found: Callable[..., int] = getattr(importlib.import_module(f"rulewright.commands.{module}"), name)
+    return found

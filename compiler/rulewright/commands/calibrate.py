@@ -1,4 +1,4 @@
-"""`calibrate`: compare a run with labels, and show the result."""
+"""`gold` and `calibrate`: draw items of a run for people to label, and compare the run with the labels."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final
 
 from rulewright.calibration.calibrate import FAILED as GATE_FAILED
 from rulewright.calibration.calibrate import INCONCLUSIVE, calibrate
-from rulewright.calibration.gold import read_gold
-from rulewright.commands.output import answer
+from rulewright.calibration.gold import REPORT, draw, read_gold, to_csv, with_fingerprints
+from rulewright.commands.output import answer, hand_over
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import read_run
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import complain
+from rulewright_runtime.terminal import complain, say
 
 MOST: Final = 5  # names of checks shown
 
@@ -112,3 +112,29 @@ def _estimate(each: Mapping[str, object]) -> str:
         return "unknown"
     value = "not known" if each["value"] is None else f"{each['value']:.3f}"
     return f"{value} ({each['low']:.3f} to {each['high']:.3f})"
+
+
+def gold(args: argparse.Namespace) -> int:
+    """Draw and write the items; return the exit code."""
+    stored = read_run(Path(args.run))
+    if args.draw < 1:
+        raise UsageError(f"`--draw` is {args.draw}; expected at least 1")
+    for check in args.check:
+        if check not in {each.id for each in stored.plan.checks}:
+            raise UsageError(f"the run has no check `{check}`")
+    known = read_gold(Path(args.known)) if args.known else []
+    drawn = draw(stored, args.draw, args.seed, args.split or [REPORT], args.check, known)
+    if not drawn:
+        raise UsageError("no verdict is left to label: each is labelled in `--known`, or its check does not apply")
+    text = to_csv(with_fingerprints(stored, drawn) if args.fingerprint else drawn)
+    if args.out is not None and Path(args.out).exists():
+        raise UsageError(f"`{args.out}` already exists; labels are not overwritten")
+    hand_over(text, args.out, f": {len(drawn)} items to label")
+    if args.out is not None:
+        say(
+            "",
+            "next: write PASS, FAIL or NOT_APPLICABLE under `target`, and your name under `annotator`",
+            f"(`rulewright serve {args.run}` shows the conversations), then",
+            f"rulewright calibrate {args.run} --gold {args.out}",
+        )
+    return MET

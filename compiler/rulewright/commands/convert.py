@@ -1,22 +1,24 @@
-"""`convert`: read conversations and write them in one format."""
+"""`inspect-data` and `convert`: show what files of chats contain, and write them in one format."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from rulewright.commands.output import writing_to
+from rulewright.commands.output import answer, writing_to
 from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET, REFUSED
+from rulewright.reporting.data_summary import summary_lines, summary_of
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import compressing, open_whole
 from rulewright_runtime.input_files import unread_note
-from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.terminal import complain, fit, say, width_for
 from rulewright_runtime.transcripts.columnar import ENDING, writing_chats
 from rulewright_runtime.transcripts.containers import TABLES, suffix_of
 from rulewright_runtime.transcripts.messages import Transcript
@@ -65,3 +67,13 @@ def _convert(args: argparse.Namespace, write: Callable[[Transcript], object]) ->
             count += 1
     complain(*unread_note(reader.unread))
     return count, refused
+
+
+def inspect_data(args: argparse.Namespace) -> int:
+    """Read, count and show the chats; return the exit code."""
+    reader = reader_of(args)
+    summary = summary_of(reader.read(args.inputs))
+    complain(*refusals([str(each) for each in summary.refused]), *unread_note(reader.unread))
+    found = summary.result()
+    answer(args.format, found, (fit(line, width_for(sys.stdout)) for line in summary_lines(found)))
+    return REFUSED if summary.refused else MET

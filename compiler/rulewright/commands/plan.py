@@ -1,10 +1,10 @@
-"""`plan`: show what a scan would do and cost."""
+"""`plan` and `questions`: show what a scan would do and cost, and write its questions for a judge."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.planning.cost_bound import bound_of
 from rulewright.planning.fusion import fusion_lines, fusion_of
+from rulewright.planning.questions import as_batch, as_line, questions
 from rulewright.planning.scan import compare_profiles, comparison_text, cost_report, scan_plan
 from rulewright.project import Project
 from rulewright_runtime.english import plural
@@ -25,7 +26,7 @@ from rulewright_runtime.input_files import unread_note
 from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
-from rulewright_runtime.terminal import complain
+from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
 from rulewright_runtime.transcripts.messages import Transcript
 
@@ -143,3 +144,27 @@ def _windows(asked: int, unbounded: int) -> str:
     if not unbounded:
         return str(asked)
     return f"{asked}, {unbounded} of them the whole transcript without a cue ({unbounded / asked:.0%})"
+
+
+def write_questions(args: argparse.Namespace) -> int:
+    """Compile and write the questions; return the exit code."""
+    project, plan = compile_chosen(args)
+    model = args.model or judge_model(project) or ""
+    if args.batch and not model:
+        raise UsageError("a batch needs a model: name it with `--model`")
+    transcripts, refused = read_transcripts(plan, args)
+    asked = list(questions(plan, transcripts, model))
+    fitting = [question for question in asked if question.call is not None]
+    _write_lines(args.out, map(as_line, asked))
+    say(f"wrote {plural(len(asked), 'question')} about {plural(len(transcripts), 'transcript')} to {args.out}")
+    if args.batch:
+        _write_lines(args.batch, (as_batch(question, model) for question in fitting))
+        say(f"wrote a batch of {plural(len(fitting), 'request')} for `{model}` to {args.batch}")
+    if len(fitting) < len(asked):
+        complain(f"warning: {plural(len(asked) - len(fitting), 'question')} longer than the window of `{model}`")
+    return REFUSED if refused else 0
+
+
+def _write_lines(path: str, lines: Iterable[dict[str, object]]) -> None:
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    write_whole(path, text.encode("utf-8", "surrogatepass"))

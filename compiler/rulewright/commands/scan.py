@@ -1,4 +1,4 @@
-"""`scan`: compile a project, or load its cached plan, and run it over transcripts."""
+"""`scan` and `run`: run the plan of a project, compiled or cached, or of a file over transcripts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from rulewright_runtime import quick_msgspec  # noqa: F401  before anything that
 
 # isort: split
 from rulewright.commands.running import run_plan
+from rulewright.errors import UsageError
 from rulewright.result_cache import CacheEntry
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import PlanError
+from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan
@@ -36,3 +39,13 @@ def _known(entry: CacheEntry) -> tuple[Plan, str | None] | None:
         return decode(found[1]), judge
     except PlanError:
         return None
+
+
+def run_compiled(args: argparse.Namespace) -> int:
+    """Decode a compiled plan and run it; return the exit code."""
+    try:
+        with open_regular(args.plan) as stream:
+            data = stream.read()
+    except OSError as error:
+        raise UsageError(f"can't read the plan `{args.plan}`: {reason_of(error)}") from None
+    return run_plan(decode(data), args, judge=args.judge)

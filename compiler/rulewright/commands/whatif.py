@@ -1,4 +1,4 @@
-"""`whatif`: score a run under another policy and show the changes."""
+"""`whatif` and `rescore`: score a run under another policy, and show the changes or write the run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,21 @@ from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import StoredRun, read_run
 from rulewright.whatif.rejudging import VOTES, Rejudged, rejudged, sweep_votes, with_votes
-from rulewright.whatif.rescoring import ScoringPolicy, changed_rules, flips, policy_of, rescored, totals, unasked
+from rulewright.whatif.rescoring import (
+    ScoringPolicy,
+    changed_rules,
+    flips,
+    policy_of,
+    rescored,
+    totals,
+    unasked,
+    write_rescored,
+)
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.terminal import say
 
 MOST: Final = 20  # unknown verdicts shown
 
@@ -192,3 +203,24 @@ def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts"
             if count == 1
             else (f"  unknown at {votes}: {wanted} that were never asked")
         )
+
+
+def rescore(args: argparse.Namespace) -> int:
+    """Score again and write; return the exit code of a scan."""
+    folder, out = Path(args.run), Path(args.out)
+    if folder.is_file():
+        raise UsageError(f"`{folder}` is a report of `score`: run `score` again with `--set`")
+    if out.exists():
+        raise UsageError(f"`{out}` already exists; name a new folder")
+    recorded = read_run(folder)
+    under = under_options(args, recorded)
+    unknown = under.unknown
+    if missing := [*unasked(recorded, under.other), *under.other_rules]:
+        raise UsageError(f"the check `{missing[0]}` was not run, or has changed since; scan again")
+    if unknown:
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise UsageError(f"`{unknown[0]}`{more}: this needs a question that was never asked; scan again")
+    policy = policy_of(under.run, under.other, parameters_given(args.set))
+    summary = write_rescored(recorded, under.run, policy, out)
+    say(f"wrote {out}: {len(recorded.rows)} transcripts of {folder} under scorecard {summary['scorecard']}")
+    return exit_status(summary)
