@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 from tests.model_server import Response, chat, model_server
 
-from rulewright.cli import main
+from rulewright.cli import COMMANDS, main, parser_of
 from rulewright.documents.validation import validate
 from rulewright.documents.vocabulary import Vocabulary, read_vocabulary
 from rulewright.load import Mapping, load_text
@@ -206,6 +207,20 @@ def test_the_replies_shown_can_be_replayed(tmp_path: Path) -> None:
 def test_links_lead_to_a_page(page: Path) -> None:
     dead = [link for link in _LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / link).exists()]
     assert dead == []
+
+
+def options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The options of a command and of its actions."""
+    for action in parser._actions:
+        yield from (option for option in action.option_strings if option.startswith("--") and option != "--help")
+        for below in action.choices.values() if isinstance(action.choices, dict) else ():
+            yield from options(below)
+
+
+def test_every_option_is_explained() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    named = set(re.findall(r"--[a-z][a-z-]*", text))
+    assert {name: sorted(set(options(parser_of(name))) - named) for name in COMMANDS} == {name: [] for name in COMMANDS}
 
 
 def test_every_key_of_a_project_file_is_explained() -> None:

@@ -134,7 +134,7 @@ def scanning(folder: Path, evil: str) -> list[list[str]]:
         ["adjudicate", run, "--format", "jsonl"],
         ["adjudicate", run, "--decide", evil, "W-1", "PASS", "--by", evil, "--why", evil],
         ["plan", str(folder / "talks"), *chosen, "--out", str(folder)],
-        ["plan", str(folder / "talks"), *chosen, "--out", str(folder), "--judge-model", evil],
+        ["plan", str(folder / "talks"), *chosen, "--out", str(folder), "--price-of", evil],
         ["compile", *chosen],
         ["compile", *chosen, "-o", plan],
         ["compile", "--project", str(folder), "--profile", evil],

@@ -54,7 +54,7 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--judge", metavar="JUDGE", help="the judge that the scan will ask (default: the project's `judge.source`)"
     )
-    parser.add_argument("--judge-model", metavar="MODEL", help="the model whose price is used (default: the judge's)")
+    parser.add_argument("--price-of", metavar="MODEL", help="the model in the price list (default: the judge)")
     parser.add_argument("-o", "--out", metavar="FOLDER", help="also write the plan and its costs into this folder")
     parser.add_argument("--format", choices=("human", "json"), default="human")
     add_reading_options(parser)

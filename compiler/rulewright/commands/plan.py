@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         answer(args.format, found, fusion_lines(found))
         return 0
     transcripts, refused = read_transcripts(plan, args)
-    model = args.judge_model or judge_model(project, args.judge)
+    model = args.price_of or judge_model(project, args.judge)
     planned = scan_plan(project, plan, transcripts, judge_model=model)
     planned["bound"] = bound_of(plan, transcripts, project.pricing.get(model) if model else None)
     written = _write(args.out, {"scan_plan.json": planned, "cost_report.json": cost_report(planned)})
@@ -64,7 +64,7 @@ def _compare(args: argparse.Namespace) -> int:
     first, second = args.compare
     transcripts, refused = read_transcripts(compile_project(project, profile=first, scorecard=args.scorecard), args)
     comparison = compare_profiles(
-        project, first, second, transcripts, scorecard=args.scorecard, judge_model=args.judge_model
+        project, first, second, transcripts, scorecard=args.scorecard, judge_model=args.price_of
     )
     written = _write(args.out, {"comparison.json": comparison})
     answer(args.format, comparison, [*comparison_text(comparison).split("\n"), *written])

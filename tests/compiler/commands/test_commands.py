@@ -357,7 +357,7 @@ def test_a_plan_takes_the_judge_that_the_scan_will_ask(started: Path, capsys: py
     for options, model in (
         (["--judge", "openai:m@http://127.0.0.1:1/v1"], "m"),
         (["--judge", "replay:replies.json"], "none"),
-        (["--judge", "openai:m@http://127.0.0.1:1/v1", "--judge-model", "n"], "n"),
+        (["--judge", "openai:m@http://127.0.0.1:1/v1", "--price-of", "n"], "n"),
     ):
         capsys.readouterr()
         assert main(["plan", "transcripts", *options]) == 0
