@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from rulewright.documents.check import CheckDocument
@@ -48,7 +49,7 @@ def policy_of_check(
     if isinstance(node.verifier, ExpressionVerifier):
         decisions["verdict"] = _verdict(check, calls)
         found = domains_of_check(check)
-        domains = Domains({**domains.types, **found.types}, found.known)
+        domains = replace(found, types={**domains.types, **found.types})
     settings = flat("check", node, _TOLD) | flat("state machine", around.machines) | flat("corpus", around.corpora)
     settings = {place: value for place, value in settings.items() if not place.endswith(".prompt_hash")}
     return Policy(decisions, settings, domains_of(calls, domains))

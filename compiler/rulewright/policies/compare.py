@@ -195,7 +195,7 @@ def _united(one: Domains, two: Domains) -> Domains:
         elif mine != domain:
             del known[path]
     standing, missing = {**one.standing, **two.standing}, one.missing | two.missing
-    return Domains({**one.types, **two.types}, known, standing, missing)
+    return Domains({**one.types, **two.types}, known, standing, missing, {**one.implied, **two.implied})
 
 
 def _data(one: Policy, two: Policy, found: Mapping[str, Comparison]) -> JsonObject:

@@ -153,12 +153,14 @@ def _first(absent: bool) -> frozenset[int]:
 @dataclass(frozen=True, slots=True)
 class Domains:
     """The domains of variables: from their static `types`, or more exact ones in `known` for some paths. Some variables
-    stand for parts of conditions (`standing`) that read other variables, and some may be `missing` as a whole."""
+    stand for parts of conditions (`standing`) that read other variables, and some may be `missing` as a whole. Where a
+    path has a value, so have the parts of conditions that it has in `implied`, by their source text."""
 
     types: Mapping[str, Type] = field(default_factory=dict)
     known: Mapping[Path, Domain] = field(default_factory=dict)
     standing: Mapping[Path, Program] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
+    implied: Mapping[Path, frozenset[Path]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, **known: Domain) -> Domains:

@@ -34,11 +34,11 @@ from rulewright.proving.languages import (
 )  # fmt: skip
 from rulewright.proving.list_relations import Lists, Results, searched
 from rulewright.proving.program_parts import COMPARISONS, extract, is_optional, path_at, unabridged, value_of
-from rulewright.proving.static_types import ORDER, TOTAL, typed
+from rulewright.proving.static_types import LOOPS, ORDER, SEARCHES, TOTAL, typed
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import NUMBERS, Node, Program, literal_value
+from rulewright_runtime.ir import NUMBERS, Node, Program, free_locals, literal_value
 from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value
@@ -78,21 +78,24 @@ def _by_part(
 
 
 class _Lack(NamedTuple):
-    """The cells of a variable in which at least one of some parts is missing."""
+    """The cells of a variable in which at least one of some parts is missing; in others none of the `sure` ones is."""
 
     at: int
     cells: int
     parts: frozenset[Path]
+    sure: frozenset[Path]
 
 
 def _lacks(variable: BoxVariable, domains: Domains) -> Iterator[_Lack]:
     absent = [value.part for value in variable.values if isinstance(value, Absent)]
     path = path_at(variable.program, len(variable.program.nodes) - 1)
     if path is None and absent:
-        yield _Lack(variable.at, variable.lacking, sources_of(variable.program, domains))
+        needed = [sources_of(variable.program, domains, is_sure=each) for each in (False, True)]
+        yield _Lack(variable.at, variable.lacking, *needed)
     for part in absent if path is not None else ():
         cells = [isinstance(value, Absent) and value.part <= part for value in variable.values]
-        yield _Lack(variable.at, cell_mask(cells), frozenset({path[: part + 1]}) if path else frozenset())
+        parts = frozenset({path[: part + 1]} if path else ())
+        yield _Lack(variable.at, cell_mask(cells), parts, parts | domains.implied.get(path or (), frozenset()))
 
 
 class _Absences(Relation):
@@ -103,7 +106,7 @@ class _Absences(Relation):
         self.lacks = [each._replace(at=self.indices.index(each.at)) for each in lacks]
 
     def allows(self, cells: Box) -> bool:
-        present = frozenset[Path]().union(*[each.parts for each in self.lacks if not cells[each.at] & each.cells])
+        present = frozenset[Path]().union(*[each.sure for each in self.lacks if not cells[each.at] & each.cells])
         return not any(each.parts <= present for each in self.lacks if not cells[each.at] & ~each.cells)
 
 
@@ -291,35 +294,67 @@ def _compares(program: Program, value: Value) -> int:
 
 
 _LAZY: Final = frozenset(("or", "orValue"))  # functions that have a result for an argument without a value
+_OF_AN_ITEM: Final = "@item"  # marks failures that depend on the item of a loop
+_MEASURES: Final = ("edit_similarity", "rouge_l", "bleu", "word_overlap", "edit_distance")
 
 
-def sources_of(program: Program, domains: Domains) -> frozenset[Path]:
-    """What a program needs: it has a value exactly where nothing of this is missing. These are parts of variables, and
-    parts of the program that may fail although their arguments have a value, named by their source text."""
-    return _sources(program, len(program.nodes) - 1, domains)
+def sources_of(program: Program, domains: Domains, *, is_sure: bool = False) -> frozenset[Path]:
+    """What a program may need: it has a value where nothing of this is missing. These are parts of variables, and
+    parts of the program that may fail although their arguments have a value, named by their source text. What it
+    `is_sure` to need is less where a loop may have no items: nothing of this is missing where it has a value."""
+    return _sources(program, len(program.nodes) - 1, domains, is_sure=is_sure)
 
 
-def _sources(program: Program, at: int, domains: Domains) -> frozenset[Path]:
+def _sources(program: Program, at: int, domains: Domains, *, is_sure: bool) -> frozenset[Path]:
     node = program.nodes[at]
     if typed(program, domains)[at].total or value_of(program, at) is not None:
         return frozenset()
     path = path_at(program, at) if node.op != "has" and not is_optional(program, at) else None
     if path is not None:
         domain = domains.find(path)
-        return frozenset({path} if domain is None else {path[: part + 1] for part in domain.absent})
+        own = {path} if domain is None else {path[: part + 1] for part in domain.absent}
+        return domains.implied.get(path, frozenset()) | own
     if node.op in ("exists", "all") and len(node.value) == 1 and value_of(program, node.args[0]):
-        found, roots = _sources(program, node.args[1], domains), {*domains.types, *(path[0] for path in domains.known)}
-        if all(each[0] in roots for each in found):  # no item has a value where another has none
+        found = _sources(program, node.args[1], domains, is_sure=is_sure)
+        if not any(_OF_AN_ITEM in each for each in found):  # no item has a value where another has none
             return found
-    if not (node.op in ("select", "index", "not") or (node.op == "call" and node.value not in _LAZY)):
-        return frozenset({(_text(program, at),)})
-    below = frozenset[Path]().union(*[_sources(program, arg, domains) for arg in node.args])
-    can_fail = not typed(program, domains, node.args)[at].total
-    return below | {(_failure(program, at, node, domains),)} if can_fail else below
+    if node.op in LOOPS:
+        range_, *body = [_sources(program, arg, domains, is_sure=is_sure) for arg in node.args]
+        of_items = frozenset() if is_sure else frozenset[Path]().union(*body)
+        is_each = any(_OF_AN_ITEM in each for each in of_items)
+        return range_ | ({_named(program, at, _text(program, at))} if is_each else of_items)
+    if not (node.op in ("select", "index", "not", "list") or (node.op == "call" and node.value not in _LAZY)):
+        return frozenset({_named(program, at, _text(program, at))})
+    below = frozenset[Path]().union(*[_sources(program, arg, domains, is_sure=is_sure) for arg in node.args])
+    can_fail = not typed(program, domains, node.args)[at].total and (node.op != "list" or node.value)
+    return below | {_named(program, at, each) for each in _failures(program, at, node, domains)} if can_fail else below
+
+
+def _named(program: Program, at: int, failure: str) -> Path:
+    """The failure of a node as a path that no variable has."""
+    return (failure, *([_OF_AN_ITEM] if free_locals(extract(program, at))[-1] else ()))
+
+
+def _failures(program: Program, at: int, node: Node, domains: Domains) -> set[str]:
+    """Names for the failures of a node whose arguments have values, the same for nodes that fail together."""
+    if node.op == "call" and node.value in (*SEARCHES, *_MEASURES):
+        types, last = typed(program, domains), program.nodes[node.args[1]]
+        phrases = [] if node.value == "matches" or last.op != "list" or last.value else list(last.args)
+        asked = [arg for arg in (*node.args[: 2 - bool(phrases)], *phrases) if types[arg].type != STRING]
+        texts = {f"text: {_text(program, arg)}" for arg in asked}
+        return {
+            *texts,
+            *(f"phrase: {_text(program, arg)}" for arg in phrases or [at] if not _is_phrase(program.nodes[arg])),
+        }
+    return {_failure(program, at, node, domains)}
+
+
+def _is_phrase(node: Node) -> bool:
+    """Whether a node is a text that may be searched for."""
+    return node.op == "const" and node.value[0] == "string" and bool(node.value[1])
 
 
 def _failure(program: Program, at: int, node: Node, domains: Domains) -> str:
-    """A name for the failure of a node whose arguments have values, the same for nodes that fail together."""
     if node.op == "call" and len(node.args) == 2:
         for one, two in (node.args, node.args[::-1]):
             given = program.nodes[two]

@@ -46,9 +46,9 @@ TOTAL: Final = frozenset((
     "substring_ci", "same_text", "word_count", "sentence_count", "is_refusal", "is_json", "base64.encode", "hasValue",
     "first", "last", "math.ceil", "math.floor", "math.round", "math.trunc", "math.isNaN", "math.greatest",
     "math.least", "urls", "emails", "code_blocks", "citations", "phone_numbers", "ibans", "card_numbers",
-    "personal_data", "scripts", "join",
+    "personal_data", "scripts", "join", "numbers", "strings.quote",
 ))  # fmt: skip
-_SEARCHES: Final = ("matches", "contains_any", "contains_all", "contains_none", "has_any_word")
+SEARCHES: Final = ("matches", "contains_any", "contains_all", "contains_none", "has_any_word")
 _TOTAL_OF: Final = {
     **dict.fromkeys(("_*_", "_+_", "_-_", "-_"), (DOUBLE,)),
     **dict.fromkeys(("indexOf", "lastIndexOf"), (STRING,)),
@@ -174,12 +174,14 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
     if name in ("orValue", "value") and isinstance(types[0], OptionalType):
         return Typed(types[0].value, total and name == "orValue")
     result = _result(name, types)
-    if name in _SEARCHES:
+    if name in SEARCHES:
         return Typed(result, total and result == BOOL and _can_search(node, program.nodes[node.args[1]]))
     if name in ("_%_", "_/_") and types[0] == INT:
         return Typed(result, total and _is_positive(program.nodes[node.args[1]]))
     if name in ("_+_", "_-_", "_*_") and types == [INT, INT]:
         return Typed(INT, total and all(_is_small(program.nodes[arg]) for arg in node.args))
+    if name in ("called", "call_count", "called_in_order"):
+        return Typed(result, total and len(types) == 2 and _can_search_calls(types[0], program.nodes[node.args[1]]))
     if name == "replace" and result == STRING:
         return Typed(STRING, total and _is_shortening(*(program.nodes[arg] for arg in node.args[1:])))
     return Typed(result, total and result is not None and (name in TOTAL or _is_total_of(name, types)))
@@ -226,6 +228,12 @@ def _is_shortening(old: Node, new: Node, *_: Node) -> bool:
 def _is_positive(node: Node) -> bool:
     """Whether a node is a positive whole number."""
     return node.op == "const" and node.value[0] == "int" and int(node.value[1]) > 0
+
+
+def _can_search_calls(calls: Type | None, sought: Node) -> bool:
+    """Whether each of the calls has a name, and a constant is one or several of them."""
+    is_named = isinstance(calls, ListType) and _part("select", Typed(calls.element, True), "name") == (STRING, True)
+    return is_named and sought.op == "const" and bool(sought.value[1])
 
 
 def _can_search(search: Node, sought: Node) -> bool:

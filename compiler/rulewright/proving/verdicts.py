@@ -91,14 +91,15 @@ def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> 
 
 def domains_of_check(check: CheckDocument) -> Domains:
     """The variables of a check's conditions; a conversation without a reply has no `answer`."""
-    return Domains(environment_of(check).variables, {("answer",): text(absent=True), ("turn", "number"): whole(0)})
+    known = {("answer",): text(absent=True), ("turn", "number"): whole(0)}
+    return Domains(environment_of(check).variables, known, implied={("answer",): frozenset({("turns[0]",)})})
 
 
 def domains_of(calls: Mapping[str, CallVariable], others: Domains) -> Domains:
     """The domains of the variables that replace calls, added to the others."""
     known: dict[Path, Domain] = {(call.variable,): call.domain for call in calls.values()}
     standing: dict[Path, Program] = {(call.variable,): call.program for call in calls.values()}
-    return Domains(others.types, {**others.known, **known}, {**others.standing, **standing})
+    return replace(others, known={**others.known, **known}, standing={**others.standing, **standing})
 
 
 class CallVariable(NamedTuple):

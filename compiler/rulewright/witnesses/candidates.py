@@ -9,6 +9,7 @@ scenarios, and the checks that are read make their verdicts. Whoever takes one u
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
@@ -38,13 +39,13 @@ _USUAL_TEXTS: Final = ("o", "SO", " ")
 # Texts in which a function finds something.
 _FOUND_BY: Final = {
     "card_numbers": "4111 1111 1111 1111",
-    "citations": "It is so [1].",
+    "citations": ["It is so [1].", "It is so [2]."],
     "code_blocks": ["```\nx = 1\n```", "~~~\nx = 1\n~~~"],
     "emails": "ann@example.org",
     "ibans": "DE89 3704 0044 0532 0130 00",
     "is_json": '{"a": 1}',
     "is_refusal": "I can't help with that.",
-    "numbers": "It costs 12 euros.",
+    "numbers": ["It costs 12 euros.", "It costs 7 euros."],
     "personal_data": "ann@example.org",
     "phone_numbers": "+41 44 668 18 00",
     "urls": ["https://example.org/a", "www.example.org"],
@@ -111,13 +112,15 @@ def written_in(
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
     asked = list(_leaves([each for path, several in guessed.items() if path[0] != "v" for each in several]))
     known = {*needs, *VERDICTS} if needs else set()
-    plain = [each for each in flat if isinstance(each, str) and each not in known]
+    said = [each for each in flat if isinstance(each, str) and each not in known]
+    counts = Counter(said)
+    plain = sorted(said, key=lambda each: counts[each] > 1)  # what only one of two checks says is told apart first
     texts = [text for each in plain for text in (each, *samples(each)[:2]) if text.strip()]
     numbers = [each for each in (*flat, *asked) if isinstance(each, int | float) and not isinstance(each, bool)]
     around = {near for each in map(int, numbers) for near in (each - 1, each, each + 1) if 0 < near <= LONGEST}
     amounts = {float(near) for each in numbers for near in (0.9 * each, each, 1.1 * each) if near >= 0}
     few = list(dict.fromkeys(texts))[:MOST_TEXTS]
-    keyed = [json.dumps({each: 1}) for each in few] if "is_json" in called else []
+    keyed = [*(json.dumps({each: 1}) for each in few), "1", "[]"] if called & {"is_json", "json"} else []
     keyed += [json.dumps({"a": "o" * number}) for number in sorted(around)] if "is_json" in called else []
     keyed += _ALIKE if called & set(SHARES) else []
     hosts = [each for each in texts if "." in each[1:-1] and " " not in each] if "urls" in called else []

@@ -21,12 +21,13 @@ MOST_CALLS: Final = 8  # of tools, by their arguments, in pairs
 MOST_SAID: Final = 8  # texts of two messages, in pairs
 MOST_AMOUNTS: Final = 16  # of usage, in pairs
 MOST_TRIED: Final = 200  # values of each respect, for their effects
+MOST_TELLING: Final = 12  # calls of tools with their own effects, in pairs
 MOST_PAIRED: Final = 24  # values of each respect, where conversations differ in several
 USAGE: Final = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
 _OF_MESSAGES: Final = ("reasoning", "refusal", "name", "timestamp")
 _OF_RECORDS: Final[tuple[str, ...]] = ("expected", "model", "id")
 _REPLIES: Final = [f"{fold}{name}" for name in ("answer", "turn.content") for fold in ("", "fold: ", "lower: ")]
-_TOOL: Final = "lookup"
+_TOOLS: Final = ["fetch", "lookup"]
 _HELLO, _ANSWER = "Hello.", "So it is."
 _MEDIA: Final = ("image_url", "input_audio", "file")
 # Whose fields have a place of their own; others stand in metadata or are arguments of tools.
@@ -62,6 +63,9 @@ def records(written: Written, effect: Callable[[JsonObject], Hashable]) -> Itera
     for name, values in respects.items():
         yield from (partial(_record, {name: value}) for value in values)
     telling = {name: _telling(name, values, effect) for name, values in respects.items()}
+    several = telling.get("calls", [])[:MOST_TELLING]
+    joined = [{"calls": [*one, *two]} for one, two in permutations(several, 2)]
+    yield from (partial(_record, chosen) for chosen in joined)
     yield from (partial(_record, chosen) for chosen in varied(telling) if len(chosen) > 1)
     few = {name: values[:MOST_PAIRED] for name, values in respects.items()}
     for chosen in filter(None, map(_of_model, written.models)):
@@ -97,7 +101,7 @@ def _respects(written: Written) -> dict[str, list[Any]]:
         "calls": list(_calls(written)) if fields & {"tool_calls", "tool_call", "messages", "answer"} else [],
         "usage": list(_usage(written)) if "usage" in fields else [],
         "length": list(_lengths(written)),
-        "asked": said,
+        "asked": [*said, None],
         "asked last": said,
         "extra": list(_extra(written, said)),
         "record": list(_of_records(written)),
@@ -122,24 +126,32 @@ def _shares(shares: Sequence[float]) -> Iterator[tuple[int, int]]:
 
 
 def _calls(written: Written) -> Iterator[list[_Call]]:
-    """Calls of tools: one, several, each with arguments, with results."""
-    names = [name for name in written.texts if name.isidentifier()] or [_TOOL]
-    for size in range(1, 4):
-        yield from ([_Call(name, {}) for name in several] for several in permutations(names, size))
+    """Calls of tools: one with arguments or a result, two that differ, several."""
+    names = [name for name in written.texts if name.isidentifier()] or _TOOLS
     given = [{key: value} for key, value in _further(written)]
+    kinds = {type(value): each for each in reversed(given) for value in each.values()}
+    few = [{}, *kinds.values(), *(each for each in given if each not in kinds.values())][:MOST_CALLS]
     asked = [
         [_call(each, names[0]) for each in calls]
         for calls in written.guessed.get(("tool_calls",), ())
         if isinstance(calls, list) and all(isinstance(each, dict) and _is_json(each) for each in calls)
     ]
+    yield from ([_Call(name, {})] for name in names)
     yield from asked
-    yield from ([*one, *two] for one, two in permutations(asked[:MOST_CALLS], 2))
     for name in names:
         yield from ([_Call(name, each)] for each in given)
-        yield from ([_Call(name, one), _Call(name, two)] for one, two in permutations([{}, *given][:MOST_CALLS], 2))
-        yield from ([_Call(name, {})] * number for number in written.numbers if number <= MOST_MESSAGES)
         yield [_Call(name, None)]
         yield from ([_Call(name, {}, text)] for text in ("done", *written.texts, *written.whole))
+    yield from ([*one, *two] for one, two in permutations(asked[:MOST_CALLS], 2))
+    for size in (2, 3):
+        yield from ([_Call(name, {}) for name in several] for several in permutations(names, size))
+    for number in (each for each in written.numbers if each <= MOST_MESSAGES):
+        yield from ([_Call(name, {})] * number for name in names)
+        yield [_Call(f"{names[0]}_{at}", {}) for at in range(number + 1)]
+        yield [_Call(names[0], {"n": at}) for at in range(number + 1)]
+        yield from ([_Call(one, {})] * number + [_Call(two, {})] for one, two in permutations(names[:MOST_CALLS], 2))
+    for one, two in product(names[:MOST_CALLS], repeat=2):
+        yield from ([_Call(one, first), _Call(two, second)] for first, second in product(few, few) if first or second)
 
 
 def _call(asked: JsonObject, name: str) -> _Call:
@@ -243,7 +255,7 @@ def _record(chosen: Chosen) -> JsonObject:
 
 
 def _said(chosen: Chosen) -> list[JsonObject]:
-    """What is asked and answered in turn; an answer that is None is left out at the end."""
+    """What is asked and answered in turn; an answer that is None is left out at the end, such a question everywhere."""
     length, reply = chosen.get("length", _Length(2)), chosen.get("reply", _ANSWER)
     asked, count = chosen.get("asked", _HELLO), length.messages - (length.messages % 2 == 0 and reply is None)
     again = chosen.get("asked last")
@@ -260,6 +272,7 @@ def _said(chosen: Chosen) -> list[JsonObject]:
         if at in answers
         else {"role": "user", "content": questions.get(at, _HELLO)}
         for at in range(count)
+        if at in answers or asked is not None or not answers
     ]
 
 
@@ -267,7 +280,7 @@ def _answered(answer: JsonObject, calls: Sequence[_Call], at: int) -> list[JsonO
     """A message with calls of tools; one without words makes some. What they give stands before the answer."""
     if not calls and answer["content"]:
         return [answer]
-    calls = calls or [_Call(_TOOL, {})]
+    calls = calls or [_Call(_TOOLS[-1], {})]
     ids = [f"call-{at}-{number}" for number in range(1, len(calls) + 1)]
     made = [
         {"id": id_, "type": "function", "function": {"name": call.name, "arguments": call.written}}
@@ -279,9 +292,6 @@ def _answered(answer: JsonObject, calls: Sequence[_Call], at: int) -> list[JsonO
         if call.result is not None
     ]
     if given:
-        return [
-            {"role": "assistant", "content": None, "tool_calls": made},
-            *given,
-            answer if answer["content"] else dict(PLAIN[1]),
-        ]
+        asking: JsonObject = {"role": "assistant", "content": None, "tool_calls": made}
+        return [asking, *given, *([answer] if answer["content"] else [])]
     return [{**answer, **({"tool_calls": made} if made else {})}]

@@ -86,6 +86,42 @@ def test_a_conversation_shows_what_it_is_said_to_show(tmp_path: Path, one: str, 
             assert [each.verdict for each in result.verdicts] == [verdict]
 
 
+SAME = "tool_calls.exists(c, size(tool_calls.filter(o, o.name == c.name && o.raw == c.raw)) > 3)"
+FAILED = "tool_calls.exists(c, is_json(c.result) && 'error' in json(c.result)) && contains_none(answer, WORDS)"
+TESTED = (
+    "called(tool_calls, 'edit') && !tool_calls.exists(c, c.name == 'shell' && c.arguments.command.startsWith('test'))"
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (SAME, SAME.replace("o.name == c.name", "o.name < c.name")),
+        (SAME, SAME.replace("o.raw == c.raw", "o.raw != c.raw")),
+        (FAILED, FAILED.replace("'error'", "'erro'")),
+        (TESTED, TESTED.replace("'shell'", "'shel'")),
+        ("citations(answer).exists(n, !citations(turns[0].content).exists(m, m == n))",
+         "citations(answer).exists(n, !citations(turns[0].content).exists(m, m != n))"),
+        ("numbers(answer).exists(n, !messages.exists(m, m.role == 'user' && numbers(m.text).exists(k, k == n)))",
+         "numbers(answer).exists(n, !messages.exists(m, m.role == 'user' && numbers(m.text).exists(k, n == n)))"),
+        ("called(tool_calls, 'pay') && !turns.exists(t, t.number > 1 && contains_any(t.content, ['yes', 'ok']))",
+         "called(tool_calls, 'pay') && !turns.exists(t, t.number > 1 || contains_any(t.content, ['yes', 'ok']))"),
+    ],
+)  # fmt: skip
+def test_every_region_of_several_calls_or_messages_has_a_conversation(tmp_path: Path, one: str, two: str) -> None:
+    one, two = (
+        each.replace("WORDS", "['failed', 'not found', 'nothing was sent', 'could not']") for each in (one, two)
+    )
+    paths = [project(tmp_path / name, fail, "") for name, fail in (("one", one), ("two", two))]
+    found = policy_diff(*paths)
+    assert found["verdict"] == "different"
+    for region in found["regions"]:
+        assert region["witness"] is not None, region
+        for path, verdict in zip(paths, (region["before"], region["after"]), strict=True):
+            (result,) = check_transcript(path.parent.parent, region["witness"]).verdicts
+            assert result.verdict == verdict.partition(",")[0]
+
+
 @pytest.mark.parametrize(
     ("given", "verdict"),
     [

@@ -13,6 +13,7 @@ from rulewright.expression.types import BOOL, DOUBLE, DYN, SCORE, STRING, TIMEST
 from rulewright.lower.environments import message_type
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains, text
+from rulewright.proving.relations import sources_of
 from rulewright.proving.search import Search
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
@@ -207,3 +208,19 @@ def test_relations_of_too_many_macros_are_given_up() -> None:
     several = " && ".join(f"texts.exists_one(t, t.contains('{each}'))" for each in "abcdefg")
     assert not is_refuted(f"{several} && !texts.exists(t, t.contains('a'))")
     assert is_refuted("texts.exists_one(t, t.contains('a')) && !texts.exists(t, t.contains('a'))")
+
+
+@pytest.mark.parametrize(
+    ("holds", "fails", "is_possible"),
+    [
+        ("numbers(a).exists(x, x == '1')", "numbers(a).exists(x, numbers(a).exists(y, y < x))", False),
+        ("contains_all(a, [d.n])", "contains_any(a, ['x', d.n])", False),
+        ("texts.exists(x, x == 'a')", "texts.exists(x, numbers(a).exists(y, y < x))", True),
+        ("!numbers(a).exists(x, x == '1')", "numbers(a).exists(x, d.n.startsWith(x))", True),
+    ],
+)
+def test_a_loop_has_a_value_where_its_list_and_its_condition_have_one(
+    holds: str, fails: str, is_possible: bool
+) -> None:
+    needed, has = sources_of(program(fails), DOMAINS), sources_of(program(holds), DOMAINS, is_sure=True)
+    assert (not needed <= has) == is_possible
