@@ -218,7 +218,7 @@ def options(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def test_every_option_is_explained() -> None:
-    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    text = "".join(page.read_text(encoding="utf-8") for page in (*PAGES, ROOT / "grammar" / "LANGUAGE.md"))
     named = set(re.findall(r"--[a-z][a-z-]*", text))
     assert {name: sorted(set(options(parser_of(name))) - named) for name in COMMANDS} == {name: [] for name in COMMANDS}
 
