@@ -314,7 +314,7 @@ def test_every_private_function_is_used_in_its_module() -> None:
 SHARED_NAMES = {
     "baseline", "calibrate", "cases", "corpus", "diff", "errors", "harness", "hil", "judge", "junit", "leaderboard",
     "lexicon", "lexicons", "parameters", "play", "plugins", "prompts", "scan", "score", "scorecard",
-    "state_machine", "verdicts", "verifiers", "workflow", "workflow_machine",
+    "verdicts", "verifiers", "workflow", "workflow_machine",
 }  # fmt: skip
 
 

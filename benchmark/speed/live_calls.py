@@ -19,10 +19,9 @@ from typing import Final
 import anyio
 import httpx2
 
-from rulewright_runtime.calls.call_request import CallRequest
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, Scheduler
-from rulewright_runtime.models.call import ChatMessage, ModelCall
+from rulewright_runtime.models.call import CallRequest, ChatMessage, ModelCall
 from rulewright_runtime.models.http import HttpModel
 
 CALLS: Final = 640

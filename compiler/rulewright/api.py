@@ -20,13 +20,13 @@ from rulewright.judges import open_live
 from rulewright.project import Project, load_project
 from rulewright.reporting.judged import FinishedRun, open_run
 from rulewright.scoring.batches import load_scorecard
-from rulewright_runtime.cases.engine_command import score as score_files
+from rulewright_runtime.commands.score import score as score_files
 from rulewright_runtime.english import ticked
 from rulewright_runtime.execution import BatchJudge, Engine, execute
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.judging.judge import Judge, is_live
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.report.threshold import status_at
+from rulewright_runtime.report.summary import status_at
 from rulewright_runtime.runs.live import LiveJudge
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonMapping, JsonObject

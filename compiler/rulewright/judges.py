@@ -14,7 +14,6 @@ from rulewright.errors import UsageError
 from rulewright.planning.cost_bound import exact_price, first_questions
 from rulewright.project import Project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
-from rulewright_runtime.calls.call_request import request_key
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, OnAmbiguous
 from rulewright_runtime.english import ticked
@@ -22,7 +21,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.judging.independence import Independence
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live
 from rulewright_runtime.judging.judge import open_judge as open_recorded
-from rulewright_runtime.models.call import ModelAnswer, ModelCall
+from rulewright_runtime.models.call import ModelAnswer, ModelCall, request_key
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.live import (
     JudgeSettings,

@@ -34,8 +34,7 @@ from rulewright_runtime.harness.play import choose
 from rulewright_runtime.ir import Program
 from rulewright_runtime.judging import prompts, replies
 from rulewright_runtime.plan.question import IfSegment, TextSegment
-from rulewright_runtime.plan.state_machine import Ending, StateMachine, Transition
-from rulewright_runtime.plan.verifiers import TraceVerifier
+from rulewright_runtime.plan.verifiers import Ending, StateMachine, TraceVerifier, Transition
 from rulewright_runtime.polarity import Decision, Polarity, boolean, condition
 from rulewright_runtime.verify import decisions
 from rulewright_runtime.workflow import machine as guards

@@ -27,12 +27,10 @@ from rulewright_runtime.harness.adapters import Adapter, open_adapter
 from rulewright_runtime.harness.harness_plan import RunPlan
 from rulewright_runtime.harness.harness_run import count_finished, holds_run, remaining_plan
 from rulewright_runtime.harness.harness_run import run as play
-from rulewright_runtime.harness.model_adapter import ModelAdapter
-from rulewright_runtime.harness.simulated_user import MAX_MESSAGE_TOKENS, SimulatedUser
+from rulewright_runtime.harness.model_adapter import MAX_MESSAGE_TOKENS, ModelAdapter, SimulatedUser
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.models import PROVIDERS, open_model
-from rulewright_runtime.models.call import Model
-from rulewright_runtime.models.capabilities import family_of
+from rulewright_runtime.models.call import Model, family_of
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, say

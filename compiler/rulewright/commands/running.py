@@ -21,8 +21,8 @@ from rulewright_runtime.judging.judge import BatchAnswers, is_live
 from rulewright_runtime.judging.judge import open_judge as open_replay
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.console import scorecard
+from rulewright_runtime.report.summary import check_threshold, status_at
 from rulewright_runtime.report.text import place_of
-from rulewright_runtime.report.threshold import check_threshold, status_at
 from rulewright_runtime.runs.folder import RunFolder
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonObject

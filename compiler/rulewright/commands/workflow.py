@@ -40,10 +40,9 @@ from rulewright_runtime.runs.live import JudgeSettings
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 from rulewright_runtime.workflow import engine
-from rulewright_runtime.workflow.consistency import contradictions
+from rulewright_runtime.workflow.carry import contradictions
 from rulewright_runtime.workflow.engine import LOG, Result, carried_over, resumable
-from rulewright_runtime.workflow.events import Event
-from rulewright_runtime.workflow.narration import narrate, sentence
+from rulewright_runtime.workflow.events import Event, narrate, sentence
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_records import OVER, StoredWorkflow

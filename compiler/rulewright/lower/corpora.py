@@ -10,8 +10,8 @@ from rulewright.documents.lexicon import PatternEntry, invalid_regex
 from rulewright.load import Scalar
 from rulewright.lower.lexicons import TEXT, lower_patterns
 from rulewright.spelling import unknown_name
-from rulewright_runtime.plan.corpus import Corpus, Fact, Programme
 from rulewright_runtime.plan.scan import Lexicon
+from rulewright_runtime.plan.verifiers import Corpus, Fact, Programme
 
 
 def lower_corpus(document: CorpusDocument, findings: list[Diagnostic]) -> tuple[Corpus, dict[str, Lexicon]]:

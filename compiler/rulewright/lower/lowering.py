@@ -16,10 +16,9 @@ from rulewright.lower.selection import repetitions
 from rulewright.lower.semantics import Policies, unit_of
 from rulewright.project import Project
 from rulewright.spelling import unknown_name
-from rulewright_runtime.plan.corpus import Corpus
 from rulewright_runtime.plan.question import Judging, ShownContext, Window
 from rulewright_runtime.plan.scan import Lexicon
-from rulewright_runtime.plan.state_machine import StateMachine
+from rulewright_runtime.plan.verifiers import Corpus, StateMachine
 
 
 @dataclass(slots=True)

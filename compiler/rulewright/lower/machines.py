@@ -15,7 +15,7 @@ from rulewright.lower.expressions import build_in
 from rulewright.lower.lexicons import Fold, lower_lexicon, lower_patterns
 from rulewright.spelling import suggest, unknown_name
 from rulewright_runtime.plan.scan import Lexicon
-from rulewright_runtime.plan.state_machine import Ending, Forbidden, StateMachine, Transition
+from rulewright_runtime.plan.verifiers import Ending, Forbidden, StateMachine, Transition
 
 FACTS: Final = Environment(
     variables={

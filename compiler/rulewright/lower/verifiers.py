@@ -18,11 +18,11 @@ from rulewright.lower.machines import lower_machine
 from rulewright.lower.phases import lower_phases
 from rulewright.lower.selection import repetitions
 from rulewright.spelling import unknown_name
-from rulewright_runtime.plan.corpus import OUTCOMES, Outcome
 from rulewright_runtime.plan.part import PROBE_KINDS
 from rulewright_runtime.plan.question import WholeWindow
 from rulewright_runtime.plan.scan import Probe
 from rulewright_runtime.plan.verifiers import (
+    OUTCOMES,
     CorpusVerifier,
     CueResponse,
     Edge,
@@ -30,6 +30,7 @@ from rulewright_runtime.plan.verifiers import (
     JurisdictionRule,
     LexiconVerifier,
     LongitudinalVerifier,
+    Outcome,
     ProbeVerifier,
     ScenarioRule,
     TraceVerifier,

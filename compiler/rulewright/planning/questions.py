@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from rulewright.planning.cost_bound import questions_by_key
 from rulewright_runtime.judging.judge import JudgeRequest, custom_id
-from rulewright_runtime.models.call import ModelCall
-from rulewright_runtime.models.capabilities import capabilities_of
+from rulewright_runtime.models.call import ModelCall, capabilities_of
 from rulewright_runtime.models.wire import WIRES
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check, Plan

@@ -12,7 +12,7 @@ from rulewright.rules.misspelt_path import output_meant, paths_of
 from rulewright.spelling import Guess, did_you_mean
 from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentReply
-from rulewright_runtime.workflow.adapters.mock_adapter import SCRIPT_KEYS
+from rulewright_runtime.workflow.adapters.in_process import SCRIPT_KEYS
 
 KEYS: Final = SCRIPT_KEYS | {*AgentReply.__struct_fields__, "score"}
 DECISIONS: Final = ("GO", "NO_GO")

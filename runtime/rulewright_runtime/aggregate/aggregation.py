@@ -36,16 +36,17 @@ from rulewright_runtime.aggregate.effects import (
     waiting_effect,
 )
 from rulewright_runtime.aggregate.outcome import (
+    EMPTY,
     ENGINE,
     MINIMUM_COVERAGE,
     RESERVED,
+    UNHASHABLE,
     engine_results,
     remove_credit,
     request_adjudication,
 )
 from rulewright_runtime.aggregate.scorecard_values import number_of, plain_path, refuse_duplicates, value_or_none
 from rulewright_runtime.aggregate.verdict_effects import KNOWN_BEFORE, VERDICT_FIELDS, VerdictEffects
-from rulewright_runtime.aggregate.verdict_keys import EMPTY, UNHASHABLE
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.plan.parameters import parameter_values

@@ -11,8 +11,7 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.aggregate.effects import BELONGS, COUNTS, LEAVES_OPEN, STOPS, Effect, Undecided, part_credit
-from rulewright_runtime.aggregate.outcome import NO_RECORD
-from rulewright_runtime.aggregate.verdict_keys import VerdictKey
+from rulewright_runtime.aggregate.outcome import NO_RECORD, VerdictKey
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program

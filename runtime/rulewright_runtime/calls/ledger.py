@@ -17,10 +17,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from rulewright_runtime.calls.call_request import CallRequest
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
+from rulewright_runtime.models.call import CallFailure, CallRequest, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.processes import machine, started
 from rulewright_runtime.shared_database import open_shared, prepare, transaction
 from rulewright_runtime.strict_json import UNDECODED

@@ -18,9 +18,8 @@ from msgspec.structs import replace
 
 from rulewright_runtime.calls.breaker import Breaker
 from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending, max_spending
-from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import Ledger
-from rulewright_runtime.models.call import CallFailure, Model, ModelAnswer
+from rulewright_runtime.models.call import CallFailure, CallRequest, Model, ModelAnswer, request_key
 
 OnAmbiguous = Literal["retry", "unclear", "hold"]
 FIRST_PAUSE: Final = 0.5  # seconds before the first retry; doubled for each further one

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Final
 
-from rulewright_runtime.aggregate.inference import of_equal_values
-from rulewright_runtime.aggregate.student import student_quantile
+from rulewright_runtime.aggregate.inference import of_equal_values, student_quantile
 from rulewright_runtime.strict_json import JsonObject
 
 SEED: Final = 20250115

@@ -11,7 +11,6 @@ from rulewright_runtime.functions import (
     lists,
     mathematics,
     operators,
-    optionals,
     personal,
     profile_functions,
     similarity,
@@ -31,7 +30,6 @@ STRICT: Final[Table] = {
     **times.TABLE,
     **mathematics.TABLE,
     **lists.TABLE,
-    **optionals.TABLE,
 }
 PROFILE: Final[Table] = {
     **STRICT,

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx2
 
 from rulewright_runtime.models import ModelError
-from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
-from rulewright_runtime.models.capabilities import Capabilities, capabilities_of
+from rulewright_runtime.models.call import CallFailure, Capabilities, Identity, ModelAnswer, ModelCall, capabilities_of
 from rulewright_runtime.models.wire import WIRES, decode_body, response_failure
 
 WRAPPER: Final = "1"  # raised whenever requests to the same model change

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
-from rulewright_runtime.models.call import ModelAnswer, ModelCall
-from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.models.call import Capabilities, ModelAnswer, ModelCall
 from rulewright_runtime.models.http import HttpModel
 
 CONTEXT: Final = 8192  # tokens of each of the slots

@@ -10,10 +10,9 @@ import msgspec
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import validate
-from rulewright_runtime.plan.corpus import Corpus
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
-from rulewright_runtime.plan.state_machine import StateMachine
+from rulewright_runtime.plan.verifiers import Corpus, StateMachine
 from rulewright_runtime.regex import compile_regex
 
 

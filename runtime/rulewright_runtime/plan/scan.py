@@ -19,11 +19,9 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, field
 
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.corpus import Corpus
 from rulewright_runtime.plan.part import PlanPart, ProbeKind, Verdict
 from rulewright_runtime.plan.scorecard import ScorecardPlan
-from rulewright_runtime.plan.state_machine import StateMachine
-from rulewright_runtime.plan.verifiers import Verifier
+from rulewright_runtime.plan.verifiers import Corpus, StateMachine, Verifier
 
 FORMAT: Final = "rulewright-plan"
 VERSION: Final = 2

@@ -4,14 +4,112 @@ A route is a struct here, a module in `rulewright_runtime.verify`, and its lower
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import Meta, field
 
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.corpus import Outcome
-from rulewright_runtime.plan.part import PlanPart, ProbeKind
+from rulewright_runtime.plan.part import PlanPart, ProbeKind, Verdict
 from rulewright_runtime.plan.question import Judging, WholeWindow, Window, lexicons_of
+
+Outcome = Literal["unsupported", "hallucinated", "wrong_jurisdiction", "eligibility_overclaim", "no_verification_path"]
+OUTCOMES: Final[tuple[Outcome, ...]] = (
+    "unsupported", "hallucinated", "wrong_jurisdiction", "eligibility_overclaim", "no_verification_path",
+)  # fmt: skip
+
+
+class Fact(PlanPart, frozen=True):
+    """One fact about a programme. `about`, `agrees` and `contradicts` name lexicons.
+
+    A sentence is about the fact if `about` hits. It contradicts the fact if `contradicts` hits, or if a match of
+    `figure` (RE2; the first group, or the whole match) is not in `figures`; with `closed` such a figure is made up. It
+    agrees if a figure is in `figures` or `agrees` hits; otherwise the corpus is silent.
+    """
+
+    id: str
+    about: str
+    agrees: str | None = None
+    contradicts: str | None = None
+    figure: str | None = None
+    figures: tuple[str, ...] = ()
+    closed: bool = False
+    source: str = ""
+
+
+class Programme(PlanPart, frozen=True):
+    """A programme: the lexicon of its names, its jurisdictions (empty: all), its facts, and the lexicon of sources at
+    which a person can verify a claim."""
+
+    id: str
+    names: str
+    jurisdictions: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    verify_at: str | None = None
+    source: str = ""
+
+
+class Corpus(PlanPart, frozen=True):
+    """A reference corpus; all fields but `programmes`, `named`, `closed` and `places` name lexicons.
+
+    `claims` finds the words that make a sentence a claim, `named` (RE2) text that looks like a programme's name,
+    `hedges` phrases that leave eligibility open, `promises` phrases that do not, `verify_at` sources for verifying
+    claims about any programme. `refers_back` finds the words with which a sentence refers to the programme named before
+    it in the message. With `closed` a name outside the corpus is made up. `places` maps a jurisdiction to the lexicon
+    of its names.
+    """
+
+    programmes: tuple[Programme, ...]
+    claims: str
+    named: str | None = None
+    closed: bool = False
+    hedges: str | None = None
+    promises: str | None = None
+    verify_at: str | None = None
+    refers_back: str | None = None
+    places: dict[str, str] = field(default_factory=dict)
+
+
+class Transition(PlanPart, frozen=True):
+    """From one of `before` to `to`, in a turn in which the lexicon `cue` hits, if `when` holds.
+
+    `when` reads `turn` and `session` (the numbers), `elapsed_hours` (since the previous session; absent if unknown),
+    `turns_in_state` and `sessions_in_state`. If it is undecided, the trace does not pass.
+    """
+
+    before: Annotated[tuple[str, ...], Meta(min_length=1)]
+    to: str
+    cue: str
+    when: Program | None = None
+
+
+class Forbidden(PlanPart, frozen=True):
+    """States that must not be entered in this order, with or without others between them."""
+
+    path: Annotated[tuple[str, ...], Meta(min_length=1)]
+    code: str
+
+
+class Ending(PlanPart, frozen=True):
+    """The verdict of a trace that ends in a state."""
+
+    state: str
+    verdict: Verdict
+    code: str
+
+
+class StateMachine(PlanPart, frozen=True):
+    """A machine and the verdicts of its traces: a forbidden path fails, else the last state's ending decides.
+
+    A trace that never leaves `initial` has the verdict `silent`; a last state without an ending is a PASS.
+    """
+
+    initial: str
+    states: Annotated[tuple[str, ...], Meta(min_length=1)]
+    transitions: tuple[Transition, ...]
+    forbidden: tuple[Forbidden, ...] = ()
+    endings: tuple[Ending, ...] = ()
+    silent: Literal["PASS", "UNCLEAR", "NOT_APPLICABLE"] = "UNCLEAR"
+
 
 Unit = Annotated[float, Meta(ge=0, le=1)]
 

@@ -8,14 +8,15 @@ scorecard.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
 from rulewright_runtime.aggregate.outcome import ENGINE, GATE_STATES, OUTCOMES
-from rulewright_runtime.english import plural
-from rulewright_runtime.errors import InputError
+from rulewright_runtime.english import plural, ticked
+from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
 from rulewright_runtime.report.gathered import FirstEntries, Flags, Means, merge
 from rulewright_runtime.report.text import headline_name
@@ -24,6 +25,7 @@ from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictRecord
+
 
 VERSION: Final = 3
 # The totals of inputs and records; each total is the sum of its parts. A FAIL is `judged`, `unverified` because its
@@ -350,3 +352,35 @@ def exit_status(summary: JsonMapping) -> int:
     if outcomes["failed"]:
         return 1
     return 0 if outcomes["passed"] and not outcomes["undecided"] else 2
+
+
+NEVER: Final = "never"
+
+
+def check_threshold(plan: Plan, fail_on: str | None) -> None:
+    """Raise PlanError unless `fail_on` is a severity of the plan, `never` or None."""
+    if fail_on not in (None, NEVER, *plan.severities):
+        known = ticked(plan.severities)
+        raise PlanError(f"unknown severity `{fail_on}`; expected {known} or `{NEVER}`")
+
+
+def status_at(summary: Mapping[str, Any], plan: Plan, fail_on: str | None) -> int:
+    """The exit code of a run.
+
+    None: that of `exit_status`. `never`: the same, with 0 in place of 1 and 2. A severity: 1 if a check of that or a
+    graver severity, or without a severity, failed; 2 if one is UNCLEAR or was left out, or none applied; 3 as in
+    `exit_status`. Raises PlanError for any other value.
+    """
+    check_threshold(plan, fail_on)
+    status = exit_status(summary)
+    if fail_on is None or status == 3:
+        return status
+    if fail_on == NEVER:
+        return 0
+    graver = (*plan.severities[plan.severities.index(fail_on) :], "")
+    checks = [check.id for check in plan.checks if check.severity in graver]
+    counts = [summary["checks"][name] for name in checks if name in summary["checks"]]
+    if any(count["FAIL"] for count in counts):
+        return 1
+    applied = any(count["eligible"] for count in counts)
+    return 0 if applied and not summary["left_out"] and not any(count["UNCLEAR"] for count in counts) else 2

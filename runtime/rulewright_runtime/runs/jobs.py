@@ -1,6 +1,9 @@
-"""Jobs: the rows of a run from several worker processes, in the order of the inputs, byte-equal to those of one.
+"""Jobs: the rows of a run from several worker processes or the machines of a Ray cluster, in the order of the inputs,
+byte-equal to those of one process.
 
-A worker that ends is replaced, and its task is given to another. Only the process that locks the run's folder writes.
+A worker that ends is replaced, and its task is given to another. The workers of a cluster receive the plan and pieces
+of the input, as bytes; the files must have the same paths on every machine. Only the process that locks the run's
+folder writes.
 """
 
 from __future__ import annotations
@@ -11,9 +14,11 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
 from queue import SimpleQueue
 from threading import Lock
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -21,7 +26,7 @@ from rulewright_runtime.errors import InputError, PlanError, RuntimeFailure
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.log import Log, changed, digest, missing, name
 from rulewright_runtime.runs.run_rows import Row, count
-from rulewright_runtime.runs.worker import Answer, PieceTask, Setup, next_frame, put_frame
+from rulewright_runtime.runs.worker import Answer, PieceTask, Setup, Worker, next_frame, put_frame
 from rulewright_runtime.transcripts.pieces import Piece
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.turn_lines import printable
@@ -224,3 +229,75 @@ def _tasks(pieces: Iterable[tuple[Piece, int] | InputError]) -> Iterator[PieceTa
         size += item[0].size
     if batch:
         yield PieceTask(tuple(batch), done)
+
+
+HERE: Final = "local"  # the address that starts a cluster on this machine for the duration of the run
+
+
+class RayTasks:
+    """The tasks of a run as tasks of a Ray cluster."""
+
+    def __init__(self, setup: Setup, address: str, jobs: int) -> None:
+        """`address` is one of `ray.init`, or `local`, which runs `jobs` tasks at a time on this machine.
+
+        Raises PlanError if Ray is not installed.
+        """
+        try:
+            import ray  # takes seconds to load
+        except ImportError:
+            raise PlanError("Ray is not installed: `pip install 'rulewright-runtime[ray]'`") from None
+        self._ray: Any = ray
+        self._setup, self._address, self._jobs = msgspec.msgpack.encode(setup), address, jobs
+
+    def answers(self, tasks: Iterable[PieceTask | InputError]) -> Iterator[Answer]:
+        """Yield an answer for each task, in order. An InputError is a refused input.
+
+        Raises WorkerEndedError, and PlanError for a failure that ends the run.
+        """
+        ray = self._ray
+        try:
+            with self._cluster() as cores:
+                setup = ray.put(self._setup)
+                judge = ray.remote(max_retries=ATTEMPTS - 1)(answer_of)
+                yield from in_order(
+                    tasks,
+                    lambda task: judge.remote(setup, msgspec.msgpack.encode(task)),
+                    lambda reference: msgspec.msgpack.decode(ray.get(reference), type=Answer),
+                    AHEAD * cores,
+                )
+        except ray.exceptions.RayError as error:
+            first = str(error).strip().partition("\n")[0]
+            raise WorkerEndedError(f"the Ray cluster gave no answer to a task: {first}") from None
+
+    @contextmanager
+    def _cluster(self) -> Iterator[int]:
+        """Connect to the cluster, unless it is connected already; yields its number of cores."""
+        ray = self._ray
+        is_ours = not ray.is_initialized()
+        if is_ours:
+            os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # no usage data is sent
+            quiet = {"logging_level": "ERROR", "log_to_driver": False}
+            if self._address == HERE:
+                ray.init(address=HERE, num_cpus=self._jobs, include_dashboard=False, **quiet)
+            else:
+                ray.init(address=self._address, **quiet)
+        try:
+            yield max(1, int(ray.cluster_resources().get("CPU", 1)))
+        finally:
+            if is_ours:
+                ray.shutdown()
+
+
+def answer_of(setup: bytes, task: bytes) -> bytes:
+    """The answer to a task; arguments and result are MessagePack."""
+    try:
+        answer = _worker(setup).answer(msgspec.msgpack.decode(task, type=PieceTask))
+    except RuntimeFailure as failure:
+        answer = Answer(failure=str(failure))
+    return msgspec.msgpack.encode(answer)
+
+
+@lru_cache(maxsize=1)
+def _worker(setup: bytes) -> Worker:
+    """The worker of this process, prepared once."""
+    return Worker(msgspec.msgpack.decode(setup, type=Setup))

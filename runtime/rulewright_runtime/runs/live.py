@@ -17,7 +17,6 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending
-from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, CallPortal, HeldError, Scheduler
 from rulewright_runtime.errors import InputError, JudgeError
@@ -25,8 +24,18 @@ from rulewright_runtime.execution import Engine
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
 from rulewright_runtime.judging.judge import SPEAKERS, JudgeRecord, JudgeRequest, TooLongError
 from rulewright_runtime.models import open_model
-from rulewright_runtime.models.call import TOO_LONG, CallFailure, ChatMessage, Identity, Model, ModelAnswer, ModelCall
-from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.models.call import (
+    TOO_LONG,
+    CallFailure,
+    CallRequest,
+    Capabilities,
+    ChatMessage,
+    Identity,
+    Model,
+    ModelAnswer,
+    ModelCall,
+    request_key,
+)
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.question import ReplyField
 from rulewright_runtime.transcript_execution import CheckAsking, Execution, TranscriptResult

@@ -148,7 +148,7 @@ def _by_workers(
     Engine(plan, setup.parameters)  # raises before anything is written
     if ray is None:
         return judged(Workers(setup, jobs).answers, fresh, log, summary)
-    from rulewright_runtime.runs.ray_tasks import RayTasks
+    from rulewright_runtime.runs.jobs import RayTasks
 
     return judged(RayTasks(setup, ray, jobs).answers, fresh, log, summary)
 

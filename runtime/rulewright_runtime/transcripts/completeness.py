@@ -17,8 +17,7 @@ import msgspec
 
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.plan.scan import Scenario
-from rulewright_runtime.transcripts.finish import CUT
-from rulewright_runtime.transcripts.messages import Transcript, Turn
+from rulewright_runtime.transcripts.messages import CUT, Transcript, Turn
 
 Kind = Literal[
     "missing_session",

@@ -9,9 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from rulewright_runtime.matching.match import first
-from rulewright_runtime.plan.corpus import Corpus, Fact, Outcome, Programme
 from rulewright_runtime.plan.scan import Check
-from rulewright_runtime.plan.verifiers import CorpusVerifier
+from rulewright_runtime.plan.verifiers import Corpus, CorpusVerifier, Fact, Outcome, Programme
 from rulewright_runtime.regex import compile_regex
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
 from rulewright_runtime.verify.evaluation_context import EvaluationContext

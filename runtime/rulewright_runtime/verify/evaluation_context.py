@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from rulewright_runtime.judging.prompts import Fenced
 from rulewright_runtime.matching.match import Matcher, MatchSpan, first
-from rulewright_runtime.plan.corpus import Corpus
 from rulewright_runtime.plan.question import AnchoredWindow, Window
 from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Lexicon, Plan, Scenario
-from rulewright_runtime.plan.state_machine import StateMachine
+from rulewright_runtime.plan.verifiers import Corpus, StateMachine
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import Completeness
 from rulewright_runtime.transcripts.messages import Transcript, Turn

@@ -10,8 +10,7 @@ import msgspec
 from rulewright_runtime.matching.match import MatchSpan
 from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.plan.scan import Check
-from rulewright_runtime.plan.state_machine import StateMachine, Transition
-from rulewright_runtime.plan.verifiers import TraceVerifier
+from rulewright_runtime.plan.verifiers import StateMachine, TraceVerifier, Transition
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.values import NONE, Optional

@@ -21,8 +21,7 @@ from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.plan.envelope import content_hash
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentError, open_adapters
-from rulewright_runtime.workflow.carry import Carry, carry, initial_task
-from rulewright_runtime.workflow.consistency import contradictions
+from rulewright_runtime.workflow.carry import Carry, carry, contradictions, initial_task
 from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
 from rulewright_runtime.workflow.machine import TERMINAL, activity, status

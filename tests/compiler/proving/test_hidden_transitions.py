@@ -19,8 +19,7 @@ from rulewright.lower.machines import FACTS, lower_machine
 from rulewright.proving.hidden_transitions import hidden_transitions
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.scan import Scenario, Session
-from rulewright_runtime.plan.state_machine import StateMachine, Transition
-from rulewright_runtime.plan.verifiers import TraceVerifier
+from rulewright_runtime.plan.verifiers import StateMachine, TraceVerifier, Transition
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 
 MACHINES = rounds(60, 400)

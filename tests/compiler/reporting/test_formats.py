@@ -19,8 +19,8 @@ from rulewright.reporting.formats import run_as
 from rulewright.reporting.judged import open_run
 from rulewright.reporting.run_reader import plan_of
 from rulewright_runtime.report.markdown import markdown
+from rulewright_runtime.report.summary import status_at
 from rulewright_runtime.report.text import code
-from rulewright_runtime.report.threshold import status_at
 from rulewright_runtime.report.unresolved import gate_line
 from rulewright_runtime.runs.store import run
 

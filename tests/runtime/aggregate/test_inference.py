@@ -9,8 +9,16 @@ from typing import Any
 
 import pytest
 
-from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, mcnemar, two_sided, wilson
-from rulewright_runtime.aggregate.student import student_below, student_quantile
+from rulewright_runtime.aggregate.inference import (
+    UNIT,
+    clustered_mean,
+    holm,
+    mcnemar,
+    student_below,
+    student_quantile,
+    two_sided,
+    wilson,
+)
 
 REFERENCE: dict[str, Any] = json.loads(Path(__file__).with_name("inference.json").read_text(encoding="utf-8"))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.runtime.programs import Tree, call, loop, name, op, program
 
-from rulewright_runtime.aggregate.verdict_keys import VerdictKey, fields_of_extra
+from rulewright_runtime.aggregate.outcome import VerdictKey, fields_of_extra
 
 READ = ("eligible", "verdict", "extra")
 HAS_FLAG = op("has", name("v.extra"), value="flag")

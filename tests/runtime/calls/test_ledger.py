@@ -12,9 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import LEASE, Ledger, LedgerError
-from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, ModelAnswer, ModelCall
+from rulewright_runtime.models.call import (
+    CallFailure,
+    CallRequest,
+    ChatMessage,
+    Identity,
+    ModelAnswer,
+    ModelCall,
+    request_key,
+)
 
 ME = Identity("openai", "m", "http://127.0.0.1/v1", "1", "1")
 ASK = CallRequest(ModelCall((ChatMessage("user", "Well?"),), 9), "t1", "c1")

@@ -11,12 +11,20 @@ import pytest
 
 from rulewright_runtime.calls import breaker, scheduler
 from rulewright_runtime.calls.budget import Budget, BudgetError
-from rulewright_runtime.calls.call_request import CallRequest, request_key
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
 from rulewright_runtime.errors import OutageError
-from rulewright_runtime.models.call import CallFailure, ChatMessage, Identity, ModelAnswer, ModelCall, Usage
-from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.models.call import (
+    CallFailure,
+    CallRequest,
+    Capabilities,
+    ChatMessage,
+    Identity,
+    ModelAnswer,
+    ModelCall,
+    Usage,
+    request_key,
+)
 
 Reply = Callable[[str, int], Awaitable[ModelAnswer]]
 

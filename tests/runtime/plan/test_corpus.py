@@ -9,11 +9,10 @@ from msgspec.structs import replace
 from tests.runtime.plans import check, lexicon, plan, talk
 
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan.corpus import OUTCOMES, Corpus, Fact, Programme
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Lexicon, Scenario
-from rulewright_runtime.plan.verifiers import CorpusVerifier
+from rulewright_runtime.plan.verifiers import OUTCOMES, Corpus, CorpusVerifier, Fact, Programme
 from rulewright_runtime.verdicts import VerdictResult
 from rulewright_runtime.verify.corpus import sentences
 

@@ -14,8 +14,14 @@ from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Scenario, Session
-from rulewright_runtime.plan.state_machine import Ending, Forbidden, StateMachine, Transition
-from rulewright_runtime.plan.verifiers import LongitudinalVerifier, TraceVerifier
+from rulewright_runtime.plan.verifiers import (
+    Ending,
+    Forbidden,
+    LongitudinalVerifier,
+    StateMachine,
+    TraceVerifier,
+    Transition,
+)
 from rulewright_runtime.verdicts import VerdictResult
 
 LEXICONS = {

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from tests.runtime.plans import Scripted, asked, check, judging, lexicon, plan, reply, talk
 
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan.corpus import Corpus, Programme
 from rulewright_runtime.plan.question import AnchoredWindow
 from rulewright_runtime.plan.scan import (
     Check,
@@ -19,21 +18,26 @@ from rulewright_runtime.plan.scan import (
     ScriptedTurn,
     Session,
 )
-from rulewright_runtime.plan.state_machine import Ending, Forbidden, StateMachine, Transition
 from rulewright_runtime.plan.verifiers import (
+    Corpus,
     CorpusVerifier,
     CueResponse,
     Edge,
+    Ending,
+    Forbidden,
     JudgeVerifier,
     JurisdictionRule,
     LexiconVerifier,
     LongitudinalVerifier,
     PhasedVerifier,
     ProbeVerifier,
+    Programme,
     RubricVerifier,
     RulePart,
     ScenarioRule,
+    StateMachine,
     TraceVerifier,
+    Transition,
     Verifier,
 )
 from rulewright_runtime.transcript_execution import TranscriptResult

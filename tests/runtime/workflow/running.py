@@ -13,7 +13,7 @@ from rulewright.load import load_text
 from rulewright.workflow import workflow_of
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentReply, Brief
-from rulewright_runtime.workflow.adapters.mock_adapter import MockAdapter
+from rulewright_runtime.workflow.adapters.in_process import MockAdapter
 from rulewright_runtime.workflow.engine import Result
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_settings import RunSettings

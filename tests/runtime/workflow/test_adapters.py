@@ -14,8 +14,7 @@ import pytest
 from rulewright_runtime.workflow.adapters import AgentError, Brief, open_adapters
 from rulewright_runtime.workflow.adapters.agent_adapter import Purpose, read_reply
 from rulewright_runtime.workflow.adapters.command_adapter import CommandAdapter, run_command
-from rulewright_runtime.workflow.adapters.mock_adapter import MockAdapter
-from rulewright_runtime.workflow.adapters.python_adapter import PythonAdapter, find_callable
+from rulewright_runtime.workflow.adapters.in_process import MockAdapter, PythonAdapter, find_callable
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
 
 

@@ -13,8 +13,8 @@ from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.workflow.carry import Carry
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.engine import EngineError, carried_over
+from rulewright_runtime.workflow.events import narrate
 from rulewright_runtime.workflow.hil import QueueError
-from rulewright_runtime.workflow.narration import narrate
 from rulewright_runtime.workflow.run_database import Store
 
 FLOW = """

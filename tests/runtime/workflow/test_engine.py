@@ -19,8 +19,8 @@ from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentError, AgentReply, Brief
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.engine import EngineError
+from rulewright_runtime.workflow.events import narrate
 from rulewright_runtime.workflow.hil_text import describe
-from rulewright_runtime.workflow.narration import narrate
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_settings import AdapterSettings
 from rulewright_runtime.workflow.workflow_plan import OVERLAYS

@@ -21,8 +21,7 @@ from rulewright_runtime.workflow.adapters import AgentError
 from rulewright_runtime.workflow.adapters.agent_adapter import read_reply
 from rulewright_runtime.workflow.collectors import CollectionError, ReportReading, line_coverage, read_all, scan
 from rulewright_runtime.workflow.engine import EngineError
-from rulewright_runtime.workflow.events import Event
-from rulewright_runtime.workflow.narration import narrate
+from rulewright_runtime.workflow.events import Event, narrate
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_settings import RunSettings, Security
 from rulewright_runtime.workflow.workflow_plan import decode

@@ -9,7 +9,7 @@ import pytest
 from tests.runtime.workflow.running import Bench, bench
 
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.workflow.narration import narrate
+from rulewright_runtime.workflow.events import narrate
 from rulewright_runtime.workflow.run_settings import AdapterSettings, Constitution, Security
 from rulewright_runtime.workflow.security import check, detect_injections
 

@@ -14,8 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from rulewright_runtime.strict_json import Json
-from rulewright_runtime.transcripts.finish import finish_of
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role, ToolCall, repeats
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role, ToolCall, finish_of, repeats
 from rulewright_runtime.transcripts.readers.content import Content, tool_call
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,

@@ -32,12 +32,14 @@ from rulewright_runtime.transcripts.readers.record_values import (
 from rulewright_runtime.transcripts.readers.shapes import Format, ended, messages
 from rulewright_runtime.transcripts.readers.span_attributes import (
     TEXTS,
+    ToolExecution,
     attributes_of,
+    execution_in,
     from_numbered_keys,
     nested,
     records_at,
+    with_results,
 )
-from rulewright_runtime.transcripts.readers.tool_spans import ToolExecution, execution_in, with_results
 
 _SDK: Final = "ai.prompt.messages"
 _IN: Final = ("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages", _SDK)

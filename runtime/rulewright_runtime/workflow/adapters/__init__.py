@@ -16,9 +16,7 @@ from rulewright_runtime.workflow.adapters.agent_adapter import (
     Purpose,
 )
 from rulewright_runtime.workflow.adapters.command_adapter import CommandAdapter
-from rulewright_runtime.workflow.adapters.judged_adapter import JudgedAdapter
-from rulewright_runtime.workflow.adapters.mock_adapter import MockAdapter
-from rulewright_runtime.workflow.adapters.python_adapter import PythonAdapter, find_callable
+from rulewright_runtime.workflow.adapters.in_process import JudgedAdapter, MockAdapter, PythonAdapter, find_callable
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
 
 __all__ = ["AgentAdapter", "AgentError", "AgentReply", "Brief", "Purpose", "open_adapters"]

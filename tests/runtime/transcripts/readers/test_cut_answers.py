@@ -9,8 +9,7 @@ from typing import Any, Final
 import pytest
 from tests.runtime.transcripts.formats import written
 
-from rulewright_runtime.transcripts.finish import CUT
-from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.messages import CUT, Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 ASKED: Final = {"role": "user", "content": "How much?"}
