@@ -22,7 +22,7 @@ from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.folder import RunFolder
 from rulewright_runtime.runs.log import Header, Log
-from rulewright_runtime.runs.run_rows import RowWriter, summary_of
+from rulewright_runtime.runs.run_rows import Row, RowWriter, summary_of
 from rulewright_runtime.runs.store import _Writer
 from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.messages import Transcript
@@ -60,13 +60,17 @@ def written(plan: Plan, rows: list[Verdicts], folder: Path) -> float:
     started = time.process_time()
     scorecard, summary = Scorecard(plan.scorecard), summary_of(plan)
     made, run = RowWriter(summary), RunFolder(folder)
-    with run.locked(), _Writer(run, Log(Header(plan.hash, "", "")), None, summary, keeps_exchanges=False) as writer:
+
+    def lines() -> Iterator[Row]:
         transcripts = made.noted(_transcripts(len(rows)))
         for number, verdicts in enumerate(rows):
             next(transcripts)
             scores = {"transcript_id": f"t{number}", "scenario_id": "", "model": "m", **scorecard.score(verdicts)}
-            writer.add(made.row(TranscriptResult(f"t{number}", "", "m", verdicts, scores)))
-        writer.finish(plan, dict)
+            yield made.row(TranscriptResult(f"t{number}", "", "m", verdicts, scores))
+
+    with run.locked():
+        writer = _Writer(run, Log(Header(plan.hash, "", "")), None, summary, None)
+        writer.write(plan, lines(), lambda _: None, dict)
     return time.process_time() - started
 
 

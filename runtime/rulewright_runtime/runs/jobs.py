@@ -24,7 +24,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, PlanError, RuntimeFailure
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.log import Log, changed, digest, missing, name
+from rulewright_runtime.runs.log import Log, changed, digest, missing, step_of
 from rulewright_runtime.runs.run_rows import Row, count
 from rulewright_runtime.runs.worker import Answer, PieceTask, Setup, Worker, next_frame, put_frame
 from rulewright_runtime.transcripts.pieces import Piece
@@ -150,8 +150,7 @@ def _ask(worker: subprocess.Popen[bytes], message: bytes) -> bytes | None:
 
 
 def _refused(error: InputError) -> Answer:
-    refusal = (error.path, error.reason, error.line)
-    return Answer((Row(name(error), digest(error), "", error.path, error.line, refusal),))
+    return Answer((Row(step_of(error, refused=error)),))
 
 
 def judged(
@@ -174,15 +173,16 @@ def judged(
             summary.merge(msgspec.msgpack.decode(answer.summary, type=Summary))
         else:
             for row in rows:
-                count(summary, row, row.verdicts, row.scores)
+                count(summary, row.step, row.verdicts, row.scores)
         yield from rows
 
 
 def _unique(row: Row, reader: Reader) -> Row:
     """The row, or the refusal of a transcript whose id was read before."""
-    if not row.said:  # it is refused already
+    step = row.step
+    if not step.said:  # it is refused already
         return row
-    error = reader.register_id(row.input, row.path, row.line)
+    error = reader.register_id(step.input, step.path, step.line)
     return row if error is None else _refused(error).rows[0]
 
 

@@ -134,6 +134,15 @@ def _unchecked(line: bytes) -> bytes | None:
     return data if checksum == b"%d}" % crc32(data) else None
 
 
+def step_of(
+    item: Transcript | InputError, *, refused: InputError | None = None, calls: int = 0, harness: str = ""
+) -> LogStep:
+    """The step of an input, before its rows are written."""
+    refusal = None if refused is None else (refused.path, refused.reason, refused.line)
+    content, said = fingerprints(item)
+    return LogStep(name(item), content, 0, 0, 0, calls, refusal, harness, 0, item.path, item.line, said)
+
+
 def name(item: Transcript | InputError) -> str:
     """The name of an input in messages: a transcript's id, or the path and line of a refused input."""
     return f"{item.path}:{item.line}" if isinstance(item, InputError) and item.line else getattr(item, "id", item.path)

@@ -14,7 +14,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import REPLIES, ROWS
-from rulewright_runtime.runs.log import Header, LogStep, fingerprints, line_of, name
+from rulewright_runtime.runs.log import Header, LogStep, line_of, step_of
 from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.completeness import as_records
 from rulewright_runtime.transcripts.messages import Transcript
@@ -25,19 +25,10 @@ MAX_CACHED: Final = 4096  # encoded records
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True):
-    """One input's output: the lines of its verdicts, scores and replies, and the fields of its log step.
+    """One input's output: its log step, which lacks the sizes of the files, and the lines of its verdicts, scores and
+    replies. `served` names the models that answered."""
 
-    The fields before `verdicts` are those of `LogStep`. `served` names the models that answered.
-    """
-
-    input: str
-    digest: str
-    said: str
-    path: str
-    line: int
-    refused: tuple[str, str, int] | None = None
-    harness: str = ""
-    calls: int = 0
+    step: LogStep
     verdicts: bytes = b""
     scores: bytes = b""
     replies: bytes = b""
@@ -63,17 +54,14 @@ class RowWriter:
     def row(self, result: TranscriptResult) -> Row:
         """The row for the result of the next queued item."""
         item = self._items.popleft()
-        source = (name(item), *fingerprints(item), item.path, item.line)
         refused = next((error for error in result.errors if isinstance(error, InputError)), None)
         if refused is not None:
             self._summary.refuse(refused)
-            return Row(*source, (refused.path, refused.reason, refused.line))
+            return Row(step_of(item, refused=refused))
         scores = result.scores or _bare_row(result)
         self._summary.add(scores, result.verdicts, result.harness)
         return Row(
-            *source,
-            harness=result.harness,
-            calls=sum(result.judge_calls.values()),
+            step_of(item, calls=sum(result.judge_calls.values()), harness=result.harness),
             verdicts=self._verdict_lines(result, scores),
             scores=msgspec.json.encode(scores) + b"\n",
             replies=_exchange_lines(result) if result.exchanges else b"",
@@ -129,13 +117,13 @@ def summary_of(plan: Plan) -> Summary:
     return summary
 
 
-def count(summary: Summary, source: Row | LogStep, verdicts: bytes, scores: bytes) -> None:
+def count(summary: Summary, step: LogStep, verdicts: bytes, scores: bytes) -> None:
     """Add the lines of one input to a summary."""
-    if source.refused is not None:
-        path, reason, line = source.refused
+    if step.refused is not None:
+        path, reason, line = step.refused
         summary.refuse(InputError(reason, path, line))
         return
-    summary.add(msgspec.json.decode(scores), _COUNTED.decode_lines(verdicts), source.harness)
+    summary.add(msgspec.json.decode(scores), _COUNTED.decode_lines(verdicts), step.harness)
 
 
 def recount(summary: Summary, steps: Iterable[LogStep], verdicts: IO[bytes], scores: IO[bytes]) -> bool:

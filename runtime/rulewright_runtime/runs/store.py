@@ -22,16 +22,17 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from zlib import crc32
 
 import msgspec
+from msgspec.structs import replace
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.execution import BatchJudge, Engine, execute
+from rulewright_runtime.execution import BatchJudge, Engine, results
 from rulewright_runtime.files import DiskError, open_part, sync, sync_folder
 from rulewright_runtime.garbage import seldom_collected
 from rulewright_runtime.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import BatchAnswers, Judge, LimitedJudge, identity, open_judge, record_of
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.plan.judge_needs import needs_judge, prompts_of
+from rulewright_runtime.plan.judge_needs import needs_judge, prompts_of, refuse_without_judge
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
@@ -92,51 +93,49 @@ def run(
     is_spread = jobs > 1 or ray is not None
     if is_spread:
         _refuse_jobs(judge, max_calls, gates_only=gates_only)
-    replayed = judge if isinstance(judge, str) else None
-    judge, fingerprint = _opened(judge, max_expanded or MAX_EXPANDED, is_spread=is_spread)
+    opened, fingerprint = _opened(judge, max_expanded or MAX_EXPANDED, is_spread=is_spread)
     options = [*([columns] if columns else []), *(["gates_only"] if gates_only else [])]
     settings = msgspec.json.encode([parameters, max_calls, max_line, *options], order="deterministic")
-    header = Header(plan.hash, fingerprint, settings.decode())
     reader = Reader(plan.scenarios, max_line or MAX_LINE, columns)
     folder = RunFolder(out)
     with folder.locked():
-        folder.recover()
-        if not resume:
-            _refuse_to_replace(folder, overwrite=overwrite)
-        log = _log(folder, header, resume)
-        fresh = _fresh(log, reader, paths, is_spread=is_spread)
+        log = _recovered_log(
+            folder, Header(plan.hash, fingerprint, settings.decode()), resume=resume, overwrite=overwrite
+        )
+        inputs = _remaining(log, reader, paths, is_spread=is_spread)
         if folder.is_finished and log.steps:
-            if (first := next(fresh, None)) is None:
+            if (first := next(inputs, None)) is None:
                 return _finished(folder, plan)
-            fresh = chain([first], fresh)
-        recording = _recording(judge, folder, resume, max_calls)
-        summary = summary_of(plan)
-        writer = _Writer(folder, log, recording, summary, keeps_exchanges=isinstance(judge, BatchJudge))
-        row_writer = RowWriter(summary)
+            inputs = chain([first], inputs)
+        writer = _Writer(folder, log, _recording(opened, folder, resume, max_calls), summary_of(plan), opened)
         if is_spread:
+            replayed = judge if isinstance(judge, str) else None
             setup = Setup(encode(plan), max_line or MAX_LINE, max_expanded, replayed, parameters, columns)
-            rows = _by_workers(setup, jobs, ray, plan, fresh, log, summary)
-        elif isinstance(judge, BatchJudge):
-            engine, path = Engine(plan, parameters, gates_only=gates_only), os.path.abspath(out)
-            results = judge.results(engine, row_writer.noted(fresh), path, lambda scheduler: watch(scheduler, summary))
-            rows = map(row_writer.row, results)
+            rows = _by_workers(setup, jobs, ray, plan, inputs, log, writer.summary)
         else:
-            answering = recording or _limited(judge, log, max_calls)
-            results = execute(plan, row_writer.noted(fresh), answering, parameters=parameters, gates_only=gates_only)
-            rows = map(row_writer.row, results)
+            if opened is None:
+                refuse_without_judge(plan)
+            engine = Engine(plan, parameters, gates_only=gates_only)
+            rows = _by_judge(engine, inputs, writer, max_calls, lambda scheduler: watch(scheduler, writer.summary))
         if log.steps:
             folder.reopen()
         else:
             folder.clear(keep_replies=resume)
-        try:
-            with writer:
-                for row in rows:
-                    writer.add(row)
-                    progress(writer.done)
-                unread = {"unread_files": dict(sorted(reader.unread.items()))} if reader.unread else {}
-                return writer.finish(plan, lambda: {**_about(plan, parameters, judge, gates_only=gates_only), **unread})
-        except DiskError as stopped:
-            raise stopped.error from None
+        return writer.write(
+            plan, rows, progress, lambda: _about(plan, parameters, opened, reader, gates_only=gates_only)
+        )
+
+
+def _by_judge(
+    engine: Engine, inputs: Iterator[Any], writer: _Writer, calls: int | None, watch: Callable[[Scheduler], None]
+) -> Iterator[Row]:
+    """The rows that this process makes."""
+    row_writer, judge = RowWriter(writer.summary), writer.judge
+    items = row_writer.noted(inputs)
+    if isinstance(judge, BatchJudge):
+        return map(row_writer.row, judge.results(engine, items, os.path.abspath(writer.folder.path), watch))
+    answering = writer.recording or _limited(judge, writer.log, calls)
+    return map(row_writer.row, results(engine, items, answering))
 
 
 def _by_workers(
@@ -177,7 +176,7 @@ def _refuse_jobs(judge: Judge | BatchJudge | str | None, calls: int | None, *, g
         raise PlanError("`max_calls` needs one process that counts the calls; leave it out, or `jobs` and `ray`")
 
 
-def _fresh(log: Log, reader: Reader, paths: Iterable[str | os.PathLike[str]], *, is_spread: bool) -> Iterator[Any]:
+def _remaining(log: Log, reader: Reader, paths: Iterable[str | os.PathLike[str]], *, is_spread: bool) -> Iterator[Any]:
     """The inputs that are not done yet, or pieces of them for other processes."""
     if not is_spread:
         return log.skip_done(reader.read(paths))
@@ -200,11 +199,13 @@ def _refuse_to_replace(folder: RunFolder, *, overwrite: bool) -> None:
     raise PlanError(f"`{folder.path}` holds {state}; {remedy} or choose another folder")
 
 
-def _log(folder: RunFolder, header: Header, resume: bool) -> Log:
-    """The log of the resumed run, or an empty one. Raises PlanError for a log that is damaged or of another run."""
+def _recovered_log(folder: RunFolder, header: Header, *, resume: bool, overwrite: bool) -> Log:
+    """The log of the resumed run, or an empty one. Raises PlanError for a log that is damaged or of another run, and
+    for a run that is not to be replaced."""
+    folder.recover()
     if not resume:
-        return Log(header)
-    return Log(header) if folder.log is None else read_log(folder.log, header)
+        _refuse_to_replace(folder, overwrite=overwrite)
+    return Log(header) if folder.log is None or not resume else read_log(folder.log, header)
 
 
 def _recording(
@@ -230,14 +231,15 @@ def _refuse_limits(**limits: tuple[int | None, int]) -> None:
 
 
 def _about(
-    plan: Plan, parameters: JsonMapping | None, judge: Judge | BatchJudge | None, *, gates_only: bool
+    plan: Plan, parameters: JsonMapping | None, judge: Judge | BatchJudge | None, reader: Reader, *, gates_only: bool
 ) -> JsonObject:
     scorecard = plan.scorecard.name if plan.scorecard is not None else None
     about = {"profile": plan.profile, "scorecard": scorecard, "semantics": plan.semantics}
     options: dict[str, object] = {"parameters": dict(sorted(parameters.items()))} if parameters else {}
     options |= {"gates_only": True} if gates_only else {}
     options |= {"price": price} if (price := getattr(judge, "price", None)) is not None and needs_judge(plan) else {}
-    return {**about, "language": plan.language, "plan": plan.hash, **options, "judge": _judge(plan, judge)}
+    unread = {"unread_files": dict(sorted(reader.unread.items()))} if reader.unread else {}
+    return {**about, "language": plan.language, "plan": plan.hash, **options, "judge": _judge(plan, judge), **unread}
 
 
 def _judge(plan: Plan, judge: Judge | BatchJudge | None) -> dict[str, object] | None:
@@ -272,20 +274,23 @@ class _Writer:
     """Writes the parts of one run and tracks their valid sizes."""
 
     def __init__(
-        self, folder: RunFolder, log: Log, recording: RecordingJudge | None, summary: Summary, *, keeps_exchanges: bool
+        self,
+        folder: RunFolder,
+        log: Log,
+        recording: RecordingJudge | None,
+        summary: Summary,
+        judge: Judge | BatchJudge | None,
     ) -> None:
-        self._folder, self._log = folder, log
-        self._recording = recording
+        self.folder, self.log, self.recording, self.summary, self.judge = folder, log, recording, summary, judge
         self._streams: dict[str, IO[bytes]] = {}
         self._lines: list[bytes] = []  # log lines that are written once their rows are on disk
         self._synced = monotonic()
         last = log.steps[-1] if log.steps else LogStep("", "", 0, 0, 0, 0)
-        self._rows = (*ROWS, REPLIES) if keeps_exchanges else ROWS
+        self._rows = (*ROWS, REPLIES) if isinstance(judge, BatchJudge) else ROWS
         self._sizes, self._checksum = [last.verdicts, last.scores, last.replies][: len(self._rows)], last.rows
         self._calls = sum(step.calls for step in log.steps)
         self._served: set[str] = set()  # the models that answered, as named by the endpoint
-        self.done = len(log.steps)
-        self.summary = summary
+        self._done = len(log.steps)
 
     def __enter__(self) -> _Writer:
         try:
@@ -302,7 +307,7 @@ class _Writer:
         self._close()
 
     def _close(self) -> None:
-        for stream in (*self._streams.values(), *([self._recording] if self._recording else ())):
+        for stream in (*self._streams.values(), *([self.recording] if self.recording else ())):
             with suppress(OSError):
                 stream.close()
         self._streams.clear()
@@ -310,35 +315,48 @@ class _Writer:
     def _open(self) -> None:
         """Open the parts at the sizes that the log records. Raises PlanError for a damaged part."""
         for row, size in zip(self._rows, self._sizes, strict=True):
-            path = self._folder.part(row)
+            path = self.folder.part(row)
             if size and (not os.path.exists(path) or os.path.getsize(path) < size):
                 raise damaged(path)
         self._recount()
         for row, size in zip(self._rows, self._sizes, strict=True):
-            self._streams[row] = open_part(self._folder.part(row), size)
-        self._streams[LOG] = open_part(self._folder.part(LOG), self._log.size)
-        if not self._log.steps:
-            self._streams[LOG].write(line_of(self._log.header))
-        if self._recording is not None:
-            self._recording.open(self._folder.part(REPLIES))
-        sync_folder(self._folder.path)
+            self._streams[row] = open_part(self.folder.part(row), size)
+        self._streams[LOG] = open_part(self.folder.part(LOG), self.log.size)
+        if not self.log.steps:
+            self._streams[LOG].write(line_of(self.log.header))
+        if self.recording is not None:
+            self.recording.open(self.folder.part(REPLIES))
+        sync_folder(self.folder.path)
 
     def _recount(self) -> None:
         """Add the finished inputs to the summary. Raises PlanError if their rows are not those that were written."""
-        if not self._log.steps:
+        if not self.log.steps:
             return
         if REPLIES in self._rows:
-            with open(self._folder.part(REPLIES), "rb") as stream:
+            with open(self.folder.part(REPLIES), "rb") as stream:
                 exchanges = stream.read(self._sizes[2])
             try:
                 self._served.update(each.model for each in _SERVED.decode_lines(exchanges))
             except UNDECODED:
-                raise damaged(self._folder.part(REPLIES)) from None
-        with open(self._folder.part(ROWS[0]), "rb") as verdicts, open(self._folder.part(ROWS[1]), "rb") as scores:
-            if not recount(self.summary, self._log.steps, verdicts, scores):
-                raise damaged(self._folder.part(ROWS[0]))
+                raise damaged(self.folder.part(REPLIES)) from None
+        with open(self.folder.part(ROWS[0]), "rb") as verdicts, open(self.folder.part(ROWS[1]), "rb") as scores:
+            if not recount(self.summary, self.log.steps, verdicts, scores):
+                raise damaged(self.folder.part(ROWS[0]))
 
-    def add(self, row: Row) -> None:
+    def write(
+        self, plan: Plan, rows: Iterable[Row], progress: Callable[[int], None], about: Callable[[], JsonObject]
+    ) -> JsonObject:
+        """Write all rows and finish the run. Raises OSError, also if a reply could not be stored."""
+        try:
+            with self:
+                for row in rows:
+                    self._add(row)
+                    progress(self._done)
+                return self._finish(plan, about)
+        except DiskError as stopped:
+            raise stopped.error from None
+
+    def _add(self, row: Row) -> None:
         """Write one row. It counts as done once its log line is written, a moment later."""
         for index, data in enumerate((row.verdicts, row.scores)):
             self._sizes[index] += self._streams[ROWS[index]].write(data)
@@ -348,23 +366,11 @@ class _Writer:
             self._sizes[2] += self._streams[REPLIES].write(row.replies)
             self._served.update(row.served)
             replies = self._sizes[2]
-        self._calls += row.calls
-        step = LogStep(
-            row.input,
-            row.digest,
-            self._sizes[0],
-            self._sizes[1],
-            self._checksum,
-            row.calls,
-            row.refused,
-            row.harness,
-            replies,
-            row.path,
-            row.line,
-            row.said,
-        )
+        verdicts, scores = self._sizes[:2]
+        step = replace(row.step, verdicts=verdicts, scores=scores, rows=self._checksum, replies=replies)
+        self._calls += step.calls
         self._lines.append(line_of(step))
-        self.done += 1
+        self._done += 1
         if monotonic() - self._synced > LOST_SECONDS:
             self._sync()
 
@@ -372,18 +378,18 @@ class _Writer:
         """Sync the rows first, then the log lines with their sizes."""
         for row in self._rows:
             sync(self._streams[row])
-        if self._recording is not None:
-            self._recording.sync()
+        if self.recording is not None:
+            self.recording.sync()
         self._streams[LOG].write(b"".join(self._lines))
         self._lines.clear()
         sync(self._streams[LOG])
         self._synced = monotonic()
 
-    def finish(self, plan: Plan, about: Callable[[], JsonObject]) -> JsonObject:
+    def _finish(self, plan: Plan, about: Callable[[], JsonObject]) -> JsonObject:
         """Write the summary and give all files their final names."""
         self._sync()
-        if self._recording is not None:
-            self._recording.finish()
+        if self.recording is not None:
+            self.recording.finish()
         record = about()
         if served := sorted(self._served - {""}):
             record["judge"]["served_models"] = served
@@ -392,5 +398,5 @@ class _Writer:
         data = msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
         last = {"plan.json": encode(plan), "summary.md": markdown(summary).encode(), SUMMARY: data}
         self._close()
-        self._folder.commit(plan, last)
+        self.folder.commit(plan, last)
         return summary

@@ -15,7 +15,7 @@ from rulewright_runtime.errors import StateError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, hashes
 from rulewright_runtime.workflow.hil import STATUS_AFTER, QueueError, QueueItem
-from rulewright_runtime.workflow.machine import MachineTransition, TaskState, start, status, transitions_on
+from rulewright_runtime.workflow.machine import MachineTransition, TaskState, start, transitions_on
 from rulewright_runtime.workflow.machine import status as status_in
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.task_context import TaskRecord
@@ -67,7 +67,7 @@ def initial_task(task: TaskPlan, record: TaskRecord | None = None, asked: int = 
     if record is not None:
         counters = {name: getattr(record, name) for name in ("calls", "tokens_used", "cost_usd")}
         initial = msgspec.structs.replace(initial, **counters)
-    return status(task.machine, state), initial
+    return status_in(task.machine, state), initial
 
 
 def _restart_reason(
