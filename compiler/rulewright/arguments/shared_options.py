@@ -48,8 +48,10 @@ def existing(path: str) -> str:
 
 
 def latest_run() -> str | None:
-    """Return the folder of the finished run in `runs` that was written last, and say so; None without any."""
-    written = [(os.stat(each).st_mtime_ns, os.path.dirname(each)) for each in glob.glob("runs/*/summary.json")]
+    """Return the folder of the run in `runs` that was scanned last, and say so; None without any. It may be unfinished:
+    then it is refused where it is read, and no earlier one is read in its place."""
+    files = (*glob.glob("runs/*/plan.json"), *glob.glob("runs/*/*.part"))  # those that removing a chat does not change
+    written = [(os.stat(each).st_mtime_ns, os.path.dirname(each)) for each in files]
     if not written:
         return None
     latest = max(written)[1]
@@ -60,7 +62,7 @@ def latest_run() -> str | None:
 def _run_or_latest(path: str) -> str:
     found = path or latest_run()
     if not found:
-        raise argparse.ArgumentTypeError("name the folder of a run, because `runs` contains no finished run")
+        raise argparse.ArgumentTypeError("name the folder of a run, because `runs` contains none")
     return found
 
 

@@ -138,16 +138,16 @@ def test_a_verdict_without_a_code_is_listed_with_its_quote_and_items_are_counted
     assert "\nitems             1 of 1 failed, 0 unclear\n" in capsys.readouterr().out
 
 
-def test_without_a_run_the_finished_run_written_last_is_read(
+def test_without_a_run_the_one_scanned_last_is_read_and_none_in_place_of_an_unfinished_one(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="3"):
         main(["report"])
-    assert "name the folder of a run, because `runs` contains no finished run" in capsys.readouterr().err
+    assert "name the folder of a run, because `runs` contains none" in capsys.readouterr().err
     for age, (name, profile) in enumerate((("new", "publish"), ("old", "smoke"))):
         shutil.copytree(runs / profile, tmp_path / "runs" / name)
-        os.utime(tmp_path / "runs" / name / "summary.json", (1000 - age, 1000 - age))
+        os.utime(tmp_path / "runs" / name / "plan.json", (1000 - age, 1000 - age))  # removing a chat leaves it as it is
     (tmp_path / "runs" / "unfinished").mkdir()
     main(["report"])
     said = capsys.readouterr()
@@ -159,3 +159,7 @@ def test_without_a_run_the_finished_run_written_last_is_read(
     with pytest.raises(SystemExit, match="3"):
         main(["why", "runs/nwe"])
     assert "the run has no transcript `runs/nwe`" in capsys.readouterr().err
+    (tmp_path / "runs" / "unfinished" / "verdicts.jsonl.part").touch()
+    with pytest.raises(SystemExit, match="3"):
+        main(["report"])
+    assert "`runs/unfinished` holds no finished run" in capsys.readouterr().err
