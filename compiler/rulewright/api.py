@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 
 from rulewright.check.project_check import compile_project
 from rulewright.errors import UsageError
-from rulewright.exporting.flat_records import score_records, verdict_records
+from rulewright.exporting.parquet import score_records, verdict_records
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.judges import open_live
 from rulewright.project import Project, load_project
-from rulewright.reporting.judged import FinishedRun, open_run
+from rulewright.reporting.stored_run import FinishedRun, open_run
 from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.commands.score import score as score_files
 from rulewright_runtime.english import ticked

@@ -9,10 +9,9 @@ import pytest
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.errors import DocumentError
-from rulewright.expression.decompile import decompile
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, INT, SCORE, STRING, EnumType, MapType
-from rulewright.expression.unparse import unparse
+from rulewright.expression.unparse import decompile, unparse
 from rulewright.load import load_text
 from rulewright.lower.decision_table import Table, build_table
 from rulewright.lower.policy import compile_policy

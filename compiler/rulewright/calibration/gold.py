@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from rulewright.errors import UsageError
-from rulewright.reporting.conversations import conversations
 from rulewright.reporting.spreadsheet import cell, text_of
-from rulewright.reporting.stored_run import StoredRun
+from rulewright.reporting.stored_run import StoredRun, conversations
 from rulewright_runtime.input_files import read_expanded
 from rulewright_runtime.judging.evidence import fold
 from rulewright_runtime.person_names import folded_name

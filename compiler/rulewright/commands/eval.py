@@ -12,11 +12,10 @@ from typing import Any
 from rulewright.commands.output import answer
 from rulewright.errors import DocumentError, UsageError
 from rulewright.expression.build import build
-from rulewright.expression.decompile import decompile
 from rulewright.expression.environment import Environment
 from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import BOOL
-from rulewright.expression.unparse import unparse
+from rulewright.expression.unparse import decompile, unparse
 from rulewright.load import load_file, load_text, plain
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare

@@ -16,8 +16,8 @@ from rulewright.exporting.otel import events
 from rulewright.exporting.parquet import write_parquet
 from rulewright.reporting.formats import run_as
 from rulewright.reporting.gather import gather
-from rulewright.reporting.judged import FinishedRun, open_judged, open_run
 from rulewright.reporting.report_files import RunReport
+from rulewright.reporting.stored_run import FinishedRun, open_judged, open_run
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of

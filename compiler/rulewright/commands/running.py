@@ -68,7 +68,7 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
         print(json.dumps(summary, ensure_ascii=False))
     elif args.format != "human":
         from rulewright.reporting.formats import run_as  # imports the reader of finished runs
-        from rulewright.reporting.judged import open_run
+        from rulewright.reporting.stored_run import open_run
 
         print_run(args.format, run_as(args.format, open_run(Path(args.out)), status))
     else:

@@ -11,12 +11,11 @@ from textwrap import shorten, wrap
 from rulewright.arguments.shared_options import latest_run
 from rulewright.commands.output import answer
 from rulewright.errors import UsageError
-from rulewright.expression.decompile import decompile
-from rulewright.expression.unparse import unparse
+from rulewright.expression.unparse import decompile, unparse
 from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.findings import conditions
-from rulewright.reporting.judged import FinishedRun, open_judged
 from rulewright.reporting.run_reader import rows
+from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.aggregate.outcome import ENGINE, gates_not_run
 from rulewright_runtime.ir import Program

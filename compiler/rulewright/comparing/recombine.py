@@ -13,9 +13,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from rulewright.reporting.conversations import conversations
 from rulewright.reporting.judge_words import replayed
-from rulewright.reporting.stored_run import StoredRun, knowing, score_again
+from rulewright.reporting.stored_run import StoredRun, conversations, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.errors import PlanError

@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from rulewright.exporting.flat_records import run_fields
+from rulewright.exporting.parquet import run_fields
 from rulewright.reporting.gather import gather
-from rulewright.reporting.judged import FinishedRun
+from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime import __version__
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.summary import judge_line

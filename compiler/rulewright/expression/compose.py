@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from rulewright.expression.decompile import written
 from rulewright.expression.parser import parse
 from rulewright.expression.syntax_tree import Dialect, Expr, Name, with_children
-from rulewright.expression.unparse import unparse
+from rulewright.expression.unparse import unparse, written
 from rulewright_runtime.ir import BINDING, Node, Program, literal
 
 _TRUE: Final = Program((Node("const", (), ["bool", True], (0, 4)),), "true")

@@ -12,8 +12,7 @@ from rulewright.documents.scorecard import CaseScorecardDocument, MetricDocument
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, SCORE, STRING, ListType, OptionalType, Type
 from rulewright.load import Scalar
-from rulewright.lower.expressions import NO_PROGRAM, ExpressionCollector
-from rulewright.lower.parameters import PARAMETER_TYPES, lower_parameter
+from rulewright.lower.expressions import NO_PROGRAM, PARAMETER_TYPES, ExpressionCollector, lower_parameter
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.cases.case_plan import (
     CaseMetric,

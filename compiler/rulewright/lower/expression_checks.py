@@ -17,8 +17,8 @@ from rulewright.load import Scalar, plain, walk
 from rulewright.lower.eligibility import eligible
 from rulewright.lower.environments import prompt_environment, scenario_environment, type_of, verdict_environment
 from rulewright.lower.expressions import build_in
+from rulewright.lower.lowering import lower_prompt
 from rulewright.lower.phases import reply_environment
-from rulewright.lower.prompts import lower_prompt
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
 from rulewright_runtime.values import INT_MAX, INT_MIN

@@ -1,18 +1,21 @@
-"""Builds expressions inside documents; every mistake becomes a diagnostic at its exact column."""
+"""Builds the expressions and the declared parameters of documents; every mistake becomes a diagnostic at its column."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, Located, error
+from rulewright.documents.scorecard import ParameterDocument
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import DYN, Type
+from rulewright.expression.types import BOOL, DOUBLE, DYN, INT, SCORE, STRING, Type
 from rulewright.load import Scalar, place
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
+from rulewright_runtime.plan.parameters import Parameter, parameter_value
 
 NO_PROGRAM: Final = Program(())
 TOO_LARGE: Final = "the expression is too large, together with what it is joined with"
@@ -62,3 +65,28 @@ def mistakes_of(failure: ExpressionError, scalar: Scalar) -> list[Diagnostic]:
         )
         for mistake in failure.errors
     ]
+
+
+PARAMETER_TYPES: Final[Mapping[str, Type]] = {
+    "score": SCORE,
+    "number": DOUBLE,
+    "integer": INT,
+    "bool": BOOL,
+    "string": STRING,
+}
+
+
+def lower_parameter(declared: ParameterDocument, findings: list[Diagnostic]) -> Parameter:
+    """Return the parameter as the plan declares it; add a finding if its default is not a value of it."""
+    bounds: list[Any] = [each.value if each else None for each in (declared.minimum, declared.maximum)]
+    kind: Any = declared.type
+    default: Any = declared.default.value
+    if kind == "score" and not isinstance(default, bool):
+        default = str(default)
+    parameter = Parameter(declared.name, kind, default, *bounds)
+    try:
+        if kind in PARAMETER_TYPES:  # else schema validation reports it
+            parameter_value(parameter)
+    except PlanError as failure:
+        findings.append(error(declared.default, str(failure), code="bad-parameter"))
+    return parameter

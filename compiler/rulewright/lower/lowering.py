@@ -1,22 +1,23 @@
-"""The context in which a project's checks are lowered, with the lexicons and questions that verifiers share."""
+"""The context in which a project's checks are lowered, with the lexicons, questions and prompts that they share."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any, cast, get_args
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.check import CheckDocument
+from rulewright.documents.check import MARKUP, CheckDocument
 from rulewright.documents.profile import Profile
+from rulewright.expression.environment import Environment
 from rulewright.load import Scalar
 from rulewright.lower.environments import prompt_environment
 from rulewright.lower.lexicons import lower_lexicon
-from rulewright.lower.prompts import lower_prompt, plain_prompt
 from rulewright.lower.selection import repetitions
 from rulewright.lower.semantics import Policies, unit_of
 from rulewright.project import Project
 from rulewright.spelling import unknown_name
-from rulewright_runtime.plan.question import Judging, ShownContext, Window
+from rulewright_runtime.plan.question import Judging, Segment, ShownContext, TextSegment, Window
 from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.verifiers import Corpus, StateMachine
 
@@ -106,3 +107,36 @@ class LoweringContext:
         """Report that the check's route needs something that the check does not have."""
         message = f"the route `{check.routing.route}` needs {needed}"
         self.findings.append(error(check.key_place("routing", "route"), message, code=code))
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A lowered prompt: its segments, its hash, and the paths its values read, such as `("check", "fail_rule")`."""
+
+    segments: tuple[Segment, ...]
+    hash: str
+    reads: frozenset[tuple[str, ...]] = frozenset()
+
+
+def prompt_hash(template: str) -> str:
+    """Return the first 16 hex digits of the SHA-256 of the template as loaded (seed 004: stable template hashes)."""
+    return hashlib.sha256(template.encode()).hexdigest()[:16]
+
+
+def plain_prompt(template: str) -> Prompt:
+    """Return the template as a prompt in which braces are text."""
+    return Prompt((TextSegment(template),), prompt_hash(template))
+
+
+def lower_prompt(scalar: Scalar, environment: Environment, findings: list[Diagnostic]) -> Prompt:
+    """Lower the template of `scalar`; mistakes are added to `findings` and their part is omitted.
+
+    Braces that open no `{{`, `{%` or `{#` are text, and so is a whole template without any of these.
+    """
+    template = str(scalar.value)
+    if not MARKUP.search(template):
+        return plain_prompt(template)
+    from rulewright.lower.prompt_templates import lower_template  # imports Jinja, which plain prompts don't need
+
+    lowered = lower_template(scalar, environment, findings)
+    return plain_prompt(template) if lowered is None else Prompt(lowered[0], prompt_hash(template), lowered[1])

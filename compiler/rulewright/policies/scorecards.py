@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.types import BOOL, INT, SCORE, OptionalType, RecordType, Type
-from rulewright.lower.parameters import PARAMETER_TYPES
+from rulewright.lower.expressions import PARAMETER_TYPES
 from rulewright.lower.scorecard import GATE, verdict_type
 from rulewright.policies.policy_model import (
     Policy,

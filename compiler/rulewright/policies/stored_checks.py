@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 from rulewright.documents.check import CheckDocument
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.scan_plan import PlanParts, seal_parts
-from rulewright.reporting.conversations import conversations
-from rulewright.reporting.stored_run import StoredRun
+from rulewright.reporting.stored_run import StoredRun, conversations
 from rulewright.witnesses.conversation_records import PLAIN
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.execution import Engine, results

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, Type
-from rulewright.proving.comparisons import Compared, Order, order_of, sum_of, with_choices
-from rulewright.proving.cuts import BeyondAtoms, Cuts
+from rulewright.proving.comparisons import BeyondAtoms, Compared, Cuts, Order, order_of, sum_of, with_choices
 from rulewright.proving.domains import MAX_TEXTS, Domain, Domains, Path
 from rulewright.proving.program_parts import (
     COMPARISONS,

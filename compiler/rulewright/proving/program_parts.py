@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from rulewright.expression.decompile import decompile
-from rulewright.expression.unparse import unparse
+from rulewright.expression.unparse import decompile, unparse
 from rulewright.proving.domains import Path
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import prepare

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from rulewright.diagnostics import Span
-from rulewright.expression.decompile import written
-from rulewright.expression.unparse import unparse
+from rulewright.expression.unparse import unparse, written
 from rulewright.proving.atoms import bits_of
 from rulewright.proving.domains import Absent, Domains, Path
 from rulewright_runtime.interpreter import Evaluator

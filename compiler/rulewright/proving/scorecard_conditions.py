@@ -18,7 +18,7 @@ from rulewright.lower.case_scorecard import (
     requirements_of_defaults,
     values_of_defaults,
 )  # fmt: skip
-from rulewright.lower.parameters import PARAMETER_TYPES, lower_parameter
+from rulewright.lower.expressions import PARAMETER_TYPES, lower_parameter
 from rulewright.lower.scorecard import scorecard_expressions, verdict_type
 from rulewright.proving.atoms import TRUE
 from rulewright.proving.domains import Domains, Path, domain_of_parameter

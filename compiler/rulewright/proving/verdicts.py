@@ -11,9 +11,8 @@ from rulewright.documents.check import CheckDocument
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.declarations import REPLIES
-from rulewright.expression.decompile import decompile
 from rulewright.expression.types import BOOL, DOUBLE, DYN
-from rulewright.expression.unparse import unparse
+from rulewright.expression.unparse import decompile, unparse
 from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole

@@ -1,17 +1,34 @@
-"""Writes the report of a batch of cases in every format, from the same run."""
+"""Writes the report of a batch of cases in every format, from the same run; pages are written line by line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
 from typing import IO, Final
+from xml.etree.ElementTree import Element, tostring
 
-from rulewright.reporting.cases_console import MetricLine, Notes, console, details, judged, matched, notes
-from rulewright.reporting.cases_pages import cases_overview, html_page, junit, markdown
+from rulewright.reporting.cases_console import (
+    REFERENCE,
+    MetricLine,
+    Notes,
+    changes_of,
+    console,
+    details,
+    is_under_reference,
+    judged,
+    matched,
+    notes,
+    verdict_of,
+)
+from rulewright.reporting.figures import TONES, Figure
 from rulewright_runtime.cases.case_run import BatchRun
 from rulewright_runtime.cases.json_report import write_json
 from rulewright_runtime.cases.scoring import CaseScorer
-from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.english import plural
+from rulewright_runtime.report.text import escape, percent, section, table
+from rulewright_runtime.strict_json import Json, JsonMapping
+from rulewright_runtime.terminal import one_line
 
 FORMATS: Final = ("json", "console", "markdown", "html", "junit")
 SUFFIXES: Final = {"json": ".json", "console": ".txt", "markdown": ".md", "html": ".html", "junit": ".xml"}
@@ -94,3 +111,225 @@ def _status(run: BatchRun, scorer: CaseScorer, at: int, counted: int) -> str:
         what = metric.common.plural.removesuffix("s") if counted == 1 else metric.common.plural
         return f"WARN ({counted} {what} across batch)"
     return "OK" if passes else "WARN (review threshold)"
+
+
+Report = JsonMapping
+Cases = Iterable[JsonMapping]
+_WORDS: Final = ("Passed", "Failed", "To review", "Not all scored")  # by exit code
+_KINDS: Final = ("", "failure", "skipped", "error")  # of elements, by exit code
+_SORTED: Final = 2000  # cases in a table that a browser still searches and sorts at once
+_NOTED: Final = 1000  # rows of a table behind the cases
+
+
+@dataclass(frozen=True, slots=True)
+class CasesOverview:
+    """The head of a page: the result in a word and a sentence, figures, and the tone of each label."""
+
+    word: str
+    tone: str
+    sentence: str
+    figures: tuple[Figure, ...]
+    tones: Mapping[str, str]
+
+
+def cases_overview(report: Report, status: int, exits: Iterable[tuple[str, int]]) -> CasesOverview:
+    """Return the overview of a report; `status` is the exit code, `exits` give that of each label."""
+    tones = {label: TONES[code] for label, code in exits}
+    errors, total = report["summary"]["errors"], report["total_cases"]
+    counts = report["label_distribution"]
+    figures = [Figure(label, str(count), _share(count, total), tones[label]) for label, count in counts.items()]
+    figures += [Figure("Error", str(errors), ("could not be scored",), "bad")] * (errors > 0)
+    figures.append(_composite(report))
+    labelled = ", ".join(f"{count} {label}" for label, count in counts.items())
+    sentence = f"{plural(total, 'case')}: {labelled}{f', {errors} could not be scored' if errors else ''}"
+    if report.get("comparison", {}).get("regression"):
+        sentence += "; worse than the baseline"
+    return CasesOverview(_WORDS[status], TONES[status], f"{sentence}.", tuple(figures), tones)
+
+
+def _share(count: int, total: int) -> tuple[str, ...]:
+    return (f"{percent(count / total)} of {plural(total, 'case')}",) if total else ()
+
+
+def _composite(report: Report) -> Figure:
+    interval = _range(report["confidence_intervals"]["mean_scores"]["composite"], ".2f")
+    mean = f"{report['mean_scores']['composite']:.2f}"
+    return Figure("Composite", mean, (f"95 % interval {interval}",) if interval != "–" else ())
+
+
+def markdown(
+    report: Report, title: str, cases: Cases, metrics: list[str], notes: Iterable[Notes], about: CasesOverview
+) -> Iterator[str]:
+    """Return the lines of the Markdown page; `notes` follow the cases."""
+    yield f"# {escape(title)}"
+    yield ""
+    yield f"**{about.word}**: {escape(about.sentence)}"
+    yield ""
+    yield f"Batch {escape(report['batch_id'])}, {escape(report['generated_at'])}.{_semantics(report)}"
+    yield ""
+    for heading, head, rows in _tables(report, metrics):
+        if rows:
+            yield from section(heading, table(head, rows))
+    yield "## Cases"
+    yield ""
+    head = ["Test ID", "Archetype", *metrics, "composite", "Label"]
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + " --- |" * 2 + " ---: |" * (len(metrics) + 1) + " --- |"
+    for case in cases:
+        yield "| " + " | ".join(escape(cell) for cell in _cells(case, metrics)) + " |"
+    for heading, names, found in notes:
+        yield from ("", f"## {heading}", "")
+        yield from table(names, _first(found))
+
+
+def html_page(
+    report: Report, title: str, cases: Cases, metrics: list[str], notes: Iterable[Notes], about: CasesOverview
+) -> Iterator[str]:
+    """Return the lines of a page without other files; `notes` follow the cases."""
+    from rulewright.web.rendering import rendered  # imports Jinja, which no other report needs
+
+    written = rendered(
+        "cases.html",
+        None,
+        report=report,
+        title=title,
+        semantics=_semantics(report),
+        about=about,
+        most=_SORTED,
+        tables=islice(_tables(report, metrics), 1, None),  # the first is shown as figures
+        head=["Test ID", "Archetype", *metrics, "composite", "Label"],
+        cases=(_cells(case, metrics) for case in cases),
+        notes=((heading, names, _first(found)) for heading, names, found in notes),
+    )
+    yield from _lines(written)
+
+
+def _lines(pieces: Iterable[str]) -> Iterator[str]:
+    """Split chunks of text into lines."""
+    waiting = ""
+    for piece in pieces:
+        *lines, waiting = f"{waiting}{piece}".split("\n")
+        yield from lines
+    if waiting:
+        yield waiting
+
+
+def _first(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Return the rows that a page shows."""
+    for number, row in enumerate(rows):
+        if number == _NOTED:
+            yield ("and more, all in the JSON report", *[""] * (len(row) - 1))
+            return
+        yield row
+
+
+def junit(
+    report: Report, title: str, cases: Cases, metrics: list[str], exits: Iterable[tuple[str, int]]
+) -> Iterator[str]:
+    """The lines of a JUnit report: a failing case is a failure, one to review is skipped, an errored one an error.
+    `exits` give the exit code of each label."""
+    summary, kinds = report["summary"], {label: _KINDS[code] for label, code in exits}
+    of_kind = {kind: sum(summary[label.lower()] for label in kinds if kinds[label] == kind) for kind in _KINDS}
+    counts = {
+        "tests": summary["total_cases"],
+        "errors": summary["errors"] + of_kind["error"],
+        "failures": of_kind["failure"],
+        "skipped": of_kind["skipped"],
+    }
+    suites = _element("testsuites", name=title, **counts)
+    suite = _element("testsuite", name=report["batch_id"], timestamp=report["generated_at"], **counts)
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield from (_opening(suites), _opening(suite))
+    for case in cases:
+        element = _element("testcase", name=case["test_id"], classname=f"{case['batch_id']}.{case['archetype']}")
+        if kind := kinds.get(case.get("label", ""), "error"):
+            message = case["message"] if "message" in case else _why(case, metrics)
+            element.append(_element(kind, message=message))
+        yield tostring(element, encoding="unicode")
+    yield "</testsuite></testsuites>"
+
+
+def _element(tag: str, **attributes: object) -> Element:
+    return Element(tag, {name: one_line(str(value)) for name, value in attributes.items()})
+
+
+def _opening(element: Element) -> str:
+    """Return the start tag of an element whose content is written piece by piece."""
+    return f"{tostring(element, encoding='unicode').removesuffix(' />')}>"
+
+
+def _semantics(report: Report) -> str:
+    return f" {REFERENCE}" if is_under_reference(report) else ""
+
+
+def _why(case: JsonMapping, metrics: list[str]) -> str:
+    words = [f"{metric} {case['scores'][metric]:.2f}" for metric in metrics]
+    for metric in metrics:
+        for kind, phrases in case["details"][metric].items():
+            if phrases and kind != "found":
+                words.append(f"{metric} {kind}: {', '.join(phrases)}")
+    words += [f"{metric} judged {verdict}: {rationale}" for _, metric, verdict, rationale in judged(case)]
+    return "; ".join(words)
+
+
+def _tables(report: Report, metrics: list[str]) -> Iterator[tuple[str, list[str], list[list[Json]]]]:
+    summary, intervals = report["summary"], report["confidence_intervals"]
+    labels = [[label, count] for label, count in report["label_distribution"].items()]
+    yield "Labels", ["label", "cases"], [*labels, ["Error", summary["errors"]]]
+    rows = []
+    for metric in (*metrics, "composite"):
+        rate = report["pass_rates"].get("overall" if metric == "composite" else metric)
+        mean = f"{report['mean_scores'][metric]:.2f}"
+        rows.append([metric, mean, _range(intervals["mean_scores"][metric], ".2f"), percent(rate)])
+    yield "Scores", ["metric", "mean", "interval", "pass rate"], rows
+    groups = [
+        [name, group["count"], *(f"{group[f'mean_{metric}']:.2f}" for metric in metrics), percent(group["pass_rate"])]
+        for name, group in report["by_archetype"].items()
+    ]
+    yield "Archetypes", ["archetype", "cases", *metrics, "pass rate"], groups
+    if len(report["batches"]) > 1:
+        batches = [
+            [b["batch_id"], b["total_cases"], f"{b['mean_scores']['composite']:.2f}", percent(b["overall_pass_rate"])]
+            for b in report["batches"]
+        ]
+        yield "Batches", ["batch", "cases", "composite", "pass rate"], batches
+    for name, entries in report["failure_analysis"].items():
+        if name != "worst_performers":
+            yield (
+                f"{name[:1].upper()}{name[1:]}".replace("_", " "),
+                ["phrase", "count"],
+                [list(entry.values()) for entry in entries],
+            )
+    if "comparison" in report:
+        yield from _comparison(report["comparison"])
+    yield "Errors", ["place", "message"], [[_place(error), error["message"]] for error in report["errors"]]
+
+
+def _comparison(comparison: JsonMapping) -> Iterator[tuple[str, list[str], list[list[Json]]]]:
+    """What changed since the baseline: the verdict, means over the pairs, labels, missing and added cases."""
+    yield "Since the baseline", ["verdict", "cases"], [[verdict_of(comparison), changes_of(comparison)]]
+    means = [[name, f"{change:+.3f}"] for name, change in comparison["mean_changes"].items()]
+    yield "Means of the paired cases", ["metric", "change"], means
+    flips = [[flip["test_id"], flip["before"], flip["after"]] for flip in comparison["flips"]]
+    yield "Changes since the baseline", ["test", "before", "now"], flips
+    for kind, title in (("missing", "Missing since the baseline"), ("added", "Added since the baseline")):
+        cases = [[each["test_id"], each["batch_id"], each["label"]] for each in comparison[f"{kind}_cases"]]
+        more = comparison[kind] - len(cases)
+        yield title, ["test", "batch", "label"], cases + [[f"and {more} more", "", ""]] * (more > 0)
+
+
+def _place(error: JsonMapping) -> str:
+    where = f"{error['file']}:{error['line']}" if error["line"] else str(error["file"])
+    return where if error["path"] == "$" else f"{where}: {error['path']}"
+
+
+def _range(interval: JsonMapping, form: str) -> str:
+    if interval["low"] is None:
+        return "–"
+    return f"{interval['low']:{form}}–{interval['high']:{form}}"
+
+
+def _cells(case: JsonMapping, metrics: list[str]) -> list[str]:
+    scores = case.get("scores")
+    numbers = ["–" if scores is None else f"{scores[name]:.2f}" for name in (*metrics, "composite")]
+    return [str(case["test_id"]), str(case["archetype"]), *numbers, str(case.get("label", "Error"))]

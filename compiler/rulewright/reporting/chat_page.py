@@ -14,7 +14,7 @@ import msgspec
 from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.findings import conditions
 from rulewright.reporting.judge_words import JudgeWords, Words
-from rulewright.reporting.judged import FinishedRun, JudgedTranscript
+from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.report.summary import UNPROVEN, gaps
 from rulewright_runtime.strict_json import JsonMapping

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rulewright.reporting.findings import because
-from rulewright.reporting.judged import FinishedRun
+from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime.english import plural
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import UNPROVEN, judge_line, outside_gates, scores, unproven

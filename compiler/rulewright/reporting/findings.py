@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rulewright.diagnostics import Diagnostic, Severity, Span
-from rulewright.expression.decompile import decompile
-from rulewright.expression.unparse import unparse
-from rulewright.reporting.judged import FinishedRun, JudgedTranscript
+from rulewright.expression.unparse import decompile, unparse
+from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.summary import gaps

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rulewright.reporting.contrasts import RunTally, cluster_of, contrasts
-from rulewright.reporting.judged import FinishedRun, JudgedTranscript
 from rulewright.reporting.leaderboard import UNRECORDED, leaderboard
 from rulewright.reporting.run_reader import headline_of, score_of
+from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, wilson
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE

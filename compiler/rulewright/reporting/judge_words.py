@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from rulewright.reporting.judged import FinishedRun
+from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime import strict_json
 from rulewright_runtime.judging.exchanges import RecordedExchange
 from rulewright_runtime.judging.judge import REPLAY, ReplayJudge, open_judge

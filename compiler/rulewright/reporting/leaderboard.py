@@ -16,8 +16,8 @@ from typing import Final
 
 from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import cluster_of
-from rulewright.reporting.judged import open_run
 from rulewright.reporting.run_reader import engine_of, rows, score_of
+from rulewright.reporting.stored_run import open_run
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, two_sided, wilson
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
 from rulewright_runtime.cases.confidence_intervals import Sample

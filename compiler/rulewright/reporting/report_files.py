@@ -13,11 +13,10 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from rulewright.reporting.chat_page import Chat, ChatViews
-from rulewright.reporting.conversations import Conversations
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords
-from rulewright.reporting.judged import FinishedRun
 from rulewright.reporting.overview import Overview, overview
+from rulewright.reporting.stored_run import Conversations, FinishedRun
 from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.files import open_whole
 

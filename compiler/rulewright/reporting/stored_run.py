@@ -1,27 +1,42 @@
-"""A finished run in memory: its plan, rows and verdicts, and its rows scored again without a judge."""
+"""A finished run: transcript by transcript, with random access to it, or in memory; its conversations, read again from
+where the scan read them; and its rows, scored again without a judge.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
-from rulewright.reporting.judged import FinishedRun, open_judged
-from rulewright.reporting.run_reader import engine_of, headline_of, rows, score_of
+from rulewright.reporting.run_reader import (
+    engine_of,
+    headline_of,
+    plan_of,
+    refuse_changed_run,
+    row_of,
+    rows,
+    score_of,
+    summary_of,
+)
 from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results, without_scores
+from rulewright_runtime.english import plural
+from rulewright_runtime.errors import InputError
 from rulewright_runtime.garbage import seldom_collected
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
-from rulewright_runtime.runs.folder import REPLIES
-from rulewright_runtime.runs.log import Log, LogStep
+from rulewright_runtime.runs.folder import LOG, REPLIES
+from rulewright_runtime.runs.log import Log, LogStep, conversation_digest, read_finished
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
 
@@ -162,3 +177,224 @@ def decision_as_json(decision: tuple[Json, ...]) -> JsonObject:
     """Return the result of `decision_of` by name."""
     outcome, label, score, gates = decision
     return {"outcome": outcome, "label": label, "score": score, "gates": dict(gates)}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTranscript:
+    """One transcript of a run: its row of `scores.jsonl`, the engine's results in it, its source, the harness that
+    recorded it, its records of `verdicts.jsonl`, and the fingerprint of its conversation."""
+
+    row: JsonMapping
+    engine: JsonMapping
+    path: str
+    line: int
+    harness: str
+    verdicts: tuple[JsonMapping, ...]
+    said: str = ""
+
+    @property
+    def id(self) -> str:
+        """The transcript's id."""
+        return str(self.row.get("transcript_id"))
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """A finished run: its folder, its plan and its summary."""
+
+    folder: Path
+    plan: Plan
+    summary: JsonObject
+
+    def judged(self) -> Iterator[JudgedTranscript]:
+        """Yield its transcripts in the order of the scan. Raises UsageError if its files are inconsistent."""
+        places = (each for each in _logged(self.folder) if each.refused is None)
+        groups = groupby(rows(self.folder / "verdicts.jsonl"), key=lambda verdict: verdict.get("transcript_id"))
+        waiting = next(groups, None)
+        for row in rows(self.folder / "scores.jsonl"):
+            place = next(places, _Place())
+            found: tuple[JsonMapping, ...] = ()
+            if waiting is not None and waiting[0] == row.get("transcript_id"):
+                found = tuple(waiting[1])
+                waiting = next(groups, None)
+            engine = engine_of(row, self.folder)
+            yield JudgedTranscript(row, engine, place.path, place.line, place.harness, found, place.said)
+        if waiting is not None:
+            raise UsageError(f"`verdicts.jsonl` judges `{waiting[0]}`, which has no row in `scores.jsonl`")
+
+    def log(self) -> Log | None:
+        """Read its log, if it has one. Raises PlanError for a damaged one."""
+        path = self.folder / LOG
+        return read_finished(str(path)) if path.is_file() else None
+
+    def refused(self) -> Iterator[JsonObject]:
+        """The refused inputs with `path`, `line` and `reason`, as far as the summary lists them."""
+        if not (self.folder / LOG).is_file():
+            yield from self.summary["refused"]["inputs"]
+        for each in _logged(self.folder):
+            if each.refused is not None:
+                path, reason, line = each.refused
+                yield {"path": path, "line": line, "reason": reason}
+
+
+def open_run(folder: Path) -> FinishedRun:
+    """Open the finished run in `folder`. Every reader of runs does. Raises UsageError without one, PlanError if its
+    files are not those that it recorded."""
+    run = FinishedRun(folder, plan_of(folder), summary_of(folder))
+    refuse_changed_run(folder, run.plan, run.summary)
+    return run
+
+
+def open_judged(folder: Path) -> FinishedRun:
+    """Open the finished run in `folder` for a command that decides from its transcripts. Raises UsageError also for a
+    run without any, where nothing could be found."""
+    run = open_run(folder)
+    if not run.summary["transcripts"]:
+        refused = plural(run.summary["refused"]["count"], "input")
+        raise UsageError(f"the run in `{folder}` judged no transcript ({refused} refused)")
+    return run
+
+
+class _Place(msgspec.Struct):
+    """The fields of a line of the log with an input's source and its conversation's fingerprint."""
+
+    refused: tuple[str, str, int] | None = None
+    path: str = ""
+    line: int = 0
+    harness: str = ""
+    said: str = ""
+
+
+def _logged(folder: Path) -> Iterator[_Place]:
+    """Return the source of each input."""
+    log = folder / LOG
+    if not log.is_file():
+        return
+    with log.open("rb") as lines:
+        next(lines, None)  # the header
+        for line in lines:
+            try:
+                yield msgspec.json.decode(line, type=_Place)
+            except UNDECODED:
+                raise UsageError(f"{log}: a line is damaged; scan again") from None
+
+
+class _RowOwner(msgspec.Struct):
+    """The fields of a row or verdict that name its transcript and check."""
+
+    transcript_id: str = ""
+    check_id: str = ""
+    eligible: bool = False
+
+
+class IndexedRun:
+    """A finished run with random access to its transcripts, by the offsets of their lines."""
+
+    def __init__(self, run: FinishedRun) -> None:
+        """Read every line once. Raises UsageError for a line that is not a row."""
+        self.run = run
+        self.applied: dict[str, list[int]] = {}  # by check, the numbers of the transcripts to which it applied
+        self._places = [each for each in _logged(run.folder) if each.refused is None]
+        self._scores = list(_lines(run.folder / "scores.jsonl"))
+        self._numbers = {line.transcript_id: number for number, (line, *_) in enumerate(self._scores, 1)}
+        self._verdicts: dict[int, tuple[int, int]] = {}
+        for line, start, end in _lines(run.folder / "verdicts.jsonl"):
+            number = self._numbers.get(line.transcript_id, 0)
+            self._verdicts[number] = (self._verdicts.get(number, (start, end))[0], end)
+            if line.eligible:
+                self.applied.setdefault(line.check_id, []).append(number)
+
+    def __len__(self) -> int:
+        """The number of its transcripts."""
+        return len(self._scores)
+
+    def name(self, number: int) -> str:
+        """The id of the transcript with this number."""
+        return self._scores[number - 1][0].transcript_id
+
+    def number(self, name: str) -> int:
+        """The number of the transcript with this id."""
+        return self._numbers[name]
+
+    def judged(self, number: int) -> JudgedTranscript:
+        """The transcript with this number, from 1."""
+        _, start, end = self._scores[number - 1]
+        row = row_of(_read(self.run.folder / "scores.jsonl", start, end), f"{self.run.folder}/scores.jsonl:{number}")
+        start, end = self._verdicts.get(number, (0, 0))
+        lines = _read(self.run.folder / "verdicts.jsonl", start, end).splitlines()
+        verdicts = tuple(row_of(line, f"{self.run.folder}/verdicts.jsonl") for line in lines)
+        place = self._places[number - 1] if number <= len(self._places) else _Place()
+        return JudgedTranscript(
+            row, engine_of(row, self.run.folder), place.path, place.line, place.harness, verdicts, place.said
+        )
+
+
+def _lines(path: Path) -> Iterator[tuple[_RowOwner, int, int]]:
+    """Yield the lines of a file, each with its start and end."""
+    start = 0
+    with path.open("rb") as stream:
+        for line in stream:
+            try:
+                yield msgspec.json.decode(line, type=_RowOwner), start, start + len(line)
+            except UNDECODED:
+                raise UsageError(f"{path}: a line is no row of a run; scan again") from None
+            start += len(line)
+
+
+def _read(path: Path, start: int, end: int) -> bytes:
+    with path.open("rb") as stream:
+        stream.seek(start)
+        return stream.read(end - start)
+
+
+def conversations(run: StoredRun, paths: Sequence[str] = ()) -> dict[str, Transcript]:
+    """Return the conversations of the run by their ids. Raises UsageError as `Conversations` does."""
+    reader = Conversations(run.folder, paths)
+    found = {name: reader.of(name, step.path, step.said) for name, step in run.steps.items()}
+    return {name: each for name, each in found.items() if each is not None}
+
+
+class Conversations:
+    """The conversations of a run one after the other, in the order of its files; one file is open at a time."""
+
+    def __init__(self, folder: Path, paths: Sequence[str] = ()) -> None:
+        """`folder` is the run's; `paths` hold conversations that have moved since, which are kept in memory. Raises
+        UsageError for a refused one."""
+        self._columns = _columns_of(folder)
+        self._given: dict[str, Transcript] = {}
+        for item in (each for path in paths for each in Reader(columns=self._columns).read([path])):
+            if isinstance(item, InputError):
+                raise UsageError(str(item))
+            self._given.setdefault(item.id, item)
+        self._path = ""
+        self._items: Iterator[Transcript | InputError] = iter(())
+
+    def of(self, name: str, path: str, said: str) -> Transcript | None:
+        """Return the conversation with the fingerprint `said`, from the given paths or the file at `path`; None if it
+        is gone or has changed since."""
+        given = self._given.get(name)
+        found = given if given is not None and conversation_digest(given) == said else self._next(name, path)
+        return found if found is not None and said and conversation_digest(found) == said else None
+
+    def _next(self, name: str, path: str) -> Transcript | None:
+        if not path:
+            return None
+        if path != self._path:
+            self._path, self._items = path, Reader(columns=self._columns).read([path])
+        for item in self._items:
+            if isinstance(item, Transcript) and item.id == name:
+                return item
+        self._path = ""  # read it again for the next one
+        return None
+
+
+def _columns_of(folder: Path) -> dict[str, str] | None:
+    """The mapping of columns that the scan of the run used."""
+    try:
+        with (folder / LOG).open("rb") as lines:
+            header = msgspec.json.decode(next(lines, b"{}"), type=JsonObject)
+        settings = msgspec.json.decode(str(header.get("settings")), type=list[Json])
+        columns = next((each for each in settings[3:] if isinstance(each, dict)), None)
+        return msgspec.convert(columns, dict[str, str] | None)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None

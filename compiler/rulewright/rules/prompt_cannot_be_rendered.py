@@ -10,7 +10,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright.lower.applicability import applies, by_condition, is_silenced
 from rulewright.lower.environments import prompt_environment
-from rulewright.lower.prompts import lower_prompt
+from rulewright.lower.lowering import lower_prompt
 from rulewright.lower.scan_plan import DEFAULTS, facts
 from rulewright.project import Project
 from rulewright_runtime.errors import EvaluationError

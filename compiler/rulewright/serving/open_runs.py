@@ -11,11 +11,10 @@ from typing import Any
 
 from rulewright.errors import UsageError
 from rulewright.reporting.chat_page import Chat, ChatViews
-from rulewright.reporting.conversations import Conversations
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_words import JudgeWords
-from rulewright.reporting.judged import IndexedRun, JudgedTranscript, open_run
 from rulewright.reporting.overview import Overview, overview
+from rulewright.reporting.stored_run import Conversations, IndexedRun, JudgedTranscript, open_run
 from rulewright_runtime.runs.folder import DECIDED, NAMES, SUMMARY
 
 

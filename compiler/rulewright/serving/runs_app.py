@@ -29,8 +29,8 @@ from rulewright.comparing.render import diff_page
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import CODE, Adjudication, adjudicate, check_person, fingerprint, original
 from rulewright.reporting.chat_page import said_in
-from rulewright.reporting.judged import JudgedTranscript
 from rulewright.reporting.report_files import run_page
+from rulewright.reporting.stored_run import JudgedTranscript
 from rulewright.serving.open_runs import LoadedRun, OpenRun
 from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
-from rulewright.reporting.derived_run import write_derived
+from rulewright.reporting.adjudication import write_derived
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, has_skipped, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import OUTCOMES

@@ -8,13 +8,12 @@ import pytest
 
 from rulewright.expression.build import build
 from rulewright.expression.checker import check
-from rulewright.expression.decompile import decompile
 from rulewright.expression.environment import Environment
 from rulewright.expression.lower import lower, lower_unchecked
 from rulewright.expression.parser import parse
 from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import BOOL, DOUBLE, INT, SCORE, STRING, EnumType, ListType, MapType, RecordType
-from rulewright.expression.unparse import unparse
+from rulewright.expression.unparse import decompile, unparse
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, validate

@@ -12,7 +12,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.load import Mapping, Scalar, load_text
 from rulewright.lower.environments import prompt_environment
-from rulewright.lower.prompts import Prompt, lower_prompt, prompt_hash
+from rulewright.lower.lowering import Prompt, lower_prompt, prompt_hash
 from rulewright.project import load_project
 from rulewright_runtime.judging.prompts import filled
 from rulewright_runtime.plan.question import (

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 from tests.safe_cases import case, safe, settings, write
 
+from rulewright.reporting.cases import cases_overview, html_page, junit, markdown
 from rulewright.reporting.cases_console import console
-from rulewright.reporting.cases_pages import cases_overview, html_page, junit, markdown
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import report_head, score_batches
 

@@ -14,7 +14,7 @@ from tests.compiler.reporting.test_leaderboard import BAD, GOOD, answers, plan, 
 from tests.rounds import every
 
 from rulewright.cli import main
-from rulewright.reporting.judged import open_run
+from rulewright.reporting.stored_run import open_run
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.runs.folder import write_manifest
 from rulewright_runtime.runs.store import run

@@ -16,8 +16,8 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.reporting.formats import run_as
-from rulewright.reporting.judged import open_run
 from rulewright.reporting.run_reader import plan_of
+from rulewright.reporting.stored_run import open_run
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import status_at
 from rulewright_runtime.report.text import code

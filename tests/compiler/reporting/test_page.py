@@ -22,8 +22,8 @@ from rulewright.cli import main
 from rulewright.reporting import report_files
 from rulewright.reporting.chat_page import Mark, Shown, ShownQuote, find, pieces
 from rulewright.reporting.gather import gather
-from rulewright.reporting.judged import open_run
 from rulewright.reporting.report_files import attention
+from rulewright.reporting.stored_run import open_run
 from rulewright.web.rendering import FILTERS, PageFrame
 from rulewright_runtime.runs.store import run
 

@@ -15,9 +15,9 @@ import rulewright
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting.gather import MOST_FAILURES, gather
-from rulewright.reporting.judged import open_run
 from rulewright.reporting.overview import overview
 from rulewright.reporting.report_files import run_page
+from rulewright.reporting.stored_run import open_run
 from rulewright.serving.open_runs import open_runs
 from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.runs.store import run
