@@ -7,22 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from rulewright.errors import ExpressionError
+from rulewright.expression import syntax_tree as ast
 from rulewright.expression.checker import TOO_DEEP, CheckedExpression, check
 from rulewright.expression.environment import TYPE_NAMES, Environment
 from rulewright.expression.lower import lower
 from rulewright.expression.parser import parse
-from rulewright.expression.syntax_tree import (
-    Call,
-    Expr,
-    Has,
-    Index,
-    Literal,
-    Name,
-    Select,
-    TextSpan,
-    children,
-    with_children,
-)
 from rulewright.expression.type_messages import mistake
 from rulewright.expression.types import SCORE, Type
 from rulewright_runtime.errors import PlanError
@@ -59,27 +48,27 @@ def build(text: str, environment: Environment, *, expect: Type | None = None, fo
     return Built(program, SCORE if as_score else checked.type, frozenset(_reads(checked, environment)))
 
 
-def parsed(text: str, environment: Environment) -> Expr:
+def parsed(text: str, environment: Environment) -> ast.Expr:
     """The syntax tree of `text`, with calls of the environment's lookups as index nodes. Raises ExpressionError."""
     return with_lookups(parse(text, environment.dialect), environment)
 
 
-def with_lookups(tree: Expr, environment: Environment) -> Expr:
+def with_lookups(tree: ast.Expr, environment: Environment) -> ast.Expr:
     """The tree with calls of the environment's lookups as index nodes."""
     return _with_lookups(tree, environment.lookups) if environment.lookups else tree
 
 
-def _with_lookups(tree: Expr, lookups: frozenset[str]) -> Expr:
-    tree = with_children(tree, lambda child: _with_lookups(child, lookups))
-    if isinstance(tree, Call) and tree.target is None and tree.function in lookups and len(tree.args) == 1:
-        name = TextSpan(tree.span.start, tree.span.start + len(tree.function), tree.span.start)
-        return Index(Name(tree.function, name), tree.args[0], tree.span)
+def _with_lookups(tree: ast.Expr, lookups: frozenset[str]) -> ast.Expr:
+    tree = ast.with_children(tree, lambda child: _with_lookups(child, lookups))
+    if isinstance(tree, ast.Call) and tree.target is None and tree.function in lookups and len(tree.args) == 1:
+        name = ast.TextSpan(tree.span.start, tree.span.start + len(tree.function), tree.span.start)
+        return ast.Index(ast.Name(tree.function, name), tree.args[0], tree.span)
     return tree
 
 
 def _reads(checked: CheckedExpression, environment: Environment) -> Iterator[tuple[str, ...]]:
     """Yield the longest paths that start at a variable."""
-    pending: list[Expr] = [checked.expr]
+    pending: list[ast.Expr] = [checked.expr]
     while pending:
         e = pending.pop()
         fields: list[str] = []
@@ -87,19 +76,19 @@ def _reads(checked: CheckedExpression, environment: Environment) -> Iterator[tup
         while id(at) not in checked.names and (step := _step(at)) is not None:
             field, at = step
             fields.append(field)
-        if isinstance(at, (Name, Select)):
+        if isinstance(at, (ast.Name, ast.Select)):
             name = checked.names.get(id(at))
             if name is not None and (name in environment.variables or name not in TYPE_NAMES):
                 yield (*name.split("."), *reversed(fields))
         else:
-            pending += children(at)
+            pending += ast.children(at)
 
 
-def _step(e: Expr) -> tuple[str, Expr] | None:
+def _step(e: ast.Expr) -> tuple[str, ast.Expr] | None:
     """The field that `e` selects and its operand; None if `e` doesn't select a constant field."""
     match e:
-        case Select() | Has():
+        case ast.Select() | ast.Has():
             return e.field, e.operand
-        case Index(index=Literal(value=str() as key)):
+        case ast.Index(index=ast.Literal(value=str() as key)):
             return key, e.operand
     return None

@@ -12,25 +12,10 @@ from typing import Final
 
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression import calls, macros, scores
+from rulewright.expression import syntax_tree as ast
 from rulewright.expression.checking_context import CheckingContext
 from rulewright.expression.environment import Environment
 from rulewright.expression.syntax_errors import unknown_name_help
-from rulewright.expression.syntax_tree import (
-    Binary,
-    Call,
-    Conditional,
-    Expr,
-    Has,
-    Index,
-    ListLiteral,
-    Literal,
-    Macro,
-    MapLiteral,
-    MessageLiteral,
-    Name,
-    Select,
-    Unary,
-)
 from rulewright.expression.type_messages import did_you_mean
 from rulewright.expression.types import (
     BOOL,
@@ -69,7 +54,7 @@ class CheckedExpression:
     The tables are keyed by the `id` of the syntax nodes, which `expr` keeps alive.
     """
 
-    expr: Expr
+    expr: ast.Expr
     type: Type
     names: Mapping[int, str]  # a Name or Select that is a variable or a type: its full name
     constants: frozenset[int]  # Names that are members of an enum
@@ -79,12 +64,12 @@ class CheckedExpression:
     types: Mapping[int, Type] = field(repr=False)
     substitution: Substitution = field(repr=False)
 
-    def type_of(self, e: Expr) -> Type:
+    def type_of(self, e: ast.Expr) -> Type:
         """The type of a node of the expression."""
         return self.substitution.resolve(self.types[id(e)], final=True)
 
 
-def check(expr: Expr, text: str, environment: Environment, *, expect: Type | None = None) -> CheckedExpression:
+def check(expr: ast.Expr, text: str, environment: Environment, *, expect: Type | None = None) -> CheckedExpression:
     """Check `expr`, which was parsed from `text`. Raises ExpressionError with every mistake, in source order."""
     checker = Checker(text, environment)
     try:
@@ -113,17 +98,17 @@ def check(expr: Expr, text: str, environment: Environment, *, expect: Type | Non
 class Checker(CheckingContext):
     """The type rules, one method for each kind of node."""
 
-    def visit(self, e: Expr) -> Type:
+    def visit(self, e: ast.Expr) -> Type:
         """The type of `e`; ERROR after a mistake that was reported."""
         type_ = _VISITORS[type(e)](self, e)
         self.types[id(e)] = type_
         return type_
 
-    def literal(self, e: Literal) -> Type:
+    def literal(self, e: ast.Literal) -> Type:
         """The type of a literal."""
         return _LITERALS[type(e.value)]
 
-    def name(self, e: Name) -> Type:
+    def name(self, e: ast.Name) -> Type:
         """The type of an identifier."""
         bound = None if e.absolute else self.local(e.name)
         if bound is not None:
@@ -140,12 +125,12 @@ class Checker(CheckingContext):
             return DYN
         return self._report_undeclared(e)
 
-    def _is_constant(self, e: Name) -> bool:
+    def _is_constant(self, e: ast.Name) -> bool:
         if e.name in self.environment.members:
             return True
         return self.environment.open and id(e) in self.compared and e.name != e.name.lower()
 
-    def _report_undeclared(self, e: Name) -> Type:
+    def _report_undeclared(self, e: ast.Name) -> Type:
         enum = self.compared.get(id(e))
         environment = self.environment
         literal = unknown_name_help(e.name, (), profile=not environment.strict)
@@ -184,10 +169,10 @@ class Checker(CheckingContext):
         few = 0 < len(names) <= MAX_NAMES
         return f"the names here are {ticked(sorted(names))}; a text needs quotes" if few else None
 
-    def _report_unknown(self, e: Name, help: str | None) -> Type:
+    def _report_unknown(self, e: ast.Name, help: str | None) -> Type:
         return self.report(e, f"`{e.name}` is not known here", help, reason=Reason.UNKNOWN_NAME)
 
-    def select(self, e: Select) -> Type:
+    def select(self, e: ast.Select) -> Type:
         """The type of `operand.field`: of the declared dotted name, or else of the field."""
         dotted = None if e.optional else self.qualified(e)
         found = dotted and self.environment.variable(*dotted)
@@ -196,12 +181,12 @@ class Checker(CheckingContext):
             return t
         return self.field(e, self.visit(e.operand), e.optional)
 
-    def has(self, e: Has) -> Type:
+    def has(self, e: ast.Has) -> Type:
         """`bool`; reports an operand that can't have fields."""
         self.field(e, self.visit(e.operand), False)
         return BOOL
 
-    def field(self, e: Select | Has, operand: Type, optional: bool) -> Type:
+    def field(self, e: ast.Select | ast.Has, operand: Type, optional: bool) -> Type:
         """The type of the field of an operand of type `operand`."""
         holder = self.known.resolve(operand)
         if isinstance(holder, OptionalType):
@@ -221,7 +206,7 @@ class Checker(CheckingContext):
             self.report(e, f"`{holder}` has no fields, so no `{e.field}`; expected a map or a record", help)
         return OptionalType(found) if optional else found
 
-    def record_field(self, e: Expr, record: RecordType, name: str) -> Type:
+    def record_field(self, e: ast.Expr, record: RecordType, name: str) -> Type:
         """The type of the field `name` of `record`."""
         found = record.fields.get(name)
         if found is None and not record.open:
@@ -237,7 +222,7 @@ class Checker(CheckingContext):
             return self.report(e, f"`{record.name}` has no field `{name}`", help, subject=record.name)
         return DYN if found is None else found
 
-    def index(self, e: Index) -> Type:
+    def index(self, e: ast.Index) -> Type:
         """The type of `operand[index]`."""
         operand, index = self.visit(e.operand), self.visit(e.index)
         holder = self.known.resolve(operand)
@@ -245,16 +230,16 @@ class Checker(CheckingContext):
         if isinstance(key, EnumType) and isinstance(holder, MapType):
             self.conform(e.operand, key)
         if isinstance(holder, RecordType):
-            literal = isinstance(e.index, Literal) and isinstance(e.index.value, str)
+            literal = isinstance(e.index, ast.Literal) and isinstance(e.index.value, str)
             found = self.record_field(e.index, holder, e.index.value) if literal else DYN  # type: ignore[union-attr,arg-type]
             return OptionalType(found) if e.optional else found
         return calls.resolve(self, e, "_[?_]" if e.optional else "_[_]", [operand, index], False)
 
-    def unary(self, e: Unary) -> Type:
+    def unary(self, e: ast.Unary) -> Type:
         """The type of `!x` or `-x`."""
         return calls.resolve(self, e, f"{e.operator}_", [self.visit(e.operand)], False)
 
-    def binary(self, e: Binary) -> Type:
+    def binary(self, e: ast.Binary) -> Type:
         """The type of an operator's result."""
         if e.operator in ("&&", "||"):
             self._must_be_bool(e.left)
@@ -268,15 +253,15 @@ class Checker(CheckingContext):
             left, right = scores.meet(self, e, left, right)
         return calls.resolve(self, e, name, [left, right], False, (e.left, e.right))
 
-    def _must_be_bool(self, e: Expr) -> None:
+    def _must_be_bool(self, e: ast.Expr) -> None:
         type_ = self.visit(e)
         if not self.known.fits(type_, BOOL):
             self.report(e, f"expected a `bool`, found `{self.known.resolve(type_, final=True)}`")
 
-    def _visit_right(self, e: Binary, left: Type) -> Type:
+    def _visit_right(self, e: ast.Binary, left: Type) -> Type:
         """The type of the right side of a comparison, in which bare words may be constants."""
         resolved = self.known.resolve(left)
-        if resolved == ERROR and isinstance(e.right, Name) and e.right.name.isupper():
+        if resolved == ERROR and isinstance(e.right, ast.Name) and e.right.name.isupper():
             return ERROR  # a constant compared with an unknown name: the mistake is on the left
         enum = resolved if isinstance(resolved, EnumType) else None
         self.compared.update((id(word), enum) for word in _bare_words(e.right))
@@ -291,14 +276,14 @@ class Checker(CheckingContext):
             self.conform(e.left, inner)
         return right
 
-    def conditional(self, e: Conditional) -> Type:
+    def conditional(self, e: ast.Conditional) -> Type:
         """The common type of both branches."""
         condition, then, otherwise = self.visit(e.condition), self.visit(e.then), self.visit(e.otherwise)
         if not self.strict:
             then, otherwise = scores.agree(self, (e.then, e.otherwise), (then, otherwise))
         return calls.resolve(self, e, "_?_:_", [condition, then, otherwise], False)
 
-    def list_literal(self, e: ListLiteral) -> Type:
+    def list_literal(self, e: ast.ListLiteral) -> Type:
         """`list(element)`; different elements make it `list(dyn)`."""
         joined: Type | None = None
         for i, item in enumerate(e.items):
@@ -307,7 +292,7 @@ class Checker(CheckingContext):
             joined = scores.element(self, e, joined)
         return ListType(self.known.fresh() if joined is None else joined)
 
-    def map_literal(self, e: MapLiteral) -> Type:
+    def map_literal(self, e: ast.MapLiteral) -> Type:
         """`map(key, value)`."""
         keys: Type | None = None
         values: Type | None = None
@@ -319,7 +304,7 @@ class Checker(CheckingContext):
             values = self.join(values, self._present(value, self.visit(value), i in e.optional))
         return MapType(keys or self.known.fresh(), values or self.known.fresh())
 
-    def _present(self, e: Expr, type_: Type, optional: bool) -> Type:
+    def _present(self, e: ast.Expr, type_: Type, optional: bool) -> Type:
         """The type of an element; for one written with `?`, the type inside its optional."""
         if not optional:
             return type_
@@ -330,22 +315,22 @@ class Checker(CheckingContext):
             return resolved
         return self.report(e, f"`?` needs an optional value, found `{resolved}`")
 
-    def message(self, e: MessageLiteral) -> Type:
+    def message(self, e: ast.MessageLiteral) -> Type:
         """Report a message literal, since messages are not supported."""
         for _, value in e.fields:
             self.visit(value)
         return self.report(e, f"`{e.type_name}` is not a type that can be built; messages are not supported")
 
 
-def _bare_words(e: Expr) -> Iterator[Name]:
+def _bare_words(e: ast.Expr) -> Iterator[ast.Name]:
     """Yield the identifiers that are a whole value of `e`: its own, of a branch or of a list element."""
     match e:
-        case Name():
+        case ast.Name():
             yield e
-        case ListLiteral(items=parts):
+        case ast.ListLiteral(items=parts):
             for part in parts:
                 yield from _bare_words(part)
-        case Conditional():
+        case ast.Conditional():
             yield from _bare_words(e.then)
             yield from _bare_words(e.otherwise)
 
@@ -362,17 +347,17 @@ _LITERALS: Final[Mapping[type, Type]] = {
     type(None): NULL, bool: BOOL, int: INT, UInt: UINT, float: DOUBLE, str: STRING, bytes: BYTES,
 }  # fmt: skip
 _VISITORS: Final[Mapping[type, Callable[[Value, Value], Type]]] = {
-    Literal: Checker.literal,
-    Name: Checker.name,
-    Select: Checker.select,
-    Has: Checker.has,
-    Index: Checker.index,
-    Call: calls.check_call,
-    Unary: Checker.unary,
-    Binary: Checker.binary,
-    Conditional: Checker.conditional,
-    ListLiteral: Checker.list_literal,
-    MapLiteral: Checker.map_literal,
-    MessageLiteral: Checker.message,
-    Macro: macros.check_macro,
+    ast.Literal: Checker.literal,
+    ast.Name: Checker.name,
+    ast.Select: Checker.select,
+    ast.Has: Checker.has,
+    ast.Index: Checker.index,
+    ast.Call: calls.check_call,
+    ast.Unary: Checker.unary,
+    ast.Binary: Checker.binary,
+    ast.Conditional: Checker.conditional,
+    ast.ListLiteral: Checker.list_literal,
+    ast.MapLiteral: Checker.map_literal,
+    ast.MessageLiteral: Checker.message,
+    ast.Macro: macros.check_macro,
 }

@@ -6,17 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.expression.syntax_tree import (
-    Binary,
-    Call,
-    Expr,
-    ListLiteral,
-    Literal,
-    Macro,
-    Unary,
-    children,
-    last_name,
-)
+from rulewright.expression import syntax_tree as ast
 
 ORDERED: Final = frozenset({"<", "<=", ">", ">="})
 OPPOSITE: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -35,56 +25,56 @@ _CONVERSIONS: Final = frozenset({"score", "of", "double"})
 LEAST: Final = re.compile(r"(?:^|_)(?:min|minimum|least|from|pass|required|enough)(?:$|_)")
 
 
-def unwrapped(part: Expr) -> Expr:
+def unwrapped(part: ast.Expr) -> ast.Expr:
     """The value inside of conversions: `0` of `optional.of(score(0))`."""
-    while isinstance(part, Call) and part.function in _CONVERSIONS and len(part.args) == 1:
+    while isinstance(part, ast.Call) and part.function in _CONVERSIONS and len(part.args) == 1:
         part = part.args[0]
     return part
 
 
-def comparisons(part: Expr, sign: int) -> Iterator[tuple[int, Binary]]:
+def comparisons(part: ast.Expr, sign: int) -> Iterator[tuple[int, ast.Binary]]:
     """The ordered comparisons that a condition is made of, each with `sign`, which a negation turns around."""
-    if isinstance(part, Unary) and part.operator == "!":
+    if isinstance(part, ast.Unary) and part.operator == "!":
         yield from comparisons(part.operand, -sign)
-    elif isinstance(part, Binary) and part.operator in ORDERED:
+    elif isinstance(part, ast.Binary) and part.operator in ORDERED:
         yield sign, part
-    elif isinstance(part, Binary) and part.operator in ("&&", "||"):
+    elif isinstance(part, ast.Binary) and part.operator in ("&&", "||"):
         yield from (each for side in (part.left, part.right) for each in comparisons(side, sign))
-    elif isinstance(part, Macro) and part.kind in ("exists", "all"):
+    elif isinstance(part, ast.Macro) and part.kind in ("exists", "all"):
         yield from comparisons(part.bodies[-1], sign)
 
 
-def denies(part: Expr) -> bool:
+def denies(part: ast.Expr) -> bool:
     """Whether a condition tests for the absence of something anywhere: `not`, `== 0`, `contains_none`, `<`."""
-    if isinstance(part, Unary) or (isinstance(part, Binary) and part.operator in NEGATIVE):
+    if isinstance(part, ast.Unary) or (isinstance(part, ast.Binary) and part.operator in NEGATIVE):
         return True
-    if isinstance(part, Binary) and part.operator == "==" and any(_is_nothing(each) for each in children(part)):
+    if isinstance(part, ast.Binary) and part.operator == "==" and any(_is_nothing(each) for each in ast.children(part)):
         return True
-    if isinstance(part, Call) and re.search(r"none|not|missing|empty", part.function):
+    if isinstance(part, ast.Call) and re.search(r"none|not|missing|empty", part.function):
         return True
-    return any(map(denies, children(part)))
+    return any(map(denies, ast.children(part)))
 
 
-def _is_nothing(part: Expr) -> bool:
-    return (isinstance(part, Literal) and not part.value) or (isinstance(part, ListLiteral) and not part.items)
+def _is_nothing(part: ast.Expr) -> bool:
+    return (isinstance(part, ast.Literal) and not part.value) or (isinstance(part, ast.ListLiteral) and not part.items)
 
 
-def tells(part: Expr) -> int:
+def tells(part: ast.Expr) -> int:
     """1 for a condition that tells something good (`passed`, `x >= minimum`), -1 for something bad, 0 if unknown."""
-    if isinstance(part, Unary) and part.operator == "!":
+    if isinstance(part, ast.Unary) and part.operator == "!":
         return -tells(part.operand)
-    if isinstance(part, Binary) and part.operator in ORDERED:
+    if isinstance(part, ast.Binary) and part.operator in ORDERED:
         if _is_nothing(part.right):
             return tells(part.left) if part.operator == ">" else 0
-        if LEAST.search(last_name(part.right)):
+        if LEAST.search(ast.last_name(part.right)):
             return 1 if part.operator in (">", ">=") else -1
         return 0
-    if isinstance(part, Binary) and part.operator in ("&&", "||"):
+    if isinstance(part, ast.Binary) and part.operator in ("&&", "||"):
         told = {tells(part.left), tells(part.right)}
         return told.pop() if len(told) == 1 else 0
-    if isinstance(part, Call) and part.function in ("value", "orValue", "size") and (part.target or part.args):
+    if isinstance(part, ast.Call) and part.function in ("value", "orValue", "size") and (part.target or part.args):
         return tells(part.target or part.args[0])
-    return meaning(last_name(part))
+    return meaning(ast.last_name(part))
 
 
 def meaning(word: str) -> int:

@@ -7,27 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rulewright.errors import ExpressionError
+from rulewright.expression import syntax_tree as ast
 from rulewright.expression.checker import TOO_DEEP, CheckedExpression
 from rulewright.expression.environment import TYPE_NAMES, Environment
 from rulewright.expression.scores import exact
-from rulewright.expression.syntax_tree import (
-    Binary,
-    Call,
-    Conditional,
-    Expr,
-    Has,
-    Index,
-    ListLiteral,
-    Literal,
-    Macro,
-    MapLiteral,
-    MessageLiteral,
-    Name,
-    Select,
-    Unary,
-    chain,
-    selections,
-)
 from rulewright.expression.type_messages import mistake
 from rulewright.expression.types import SCORE, ListType, MapType, OptionalType, Type
 from rulewright_runtime.errors import PlanError, RuntimeFailure
@@ -59,7 +42,7 @@ def lower(
     return Program(tuple(lowering.nodes), source, environment.strict)
 
 
-def lower_unchecked(expr: Expr, source: str, environment: Environment) -> Program:
+def lower_unchecked(expr: ast.Expr, source: str, environment: Environment) -> Program:
     """The program of an unchecked expression: names and functions are resolved at run time."""
     lowering = ExpressionLowering(environment, None, False)
     try:
@@ -101,7 +84,7 @@ class ExpressionLowering:
         result = self.value(self.checked.expr)
         return self.emit("call", (result,), "score") if score else result
 
-    def emit(self, op: str, args: tuple[int, ...] = (), value: object = None, e: Expr | None = None) -> int:
+    def emit(self, op: str, args: tuple[int, ...] = (), value: object = None, e: ast.Expr | None = None) -> int:
         """Append a node, or the constant it computes; returns its index."""
         if self.fold and op in _FOLDED and self._constant(args):
             folded = self._folded(op, args, value)
@@ -133,14 +116,18 @@ class ExpressionLowering:
             return None
         return literal(result)
 
-    def value(self, e: Expr) -> int:
-        """Lower `e`; convert it if its declared type is a score or contains scores. Returns its index."""
+    def value(self, e: ast.Expr) -> int:
+        """Lower `e`, converted if its declared type is a score or contains scores. Returns its index."""
         index = _LOWER[type(e)](self, e)
-        if self.checked is not None and isinstance(e, (Name, Select, Index)) and not self.environment.strict:
+        if (
+            self.checked is not None
+            and isinstance(e, (ast.Name, ast.Select, ast.Index))
+            and not self.environment.strict
+        ):
             index = self._read_scores(index, self.checked.type_of(e))
         return index
 
-    def raw(self, e: Expr) -> int:
+    def raw(self, e: ast.Expr) -> int:
         """Lower `e` without conversion, since a part of it is read and converted there. Returns its index."""
         return _LOWER[type(e)](self, e)
 
@@ -162,7 +149,7 @@ class ExpressionLowering:
         del self.bound[slot:]
         return self.emit(op, (index, body), slots)
 
-    def literal(self, e: Literal) -> int:
+    def literal(self, e: ast.Literal) -> int:
         if self.checked is not None and id(e) in self.checked.scores:
             value = exact(e)
             assert value is not None
@@ -171,7 +158,7 @@ class ExpressionLowering:
             return self.emit("const", (), literal(float(e.value)), e)
         return self.emit("const", (), literal(e.value), e)
 
-    def name(self, e: Name) -> int:
+    def name(self, e: ast.Name) -> int:
         if not e.absolute and e.name in self.bound:
             return self.emit("local", (), self._slot(e.name), e)
         if self.checked is None:
@@ -180,7 +167,7 @@ class ExpressionLowering:
             return self.emit("const", (), ["string", e.name], e)
         return self._resolved(e, self.checked.names[id(e)])
 
-    def _resolved(self, e: Expr, full: str) -> int:
+    def _resolved(self, e: ast.Expr, full: str) -> int:
         if full in TYPE_NAMES and full not in self.environment.variables:
             return self.emit("const", (), ["type", full], e)
         variable = full if full.startswith(VARIABLES) else f"{VARIABLES}{full}"
@@ -206,7 +193,7 @@ class ExpressionLowering:
         """The slot of the innermost variable of that name."""
         return len(self.bound) - 1 - self.bound[::-1].index(name)
 
-    def _unresolved(self, e: Name, fields: list[str]) -> int:
+    def _unresolved(self, e: ast.Name, fields: list[str]) -> int:
         """A dotted name resolved at run time: the longest name first, in each enclosing namespace."""
         parts = [e.name, *fields]
         if ".".join(parts) in TYPE_NAMES and parts[0] not in self.environment.variables:
@@ -218,36 +205,36 @@ class ExpressionLowering:
         ]
         return self.emit("name", (), candidates, e)
 
-    def select(self, e: Select) -> int:
+    def select(self, e: ast.Select) -> int:
         if self.checked is not None and id(e) in self.checked.names:
             return self._resolved(e, self.checked.names[id(e)])
         if self.checked is None and not e.optional:
-            root, fields = selections(e)
-            if isinstance(root, Name) and (root.absolute or root.name not in self.bound):
+            root, fields = ast.selections(e)
+            if isinstance(root, ast.Name) and (root.absolute or root.name not in self.bound):
                 return self._unresolved(root, fields)
         return self.emit("opt_select" if e.optional else "select", (self.raw(e.operand),), e.field, e)
 
-    def has(self, e: Has) -> int:
+    def has(self, e: ast.Has) -> int:
         return self.emit("has", (self.raw(e.operand),), e.field, e)
 
-    def index(self, e: Index) -> int:
+    def index(self, e: ast.Index) -> int:
         operand = self.raw(e.operand)
         return self.emit("opt_index" if e.optional else "index", (operand, self.value(e.index)), None, e)
 
-    def unary(self, e: Unary) -> int:
+    def unary(self, e: ast.Unary) -> int:
         operand = self.value(e.operand)
         return self.emit("not", (operand,), None, e) if e.operator == "!" else self.emit("call", (operand,), "-_", e)
 
-    def binary(self, e: Binary) -> int:
+    def binary(self, e: ast.Binary) -> int:
         if e.operator in ("&&", "||"):
-            operands = chain(e, e.operator)
+            operands = ast.chain(e, e.operator)
             args = tuple([self.value(o) for o in operands])
             return self.emit("and" if e.operator == "&&" else "or", args, None, e)
         left = self.value(e.left)
         name = "@in" if e.operator == "in" else f"_{e.operator}_"
         return self.emit("call", (left, self.value(e.right)), name, e)
 
-    def conditional(self, e: Conditional) -> int:
+    def conditional(self, e: ast.Conditional) -> int:
         condition = self.value(e.condition)
         node = self.nodes[condition]
         if self.fold and condition == len(self.nodes) - 1 and node.op == "const" and node.value[0] == "bool":
@@ -256,25 +243,25 @@ class ExpressionLowering:
         then = self.value(e.then)
         return self.emit("cond", (condition, then, self.value(e.otherwise)), None, e)
 
-    def call(self, e: Call) -> int:
+    def call(self, e: ast.Call) -> int:
         full, target = self._function(e)
         args = tuple([self.value(a) for a in ([target, *e.args] if target is not None else e.args)])
         return self.emit("call", args, full, e)
 
-    def _function(self, e: Call) -> tuple[str, Expr | None]:
+    def _function(self, e: ast.Call) -> tuple[str, ast.Expr | None]:
         """The full name of the function, and the target of a method."""
         if self.checked is not None:
             full = self.checked.functions.get(id(e))
             return (e.function, e.target) if full is None else (full, None)
-        root, fields = selections(e.target) if e.target is not None else (None, [])
-        if e.target is None or (isinstance(root, Name) and root.name not in self.bound):
-            qualified = ".".join((*((root.name, *fields) if isinstance(root, Name) else ()), e.function))
+        root, fields = ast.selections(e.target) if e.target is not None else (None, [])
+        if e.target is None or (isinstance(root, ast.Name) and root.name not in self.bound):
+            qualified = ".".join((*((root.name, *fields) if isinstance(root, ast.Name) else ()), e.function))
             declared = self.environment.function(qualified, e.absolute)
             if declared is not None:
                 return declared[0], None
         return e.function, e.target
 
-    def list_literal(self, e: ListLiteral) -> int:
+    def list_literal(self, e: ast.ListLiteral) -> int:
         args = tuple([self.value(item) for item in e.items])
         if self.fold and not e.optional and self._constant(args):
             items = [self.nodes[a].value for a in args]
@@ -282,15 +269,15 @@ class ExpressionLowering:
             return self.emit("const", (), ["list", items], e)
         return self.emit("list", args, list(e.optional), e)
 
-    def map_literal(self, e: MapLiteral) -> int:
+    def map_literal(self, e: ast.MapLiteral) -> int:
         args = tuple([self.value(part) for entry in e.entries for part in entry])
         return self.emit("map", args, list(e.optional), e)
 
-    def message(self, e: MessageLiteral) -> int:
+    def message(self, e: ast.MessageLiteral) -> int:
         """An unchecked message literal, which becomes a call of an unknown function."""
         return self.emit("call", tuple([self.value(v) for _, v in e.fields]), e.type_name, e)
 
-    def macro(self, e: Macro) -> int:
+    def macro(self, e: ast.Macro) -> int:
         converts_target = e.kind in ("filter", "sortBy", "bind", "optMap", "optFlatMap")
         target = self.value(e.target) if converts_target else self.raw(e.target)
         slots = list(range(len(self.bound), len(self.bound) + len(e.variables)))
@@ -306,17 +293,17 @@ def holds_scores(t: Type) -> bool:
 
 
 _LOWER: Final[Mapping[type, Callable[[ExpressionLowering, Any], int]]] = {
-    Literal: ExpressionLowering.literal,
-    Name: ExpressionLowering.name,
-    Select: ExpressionLowering.select,
-    Has: ExpressionLowering.has,
-    Index: ExpressionLowering.index,
-    Call: ExpressionLowering.call,
-    Unary: ExpressionLowering.unary,
-    Binary: ExpressionLowering.binary,
-    Conditional: ExpressionLowering.conditional,
-    ListLiteral: ExpressionLowering.list_literal,
-    MapLiteral: ExpressionLowering.map_literal,
-    MessageLiteral: ExpressionLowering.message,
-    Macro: ExpressionLowering.macro,
+    ast.Literal: ExpressionLowering.literal,
+    ast.Name: ExpressionLowering.name,
+    ast.Select: ExpressionLowering.select,
+    ast.Has: ExpressionLowering.has,
+    ast.Index: ExpressionLowering.index,
+    ast.Call: ExpressionLowering.call,
+    ast.Unary: ExpressionLowering.unary,
+    ast.Binary: ExpressionLowering.binary,
+    ast.Conditional: ExpressionLowering.conditional,
+    ast.ListLiteral: ExpressionLowering.list_literal,
+    ast.MapLiteral: ExpressionLowering.map_literal,
+    ast.MessageLiteral: ExpressionLowering.message,
+    ast.Macro: ExpressionLowering.macro,
 }

@@ -13,31 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
+from rulewright.expression import syntax_tree as ast
 from rulewright.expression.declarations import profile_functions
-from rulewright.expression.syntax_tree import (
-    NOWHERE,
-    PROFILE_NAMES,
-    RESERVED,
-    Binary,
-    Call,
-    Conditional,
-    Dialect,
-    Expr,
-    Has,
-    Index,
-    ListLiteral,
-    Literal,
-    LiteralValue,
-    Macro,
-    MapLiteral,
-    MessageLiteral,
-    Name,
-    Select,
-    Unary,
-    chain,
-    children,
-    dotted,
-)
 from rulewright_runtime.functions.times import format_duration, format_timestamp
 from rulewright_runtime.ir import Node, Program, literal_value
 from rulewright_runtime.values import UInt, Value
@@ -61,7 +38,7 @@ _OPERATOR_WORDS = frozenset(("and", "or", "not"))
 _ESCAPED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def unparse(expr: Expr, dialect: Dialect = Dialect.PROFILE) -> str:
+def unparse(expr: ast.Expr, dialect: ast.Dialect = ast.Dialect.PROFILE) -> str:
     """The text of `expr`, so that `parse(unparse(expr, dialect), dialect) == expr`; operators in their CEL spelling.
 
     Numbers keep their author's spelling if the node has it. Raises `ValueError` for a tree that has no text, such as a
@@ -71,9 +48,9 @@ def unparse(expr: Expr, dialect: Dialect = Dialect.PROFILE) -> str:
     printer = _Printer(dialect)
     order = [expr]
     for node in order:
-        order.extend(children(node))
+        order.extend(ast.children(node))
     for node in reversed(order):  # children first, so that a deep tree needs no recursion
-        if not isinstance(node, Name):
+        if not isinstance(node, ast.Name):
             printer.done[id(node)] = printer.parts(node)
     return printer.text(expr, _ANY)
 
@@ -83,89 +60,89 @@ class _Printer:
 
     __slots__ = ("done", "profile")
 
-    def __init__(self, dialect: Dialect) -> None:
-        self.profile = dialect is Dialect.PROFILE
+    def __init__(self, dialect: ast.Dialect) -> None:
+        self.profile = dialect is ast.Dialect.PROFILE
         self.done: dict[int, tuple[int, str]] = {}
 
-    def text(self, expr: Expr, required: int) -> str:
+    def text(self, expr: ast.Expr, required: int) -> str:
         """The text of `expr`, in parentheses if its precedence is lower than `required`."""
-        if isinstance(expr, Name):
+        if isinstance(expr, ast.Name):
             return self.name(expr.name, absolute=expr.absolute)
         precedence, text = self.done[id(expr)]
         return f"({text})" if precedence < required else text
 
-    def parts(self, expr: Expr) -> tuple[int, str]:
+    def parts(self, expr: ast.Expr) -> tuple[int, str]:
         """The precedence and the text of `expr`."""
         match expr:
-            case Binary():
+            case ast.Binary():
                 return self.binary(expr)
-            case Unary():
+            case ast.Unary():
                 return _UNARY, expr.operator + self.text(expr.operand, _OPERAND)
-            case Conditional():
+            case ast.Conditional():
                 then, otherwise = self.text(expr.then, _OR), self.text(expr.otherwise, _ANY)
                 return _ANY, f"{self.text(expr.condition, _OR)} ? {then} : {otherwise}"
-            case Literal():
+            case ast.Literal():
                 number = isinstance(expr.value, int | float) and not isinstance(expr.value, bool)
                 return (_UNARY if number else _OPERAND), literal(expr.value, expr.text)
         return _OPERAND, self.operand(expr)
 
-    def binary(self, expr: Binary) -> tuple[int, str]:
+    def binary(self, expr: ast.Binary) -> tuple[int, str]:
         """A chain of `&&` or `||` is printed flat if the parser would balance it to the same tree."""
         precedence = _BINARY[expr.operator]
         if expr.operator in ("&&", "||"):
-            parts = chain(expr, expr.operator) if _is_balanced(expr) else [expr.left, expr.right]
+            parts = ast.chain(expr, expr.operator) if _is_balanced(expr) else [expr.left, expr.right]
             return precedence, f" {expr.operator} ".join([self.text(part, precedence + 1) for part in parts])
         left, right = self.text(expr.left, precedence), self.text(expr.right, precedence + 1)
         return precedence, f"{left} {expr.operator} {right}"
 
-    def operand(self, expr: Expr) -> str:
+    def operand(self, expr: ast.Expr) -> str:
         """The text of an expression that never needs parentheses."""
         match expr:
-            case Select():
+            case ast.Select():
                 return f"{self.text(expr.operand, _OPERAND)}.{'?' if expr.optional else ''}{_field(expr.field)}"
-            case Index():
+            case ast.Index():
                 mark = "?" if expr.optional else ""
                 return f"{self.text(expr.operand, _OPERAND)}[{mark}{self.text(expr.index, _ANY)}]"
-            case Has():
+            case ast.Has():
                 return f"has({self.text(expr.operand, _OPERAND)}.{_field(expr.field)})"
-            case Call(target=None):
+            case ast.Call(target=None):
                 return f"{self.name(expr.function, absolute=expr.absolute)}({self.list(expr.args)})"
-            case Call(target=target) if target is not None:
+            case ast.Call(target=target) if target is not None:
                 return f"{self.text(target, _OPERAND)}.{_plain(expr.function)}({self.list(expr.args)})"
-            case Macro(kind="bind"):
+            case ast.Macro(kind="bind"):
                 return f"cel.bind({self.name(expr.variables[0])}, {self.list((expr.target, *expr.bodies))})"
-            case Macro():
+            case ast.Macro():
                 names = ", ".join(map(self.name, expr.variables))
                 return f"{self.text(expr.target, _OPERAND)}.{expr.kind}({names}, {self.list(expr.bodies)})"
-            case ListLiteral():
+            case ast.ListLiteral():
                 return f"[{self.list(expr.items, expr.optional)}]"
-            case MapLiteral():
+            case ast.MapLiteral():
                 entries = [f"{self.key(key)}: {self.text(value, _ANY)}" for key, value in expr.entries]
                 return "{" + _marked(entries, expr.optional) + "}"
-            case MessageLiteral():
+            case ast.MessageLiteral():
                 entries = [f"{_field(field)}: {self.text(value, _ANY)}" for field, value in expr.fields]
                 return f"{expr.type_name}{{{_marked(entries, expr.optional)}}}"
         raise ValueError(f"`{type(expr).__name__}` has no text")
 
-    def list(self, items: tuple[Expr, ...], optional: tuple[int, ...] = ()) -> str:
+    def list(self, items: tuple[ast.Expr, ...], optional: tuple[int, ...] = ()) -> str:
         """`items` with commas between them."""
         return _marked([self.text(item, _ANY) for item in items], optional)
 
-    def key(self, key: Expr) -> str:
+    def key(self, key: ast.Expr) -> str:
         """The text of a map's key, in which an operator word of the profile is a name."""
-        if isinstance(key, Name) and key.name in _OPERATOR_WORDS:
+        if isinstance(key, ast.Name) and key.name in _OPERATOR_WORDS:
             return key.name if not key.absolute else f".{key.name}"
         return self.text(key, _ANY)
 
     def name(self, name: str, *, absolute: bool = False) -> str:
         """The text of a name that is a whole expression."""
-        reserved = RESERVED - PROFILE_NAMES if self.profile else RESERVED
+        reserved = ast.RESERVED - ast.PROFILE_NAMES if self.profile else ast.RESERVED
         if name in reserved or (self.profile and not absolute and name in _OPERATOR_WORDS):
             raise ValueError(f"`{name}` can't be a name")
         return f".{_plain(name)}" if absolute else _plain(name)
 
 
-def literal(value: LiteralValue, text: str | None = None) -> str:
+def literal(value: ast.LiteralValue, text: str | None = None) -> str:
     """The text of a literal; `text` is its author's spelling."""
     match value:
         case None:
@@ -229,15 +206,15 @@ def _field(name: str) -> str:
     return f"`{name}`"
 
 
-def _leaves(expr: Expr, operator: str) -> int:
-    if isinstance(expr, Binary) and expr.operator == operator:
+def _leaves(expr: ast.Expr, operator: str) -> int:
+    if isinstance(expr, ast.Binary) and expr.operator == operator:
         return _leaves(expr.left, operator) + _leaves(expr.right, operator)
     return 1
 
 
-def _is_balanced(expr: Expr, operator: str | None = None) -> bool:
+def _is_balanced(expr: ast.Expr, operator: str | None = None) -> bool:
     """Whether the parser groups a flat chain of the operands into this tree."""
-    if not isinstance(expr, Binary) or expr.operator != (operator or expr.operator):
+    if not isinstance(expr, ast.Binary) or expr.operator != (operator or expr.operator):
         return True
     left, right = _leaves(expr.left, expr.operator), _leaves(expr.right, expr.operator)
     if left != (left + right - 1) // 2 + 1:
@@ -257,7 +234,7 @@ _METHODS: Final = frozenset(
 ) - {"size", "contains_ci", "substring_ci"}
 
 
-def decompile(program: Program) -> Expr:
+def decompile(program: Program) -> ast.Expr:
     """The syntax tree of `program`; lowering it again gives a program with the same meaning."""
     taken = {part for n in program.nodes if n.op == "name" for full, _ in n.value for part in full.split(".")}
     decompiler = _Decompiler(program.nodes, taken)
@@ -269,7 +246,7 @@ class _Decompiler:
         self.nodes = nodes
         self.taken = taken
 
-    def expr(self, index: int) -> Expr:
+    def expr(self, index: int) -> ast.Expr:
         """The syntax tree of one node."""
         node = self.nodes[index]
         if node.op in _BY_OPERATION:
@@ -285,97 +262,97 @@ class _Decompiler:
             name += "_"
         return name
 
-    def const(self, node: Node) -> Expr:
+    def const(self, node: Node) -> ast.Expr:
         return written(node.value)
 
-    def name(self, node: Node) -> Expr:
+    def name(self, node: Node) -> ast.Expr:
         full, fields = node.value[-1]
-        return dotted(*full.split("."), *fields)
+        return ast.dotted(*full.split("."), *fields)
 
-    def local(self, node: Node) -> Expr:
-        return Name(self.variable(node.value), NOWHERE)
+    def local(self, node: Node) -> ast.Expr:
+        return ast.Name(self.variable(node.value), ast.NOWHERE)
 
-    def select(self, node: Node) -> Expr:
-        return Select(self.expr(node.args[0]), node.value, NOWHERE, node.op == "opt_select")
+    def select(self, node: Node) -> ast.Expr:
+        return ast.Select(self.expr(node.args[0]), node.value, ast.NOWHERE, node.op == "opt_select")
 
-    def has(self, node: Node) -> Expr:
-        return Has(self.expr(node.args[0]), node.value, NOWHERE)
+    def has(self, node: Node) -> ast.Expr:
+        return ast.Has(self.expr(node.args[0]), node.value, ast.NOWHERE)
 
-    def index(self, node: Node) -> Expr:
-        return Index(self.expr(node.args[0]), self.expr(node.args[1]), NOWHERE, node.op == "opt_index")
+    def index(self, node: Node) -> ast.Expr:
+        return ast.Index(self.expr(node.args[0]), self.expr(node.args[1]), ast.NOWHERE, node.op == "opt_index")
 
-    def list(self, node: Node) -> Expr:
-        return ListLiteral(tuple([self.expr(a) for a in node.args]), NOWHERE, tuple(node.value or ()))
+    def list(self, node: Node) -> ast.Expr:
+        return ast.ListLiteral(tuple([self.expr(a) for a in node.args]), ast.NOWHERE, tuple(node.value or ()))
 
-    def map(self, node: Node) -> Expr:
+    def map(self, node: Node) -> ast.Expr:
         parts = [self.expr(a) for a in node.args]
-        return MapLiteral(tuple(zip(parts[::2], parts[1::2], strict=True)), NOWHERE, tuple(node.value or ()))
+        return ast.MapLiteral(tuple(zip(parts[::2], parts[1::2], strict=True)), ast.NOWHERE, tuple(node.value or ()))
 
-    def logic(self, node: Node) -> Expr:
+    def logic(self, node: Node) -> ast.Expr:
         operator = "&&" if node.op == "and" else "||"
         first, *rest = [self.expr(a) for a in node.args]
         for operand in rest:
-            first = Binary(operator, first, operand, NOWHERE)
+            first = ast.Binary(operator, first, operand, ast.NOWHERE)
         return first
 
-    def negation(self, node: Node) -> Expr:
-        return Unary("!", self.expr(node.args[0]), NOWHERE)
+    def negation(self, node: Node) -> ast.Expr:
+        return ast.Unary("!", self.expr(node.args[0]), ast.NOWHERE)
 
-    def cond(self, node: Node) -> Expr:
+    def cond(self, node: Node) -> ast.Expr:
         condition, then, otherwise = [self.expr(a) for a in node.args]
-        return Conditional(condition, then, otherwise, NOWHERE)
+        return ast.Conditional(condition, then, otherwise, ast.NOWHERE)
 
-    def call(self, node: Node) -> Expr:
+    def call(self, node: Node) -> ast.Expr:
         args = [self.expr(a) for a in node.args]
         name: str = node.value
         if name == "score" and not node.at:
             return args[0]
         if name == "-_":
-            return Unary("-", args[0], NOWHERE)
+            return ast.Unary("-", args[0], ast.NOWHERE)
         if name == "@in" or (name.startswith("_") and name.endswith("_")):
-            return Binary(name.strip("_@"), args[0], args[1], NOWHERE)
+            return ast.Binary(name.strip("_@"), args[0], args[1], ast.NOWHERE)
         if name in _METHODS and args:
-            return Call(name, args[0], tuple(args[1:]), NOWHERE)
+            return ast.Call(name, args[0], tuple(args[1:]), ast.NOWHERE)
         return _call(name, *args)
 
-    def macro(self, node: Node) -> Expr:
+    def macro(self, node: Node) -> ast.Expr:
         slots: Sequence[int] = node.value
         kind = _MACROS.get((node.op, len(slots)), node.op)
         target, *bodies = [self.expr(a) for a in node.args]
-        return Macro(kind, target, tuple([self.variable(s) for s in slots]), tuple(bodies), NOWHERE)
+        return ast.Macro(kind, target, tuple([self.variable(s) for s in slots]), tuple(bodies), ast.NOWHERE)
 
 
-def written(tagged: Sequence[Value]) -> Expr:
+def written(tagged: Sequence[Value]) -> ast.Expr:
     """The syntax tree of a tagged literal."""
     tag, body = tagged[0], tagged[-1]
     match tag:
         case "list":
-            return ListLiteral(tuple([written(item) for item in body]), NOWHERE)
+            return ast.ListLiteral(tuple([written(item) for item in body]), ast.NOWHERE)
         case "map":
-            return MapLiteral(tuple([(written(k), written(v)) for k, v in body]), NOWHERE)
+            return ast.MapLiteral(tuple([(written(k), written(v)) for k, v in body]), ast.NOWHERE)
         case "optional":
             return _call("optional.of", written(body[0])) if body else _call("optional.none")
         case "score":
             return _score(Fraction(body))
         case "type":
-            return dotted(*body.split("."))
+            return ast.dotted(*body.split("."))
         case "timestamp":
-            return _call("timestamp", Literal(format_timestamp(literal_value(tagged)), NOWHERE))
+            return _call("timestamp", ast.Literal(format_timestamp(literal_value(tagged)), ast.NOWHERE))
         case "duration":
-            return _call("duration", Literal(format_duration(literal_value(tagged)), NOWHERE))
+            return _call("duration", ast.Literal(format_duration(literal_value(tagged)), ast.NOWHERE))
         case "double" if body in _NO_LITERAL:
-            return _call("double", Literal(body, NOWHERE))
+            return _call("double", ast.Literal(body, ast.NOWHERE))
         case "bytes":
-            return Literal(base64.b64decode(body), NOWHERE)
+            return ast.Literal(base64.b64decode(body), ast.NOWHERE)
     value = literal_value(tagged)
     numeric = isinstance(value, (int, float)) and not isinstance(value, (bool, UInt))
-    return Literal(value, NOWHERE, text=repr(value) if numeric else None)
+    return ast.Literal(value, ast.NOWHERE, text=repr(value) if numeric else None)
 
 
 _NO_LITERAL: Final = frozenset(("NaN", "Infinity", "-Infinity"))
 
 
-def _score(value: Fraction) -> Expr:
+def _score(value: Fraction) -> ast.Expr:
     """A score as a decimal, or as a quotient if it has no finite decimal."""
     rest, power = value.denominator, 0
     for prime in (2, 5):
@@ -384,23 +361,23 @@ def _score(value: Fraction) -> Expr:
             rest, count = rest // prime, count + 1
         power = max(power, count)
     if rest != 1:
-        one, top, bottom = (Literal(n, NOWHERE, text=str(n)) for n in (1, value.numerator, value.denominator))
-        exact: Expr = _call("score", one)  # an intermediate score may leave the interval
+        one, top, bottom = (ast.Literal(n, ast.NOWHERE, text=str(n)) for n in (1, value.numerator, value.denominator))
+        exact: ast.Expr = _call("score", one)  # an intermediate score may leave the interval
         if value.numerator != 1:
-            exact = Binary("*", exact, top, NOWHERE)
-        return Binary("/", exact, bottom, NOWHERE)
+            exact = ast.Binary("*", exact, top, ast.NOWHERE)
+        return ast.Binary("/", exact, bottom, ast.NOWHERE)
     sign, digits = "-" if value < 0 else "", str(abs(value.numerator) * 10**power // value.denominator)
     digits = digits.rjust(power + 1, "0")
     text = f"{sign}{digits[: len(digits) - power]}.{digits[len(digits) - power :] or '0'}"
-    return Literal(float(value), NOWHERE, text=text)
+    return ast.Literal(float(value), ast.NOWHERE, text=text)
 
 
-def _call(name: str, *args: Expr) -> Expr:
+def _call(name: str, *args: ast.Expr) -> ast.Expr:
     namespace, _, function = name.rpartition(".")
-    return Call(function, Name(namespace, NOWHERE) if namespace else None, args, NOWHERE)
+    return ast.Call(function, ast.Name(namespace, ast.NOWHERE) if namespace else None, args, ast.NOWHERE)
 
 
-_BY_OPERATION: Final[Mapping[str, Callable[[_Decompiler, Node], Expr]]] = {
+_BY_OPERATION: Final[Mapping[str, Callable[[_Decompiler, Node], ast.Expr]]] = {
     "const": _Decompiler.const,
     "name": _Decompiler.name,
     "local": _Decompiler.local,

@@ -9,25 +9,12 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from rulewright.errors import ExpressionError
+from rulewright.expression import syntax_tree as ast
 from rulewright.expression.build import parsed, with_lookups
 from rulewright.expression.checker import Checker
 from rulewright.expression.declarations import Overload
 from rulewright.expression.environment import Environment
 from rulewright.expression.parser import parse_unfinished
-from rulewright.expression.syntax_tree import (
-    MACROS,
-    Binary,
-    Call,
-    Expr,
-    Has,
-    Index,
-    ListLiteral,
-    Macro,
-    Name,
-    Select,
-    children,
-)
-from rulewright.expression.syntax_tree import Literal as LiteralNode
 from rulewright.expression.types import (
     DYN,
     ERROR,
@@ -79,7 +66,7 @@ def describe_at(text: str, environment: Environment, index: int) -> PartDescript
         return None
     checker = _checked(tree, text, environment)
     part = tree
-    while (inner := next((each for each in children(part) if _covers(each, index)), None)) is not None:
+    while (inner := next((each for each in ast.children(part) if _covers(each, index)), None)) is not None:
         part = inner
     description = _describe_part(part, checker)
     return PartDescription(*_name_range(part), description) if description else None
@@ -100,7 +87,7 @@ def suggestions_at(text: str, environment: Environment) -> list[Suggestion]:
     return list(_suggestions(ancestors, _checked(tree, text, environment))) if ancestors else []
 
 
-def _checked(tree: Expr, text: str, environment: Environment) -> Checker:
+def _checked(tree: ast.Expr, text: str, environment: Environment) -> Checker:
     checker = Checker(text, environment)
     try:
         checker.visit(tree)
@@ -109,32 +96,32 @@ def _checked(tree: Expr, text: str, environment: Environment) -> Checker:
     return checker
 
 
-def _covers(part: Expr, index: int) -> bool:
+def _covers(part: ast.Expr, index: int) -> bool:
     return part.span.start <= index <= part.span.end
 
 
-def _ancestors(tree: Expr, index: int) -> list[Expr]:
+def _ancestors(tree: ast.Expr, index: int) -> list[ast.Expr]:
     """The parts that hold the mark, the innermost first; empty inside a number."""
     ancestors = [tree]
-    while (inner := next((each for each in children(ancestors[0]) if _covers(each, index)), None)) is not None:
+    while (inner := next((each for each in ast.children(ancestors[0]) if _covers(each, index)), None)) is not None:
         ancestors.insert(0, inner)
     part = ancestors[0]
-    names = {Name: "name", Select: "field", Has: "field", Call: "function", LiteralNode: "value"}
+    names = {ast.Name: "name", ast.Select: "field", ast.Has: "field", ast.Call: "function", ast.Literal: "value"}
     written = getattr(part, names.get(type(part), ""), None)
     return ancestors if isinstance(written, str) and MARK in written else []
 
 
-def _type(checker: Checker, part: Expr) -> Type:
+def _type(checker: Checker, part: ast.Expr) -> Type:
     return checker.known.resolve(checker.types.get(id(part), DYN), final=True)
 
 
-def _suggestions(ancestors: list[Expr], checker: Checker) -> Iterator[Suggestion]:
+def _suggestions(ancestors: list[ast.Expr], checker: Checker) -> Iterator[Suggestion]:
     part = ancestors[0]
-    if isinstance(part, (Select, Has)):
+    if isinstance(part, (ast.Select, ast.Has)):
         yield from _members(part.operand, checker)
-    elif isinstance(part, Call) and part.target is not None:
+    elif isinstance(part, ast.Call) and part.target is not None:
         yield from _members(part.target, checker)
-    elif isinstance(part, LiteralNode):
+    elif isinstance(part, ast.Literal):
         before = str(part.value).partition(MARK)[0]
         yield from (Suggestion(text, "constant", "text", len(before)) for text in _quoted(ancestors, checker))
     else:
@@ -144,19 +131,19 @@ def _suggestions(ancestors: list[Expr], checker: Checker) -> Iterator[Suggestion
         yield from _roots(ancestors, checker, () if expected is None else expected.members)
 
 
-def _quoted(ancestors: list[Expr], checker: Checker) -> Iterable[str]:
+def _quoted(ancestors: list[ast.Expr], checker: Checker) -> Iterable[str]:
     """The texts that quotes may hold: the members of an enum, or the names that a lookup knows."""
     outer = ancestors[1] if len(ancestors) > 1 else None
-    known = _type(checker, outer.operand) if isinstance(outer, Index) else _expected_enum(ancestors, checker)
+    known = _type(checker, outer.operand) if isinstance(outer, ast.Index) else _expected_enum(ancestors, checker)
     if isinstance(known, RecordType):
         return known.fields
     return known.members if isinstance(known, EnumType) else ()
 
 
-def _members(operand: Expr, checker: Checker) -> Iterator[Suggestion]:
+def _members(operand: ast.Expr, checker: Checker) -> Iterator[Suggestion]:
     """The completions after a dot: fields, functions of a namespace, methods and macros."""
     environment = checker.environment
-    if isinstance(operand, Name) and id(operand) not in checker.names and checker.local(operand.name) is None:
+    if isinstance(operand, ast.Name) and id(operand) not in checker.names and checker.local(operand.name) is None:
         prefix = f"{operand.name}."
         names = [name for name in environment.overloads if name.startswith(prefix)]
         if names:
@@ -185,10 +172,10 @@ def _takes(each: Overload, target: Type) -> bool:
     return not isinstance(each.arguments[0], TypeParam) and substitution.fits(target, parameters[0])
 
 
-def _roots(ancestors: list[Expr], checker: Checker, members: Iterable[str]) -> Iterator[Suggestion]:
+def _roots(ancestors: list[ast.Expr], checker: Checker, members: Iterable[str]) -> Iterator[Suggestion]:
     environment = checker.environment
     bound = {
-        name: _bound(macro, checker) for macro in ancestors if isinstance(macro, Macro) for name in macro.variables
+        name: _bound(macro, checker) for macro in ancestors if isinstance(macro, ast.Macro) for name in macro.variables
     }
     yield from (Suggestion(name, "variable", type_) for name, type_ in bound.items())
     yield from (
@@ -203,18 +190,18 @@ def _roots(ancestors: list[Expr], checker: Checker, members: Iterable[str]) -> I
             yield _function(name, free)
 
 
-def _bound(macro: Macro, checker: Checker) -> str:
+def _bound(macro: ast.Macro, checker: Checker) -> str:
     """The type of a macro's variable, where its target determines it."""
     target = _type(checker, macro.target)
     return _brief(target.element) if isinstance(target, ListType) and len(macro.variables) == 1 else "bound here"
 
 
-def _expected_enum(ancestors: list[Expr], checker: Checker) -> EnumType | None:
+def _expected_enum(ancestors: list[ast.Expr], checker: Checker) -> EnumType | None:
     """The enum type of the other side of a comparison, or None."""
     for inner, outer in pairwise(ancestors):
-        if isinstance(outer, ListLiteral):
+        if isinstance(outer, ast.ListLiteral):
             continue
-        if isinstance(outer, Binary) and outer.operator not in ("&&", "||"):
+        if isinstance(outer, ast.Binary) and outer.operator not in ("&&", "||"):
             type_ = _type(checker, outer.left if outer.right is inner or outer.left is not inner else outer.right)
             type_ = type_.element if isinstance(type_, ListType) else type_
             return type_ if isinstance(type_, EnumType) else None
@@ -245,33 +232,33 @@ def _describe_type(type_: Type) -> str:
     return str(type_)
 
 
-def _name_range(part: Expr) -> tuple[int, int]:
+def _name_range(part: ast.Expr) -> tuple[int, int]:
     """The start and end of a part's name, or of the whole part without one."""
     match part:
-        case Select(field=name):
+        case ast.Select(field=name):
             return part.span.end - len(name), part.span.end
-        case Call(function=name):
+        case ast.Call(function=name):
             return max(part.span.at - len(name), part.span.start), part.span.at
     return part.span.start, part.span.end
 
 
-def _describe_part(part: Expr, checker: Checker) -> str:
+def _describe_part(part: ast.Expr, checker: Checker) -> str:
     match part:
-        case Name(name=name) if id(part) in checker.constants:
+        case ast.Name(name=name) if id(part) in checker.constants:
             return _code(f"{name}: a constant")
-        case Name(name=name) | Select(field=name) | Has(field=name):
+        case ast.Name(name=name) | ast.Select(field=name) | ast.Has(field=name):
             type_ = _type(checker, part)
             return "" if type_ == ERROR else _code(f"{name}: {_describe_type(type_)}")
-        case Call(function=name):
+        case ast.Call(function=name):
             return _describe_call(name, part, checker)
-        case Macro(kind=name):
-            return _code(f"{name}: macro -> {_brief(_type(checker, part))}") if name in MACROS else ""
-        case LiteralNode():
+        case ast.Macro(kind=name):
+            return _code(f"{name}: macro -> {_brief(_type(checker, part))}") if name in ast.MACROS else ""
+        case ast.Literal():
             return _code(_brief(_type(checker, part)))
     return ""
 
 
-def _describe_call(name: str, part: Call, checker: Checker) -> str:
+def _describe_call(name: str, part: ast.Call, checker: Checker) -> str:
     full = checker.functions.get(id(part), name)
     is_method = part.target is not None and full == name
     overloads = [each for each in checker.environment.overloads.get(full, ()) if each.method == is_method]
