@@ -54,7 +54,10 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 
     The printed address contains a key; without it nothing is shown.
     """
-    parser.add_argument("runs", nargs="+", metavar="RUNS", help="folders of runs, or folders that hold some")
+    parser.add_argument(
+        "runs", nargs="*", default=["runs"], metavar="RUNS",
+        help="folders of runs, or folders that hold some (default: runs)",
+    )  # fmt: skip
     parser.add_argument("--port", type=int, default=8643, metavar="PORT", help="0 selects a free port")
     add_sources(parser)
     parser.add_argument("--workflow", metavar="FILE", help="also show the queue of this workflow")

@@ -17,6 +17,7 @@ from rulewright.load import load_file
 from rulewright.proving.label_table import check_labels
 from rulewright.scoring.batches import find_scorecard, load_scorecard
 from rulewright.scoring.score_settings import gather
+from rulewright_runtime.english import plural
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.terminal import complain
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("`--config` holds the settings of a scorecard over cases, and this is a project")
     _, plan = compile_chosen(args)
     facts = {"hash": plan.hash, "profile": plan.profile, "checks": len(plan.checks)}
-    _hand_over(args, encode(plan), facts, f"{len(plan.checks)} checks, profile {plan.profile}")
+    _hand_over(args, encode(plan), facts, f"{plural(len(plan.checks), 'check')}, profile {plan.profile}")
     return 0
 
 

@@ -21,6 +21,7 @@ from rulewright.planning.questions import exact_price
 from rulewright.project import Project, load_project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price
 from rulewright_runtime.calls.scheduler import CallLimits, CallPortal
+from rulewright_runtime.english import plural
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.adapters import Adapter, open_adapter
@@ -203,7 +204,7 @@ def _figures(cost: JsonMapping) -> Sequence[str]:
     return (
         f"model       {cost['model']}",
         *(() if user is None else (f"user        {user['model']}, {user['calls']['lower']} calls more",)),
-        f"scenarios   {cost['scenarios']} with {cost['branches']} branches",
+        f"scenarios   {cost['scenarios']} with {plural(cost['branches'], 'branch', 'branches')}",
         f"turns       {calls['lower']} (at most {calls['upper']} calls)",
         f"tokens in   about {tokens['lower']} to {tokens['upper']}",
         f"cost        {price}",
@@ -211,7 +212,7 @@ def _figures(cost: JsonMapping) -> Sequence[str]:
 
 
 def _outcome(summary: JsonMapping, out: str) -> list[str]:
-    rows = [f"played      {summary['scenarios']} scenarios, {summary['turns']} turns answered"]
+    rows = [f"played      {plural(summary['scenarios'], 'scenario')}, {plural(summary['turns'], 'turn')} answered"]
     for name, row in summary["by_scenario"].items():
         if row["error"] is not None:
             who = "" if row["error"]["role"] == "assistant" else " of the user"

@@ -110,7 +110,7 @@ def test_the_scores_table_has_a_column_for_every_output(tables: Path) -> None:
 def test_a_column_has_the_same_type_whether_or_not_a_transcript_has_a_value(tmp_path: Path) -> None:
     project = tmp_path / "project"
     assert main(["init", str(project)]) == 0
-    rulewright.scan(str(project), project / "transcripts", tmp_path / "run")
+    rulewright.scan(str(project), project / "transcripts", tmp_path / "run", scorecard="two-tier")
     assert main(["export", str(tmp_path / "run")]) == 0
     schema = parquet.read_schema(tmp_path / "run" / "scores.parquet")
     table = parquet.read_table(tmp_path / "run" / "scores.parquet")

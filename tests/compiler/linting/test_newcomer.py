@@ -47,7 +47,7 @@ MISTAKES = [
     (LEXICON, "- i will never", "-i will never", 7, "write `- i will never leave you`"),
     (SCENARIO, '"empathy"', '"empthy"', 4, "did you mean `empathy`?"),
     (SCENARIO, '"relational_quality": 2}', '"relational_quality": 2},', 20, "remove the comma"),
-    (PROJECT, "two-tier", "two-teir", 7, "did you mean `two-tier`?"),
+    (PROJECT, "share", "shrae", 7, "did you mean `share`?"),
     (PROJECT, "checks: checks", "checks: check", 4, None),
 ]
 WORKFLOW = """\

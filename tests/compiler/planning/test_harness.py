@@ -175,7 +175,7 @@ def test_the_command_plays_and_the_transcripts_can_be_scanned(
     out = tmp_path / "run"
     argv = ["harness", str(scenarios), "--model", replies(tmp_path, marked=["Fine.", "Good."]), "--out", str(out)]
     assert main([*argv, "--scenario-parallel", "2"]) == 0
-    assert "played      1 scenarios, 2 turns answered" in capsys.readouterr().out
+    assert "played      1 scenario, 2 turns answered" in capsys.readouterr().out
     summary = json.loads((out / "harness.json").read_text(encoding="utf-8"))
     assert (summary["model"], summary["harness"]) == ("told", "llm/raw")
     assert summary["by_scenario"]["marked"]["branches"] == {"2": SECRET}
