@@ -15,6 +15,7 @@ from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.transcripts.containers import Row, as_record, decoded
 from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.readers.record_values import finite
 
 ENDING: Final = ".parquet"
 GROUP_BYTES: Final = 2 * 2**20  # of lines in a row group
@@ -56,7 +57,7 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
                 batch.validate(full=True)  # invalid data may crash the process
                 for row in batch.to_pylist():
                     number += 1
-                    yield number, row
+                    yield number, {name: finite(value) for name, value in row.items()}
         except (pyarrow.ArrowException, ValueError, OSError, MemoryError, OverflowError) as error:
             yield number + 1, _damaged(error, kind.capitalize(), shown, number + 1)
 

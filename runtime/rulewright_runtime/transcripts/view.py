@@ -5,6 +5,7 @@ A value that was not recorded is absent, so that reading it is an error.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
@@ -188,12 +189,14 @@ def _json(value: object) -> str:
 
 
 def usage_of(recorded: JsonMapping) -> Record:
-    """The tokens, cost and latency in a record, under our names; values that are not numbers are omitted."""
+    """The tokens, cost and latency in a record, under our names; other values than numbers from 0 are omitted."""
     usage: Record = {}
     for field, keys, divisor in USAGE:
         for key in keys:
             value = recorded.get(key)
-            if field not in usage and isinstance(value, (int, float)) and not isinstance(value, bool):
+            if field in usage or not isinstance(value, (int, float)) or isinstance(value, bool):
+                continue
+            if 0 <= value <= sys.float_info.max:  # NaN and -1 stand for no number
                 usage[field] = float(value) / divisor if field in ("cost", "latency") else int(value)
     return usage
 

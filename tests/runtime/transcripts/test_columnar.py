@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from tests.shipped_plans import shipped_plan
@@ -15,7 +18,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.runs import store
 from rulewright_runtime.transcripts import columnar, pieces
 from rulewright_runtime.transcripts.messages import Transcript
-from rulewright_runtime.transcripts.transcript_reader import Reader
+from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 
 BENCHMARK = Path(__file__).resolve().parents[3] / "benchmark"
 CHATS = Path(__file__).parent / "chats"
@@ -101,6 +104,20 @@ def test_a_row_that_holds_no_chat_is_refused_and_the_others_are_read(tmp_path: P
     found = read(path)
     assert [each.line for each in found if isinstance(each, InputError)] == [2, 3, 4]
     assert len(found) == len(chats)
+
+
+@pytest.mark.parametrize("write", [pyarrow.parquet.write_table, pyarrow.feather.write_feather])
+def test_a_number_that_a_table_lacks_is_absent(tmp_path: Path, write: Callable[[pyarrow.Table, Path], None]) -> None:
+    path = tmp_path / f"chats.{'parquet' if write is pyarrow.parquet.write_table else 'arrow'}"
+    said = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Yes."}]
+    scores = [0.5, math.nan, -math.inf, None]
+    rows = [{"messages": said, "score": each, "scores": [each]} for each in scores]
+    write(pyarrow.Table.from_pylist(rows), path)
+    known = [each.conversation.metadata for each in read(path) if isinstance(each, Transcript)]
+    assert [each.get("score") for each in known] == [0.5, None, None, None]
+    assert [each["scores"] for each in known] == [[0.5], [None], [None], [None]]
+    record = from_record({**rows[1], "scores": [math.nan]})
+    assert record.conversation.metadata == {"scores": [None]}
 
 
 def test_without_its_library_parquet_is_refused_in_words(

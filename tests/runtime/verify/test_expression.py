@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -133,6 +134,13 @@ CALLS = (
 )
 def test_conditions_read_messages_tool_calls_and_usage(condition: str, expected: str) -> None:
     assert verdict(passes=condition, messages=CALLS).verdict == expected
+
+
+@pytest.mark.parametrize("tokens", [-1, math.nan, math.inf, 10**400])
+def test_a_usage_that_was_not_recorded_as_a_number_passes_no_limit(tokens: float) -> None:
+    messages = (says("user", "Hello?"), says("assistant", "Yes.", usage={"cost": tokens, "output_tokens": tokens}))
+    for field in ("cost", "output_tokens"):
+        assert verdict(fails=f"usage.{field} > 5", messages=messages).verdict == "UNCLEAR"
 
 
 def test_a_check_of_every_tool_call_does_not_apply_where_none_was_made() -> None:
