@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator, Sequence
 from difflib import ndiff
 from itertools import chain
@@ -22,6 +23,7 @@ from rulewright_runtime.english import plural, some
 from rulewright_runtime.strict_json import JsonMapping
 
 MOST: Final = 20  # conditions of one region, and stored rows
+_ASKED: Final = re.compile(r"\.prompt\b|\.(tags|budgets)$|^check\.fields\.")  # what a judge is only shown
 MOST_UNSHOWN: Final = 3  # regions of one place without an input that are written out
 
 
@@ -73,9 +75,9 @@ def _shown(found: JsonMapping) -> Iterator[str]:
 
 
 def _in_words(found: JsonMapping) -> str:
-    """The verdict; of prompts alone it is known what leaves it open."""
+    """The verdict; of what a judge is only shown it is known what leaves it open."""
     changed = [*found["regions"], *found["unknown"], *found["settings"]]
-    if found["verdict"] == "undecided" and all(".prompt[" in each["place"] for each in changed):
+    if found["verdict"] == "undecided" and all(_ASKED.search(each["place"]) for each in changed):
         return "they ask a judge differently, so only its answers can differ"
     return _VERDICTS[found["verdict"]]
 

@@ -62,8 +62,8 @@ LEXICONS: Final = "lexicon"
 _LONE: Final = "patterns"  # the name of the only lexicon in a file
 _ALIKE: Final = "both give the same row for this verdict alone"
 _CARRIED: Final = tuple(
-    f"check.{key}" for key in ("severity", "primary_bucket", "secondary_tags", "hard_fail", "scorer_type")
-)  # what every verdict of a check carries
+    f"check.{key}" for key in ("severity", "primary_bucket", "secondary_tags", "hard_fail", "scorer_type", "route")
+)  # what every verdict of a check carries, or profiles select by
 _PARAMETERS: Final = "check.verifier.parameters."
 _OPPOSITE: Final = (("FAIL", "PASS"), ("PASS", "FAIL"))
 _NO_CONVERSATION: Final = "no conversation was found on which the checks say so"

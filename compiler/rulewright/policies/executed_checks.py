@@ -1,5 +1,5 @@
-"""Conversations on which two checks give different verdicts, found by running both, and votes of a judge that both are
-given."""
+"""Conversations on which two checks give different verdicts, found by running both, with a scenario and a judge that
+both are given."""
 
 from __future__ import annotations
 
@@ -8,57 +8,84 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, permutations, product
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from rulewright.policies.checks import LOOKED_AT
 from rulewright.policies.lexicons import texts_of
 from rulewright.policies.stored_checks import LoweredCheck, engines_of, most_votes
+from rulewright.witnesses.candidates import SCENARIO
 from rulewright.witnesses.conversation_records import PLAIN
+from rulewright.witnesses.example_conversations import scenario_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
+from rulewright_runtime.matching.near_matches import find
 from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.plan.question import AnchoredWindow, Judging, ReplyField
 from rulewright_runtime.plan.scan import Lexicon
-from rulewright_runtime.plan.verifiers import CueResponse, ExpressionVerifier
+from rulewright_runtime.plan.verifiers import CueResponse, ExpressionVerifier, JurisdictionRule, ProbeVerifier
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import VerdictResult
 
 _DECIDES: Final = ("verifier", "unclear", "adjudicate")
 _EXCHANGES: Final = 5
-_MOST: Final = 2_000  # conversations, each with one judge
+_MOST_EXCHANGES: Final = 40
+_MOST: Final = 2_000  # conversations, each with one judge and one scenario
+_MOST_CUED: Final = 60  # conversations with hits, each with a judge
+_MOST_FIELDS: Final = 64  # ways to fill in the fields of a reply
+_CARRIED: Final = ", confidence "
 _NO_REPLY: Final = "no usable reply"
 _BESIDE: Final = {"system": "Be brief.", "tool": "It is done."}  # messages of other roles
+_RECALLED: Final = "the old garden gate stays closed all winter long"
+_SAID_OF_RUTH: Final = ("Ruth said that she was late.", "Ruth said that he was late.")
+_PRONOUNS: Final = "she/her for Ruth"
+Messages: TypeAlias = list[JsonObject]
+Input: TypeAlias = "tuple[JsonObject | None, Messages, Judge | None]"  # a scenario, a conversation and its judge
 
 
 class _Vote(NamedTuple):
-    """A verdict with a quote of a turn, if it is not 0; without a verdict the reply is not usable."""
+    """A verdict with a quote of a turn, if it is not 0, and fields; without a verdict the reply is not usable."""
 
     verdict: str | None
     turn: int = 0
+    fields: str = ""  # JSON
 
     def __str__(self) -> str:
         quoting = f" quoting turn {self.turn}" if self.turn else ""
-        return f"{self.verdict or _NO_REPLY}{quoting}"
+        return f"{self.verdict or _NO_REPLY}{quoting}{self.fields and f' with {self.fields}'}"
+
+    def reply(self, messages: Sequence[JsonMapping]) -> str | None:
+        turns = [each for each in messages if each["role"] in ("user", "assistant")]
+        said = turns[self.turn - 1]
+        quoted = [{"turn": self.turn, "role": said["role"], "quote": said["content"]}] if self.turn else []
+        given = {"verdict": self.verdict, "evidence": quoted, **json.loads(self.fields or "{}")}
+        return None if self.verdict is None else json.dumps(given)
 
 
 @dataclass(frozen=True, slots=True)
 class _GivenVotes:
-    """A judge that gives the same votes on every window."""
+    """A judge that gives the same votes on every window. With `confirms` it gives that on candidates, and PASS when it
+    is asked again because its fields contradict it."""
 
     votes: Sequence[_Vote]
     messages: Sequence[JsonMapping]
+    confirms: _Vote | None = None
     reads_prompts: ClassVar[bool] = False
 
     def ask(self, request: JudgeRequest) -> str | None:
-        return _reply(self.votes[min(request.repetition, len(self.votes) - 1)], self.messages)
+        if self.confirms is not None and request.purpose == "confirm":
+            vote = self.confirms._replace(verdict="PASS", turn=0) if request.attempt % 2 else self.confirms
+            return vote.reply(self.messages)
+        return self.votes[min(request.repetition, len(self.votes) - 1)].reply(self.messages)
 
     def __str__(self) -> str:
         counts = Counter(map(str, self.votes))
-        return ", ".join(name if count == 1 else f"{name} ({count} times)" for name, count in counts.items())
+        votes = ", ".join(name if count == 1 else f"{name} ({count} times)" for name, count in counts.items())
+        refused = "on each candidate, or PASS if its fields contradict that"
+        return votes if self.confirms is None else f"{self.confirms} {refused}, else {votes}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +97,13 @@ class _Reader:
 
     def ask(self, request: JudgeRequest) -> str | None:
         if not all(each in request.prompt for each in self.said):
-            return _reply(_Vote("PASS"), self.messages)
+            return _Vote("PASS").reply(self.messages)
         turns = [each["content"] for each in self.messages if each["role"] in ("user", "assistant")]
         first = self.said[0]
-        return _reply(_Vote("FAIL", turns.index(first) + 1 if first in turns else 0), self.messages)
+        return _Vote("FAIL", turns.index(first) + 1 if first in turns else 0).reply(self.messages)
 
     def __str__(self) -> str:
         return f"FAIL where it is shown {' and '.join(map(json.dumps, self.said))}, else PASS"
-
-
-def _reply(vote: _Vote, messages: Sequence[JsonMapping]) -> str | None:
-    turns = [each for each in messages if each["role"] in ("user", "assistant")]
-    quoted = [{"turn": vote.turn, **_as_quote(turns[vote.turn - 1])}] if vote.turn else []
-    return None if vote.verdict is None else json.dumps({"verdict": vote.verdict, "evidence": quoted})
-
-
-def _as_quote(message: JsonMapping) -> JsonObject:
-    return {"role": message["role"], "quote": message["content"]}
 
 
 def executed_apart(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
@@ -94,43 +111,119 @@ def executed_apart(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
     same votes, as far as one was found; nothing of two checks whose conditions decide."""
     if all(isinstance(each.node.verifier, ExpressionVerifier) for each in checks) or _are_alike(*checks):
         return []
-    most = most_votes(checks)
     anywhere = [each._replace(node=replace(each.node, eligible=None, suppressed=None)) for each in checks]
-    engines = engines_of(anywhere)
     found: dict[tuple[str, str], JsonObject] = {}
-    for messages, judge in islice(_asked(checks, most) if engines else (), _MOST):
-        conversation = from_record({"id": "chat", "messages": messages})
-        given = [_given(each, conversation, judge) for each in engines]
+    engines: dict[str, list[Engine]] = {}
+    for scenario, messages, judge in islice(_inputs(checks), _MOST):
+        key = json.dumps(scenario)
+        if key not in engines:
+            engines[key] = _engines(anywhere, scenario)
+        given = [_given(each, messages, scenario, judge) for each in engines[key]] or [None, None]
         if (said := _apart(*given)) is not None and said not in found:
-            found[said] = {**({} if judge is None else {"votes": str(judge)}), "messages": messages}
-    where = ["a judge gives the votes below"] if most else []
+            beside = {"scenario": scenario, "votes": None if judge is None else str(judge)}
+            found[said] = {**{key: value for key, value in beside.items() if value}, "messages": messages}
+    if any(_CARRIED not in after for _, after in found):  # what verdicts carry matters where they are alike
+        found = {said: witness for said, witness in found.items() if _CARRIED not in said[1]}
+    where = ["a judge gives the votes below"] if most_votes(checks) else []
     places = {"place": "verdict", "where": where}
     return [{**places, "before": one, "after": two, "witness": witness} for (one, two), witness in found.items()]
 
 
 def _are_alike(one: LoweredCheck, two: LoweredCheck) -> bool:
     """Whether both certainly decide the same."""
-    return one.around.lexicons == two.around.lexicons and all(
-        getattr(one.node, key) == getattr(two.node, key) for key in _DECIDES
-    )
+    around = [(each.around.lexicons, each.around.machines, each.around.corpora) for each in (one, two)]
+    return around[0] == around[1] and all(getattr(one.node, key) == getattr(two.node, key) for key in _DECIDES)
 
 
-def _asked(checks: Sequence[LoweredCheck], most: int) -> Iterator[tuple[list[JsonObject], Judge | None]]:
+def _inputs(checks: Sequence[LoweredCheck]) -> Iterator[Input]:
+    """Plain inputs first, then those that are made for what the checks verify."""
+    most = most_votes(checks)
+    for scenario in (None, *_scenarios(checks)):
+        yield from ((scenario, *each) for each in _asked(checks, most))
+    if any(isinstance(each.node.verifier, ProbeVerifier) for each in checks):
+        yield from ((*each, None) for each in _probed(checks))
+
+
+def _asked(checks: Sequence[LoweredCheck], most: int) -> Iterator[tuple[Messages, Judge | None]]:
     """Conversations, each with a judge of it that gives `most` votes; without votes there is no judge."""
     if not most:
         yield from ((each, None) for each in (*_usual(checks), *_cued(checks)))
         return
+    for messages, verdict in product(islice(_cued(checks), _MOST_CUED), VERDICTS):
+        yield messages, _GivenVotes([_Vote(verdict, len(messages))], messages)
+    fields = _fields(checks)
     for messages in _usual(checks):
         yield from ((messages, _GivenVotes(votes, messages)) for votes in _ballots(most, messages))
-    hits = [_say(_told_apart(), 4 + at, [text]) for text in _texts(checks) for at in range(2)]
-    for messages in (_told_apart(), _beside(), *hits):
-        said = [each["content"] for each in messages]
-        yield from ((messages, _Reader(some, messages)) for some in (*zip(said, strict=True), (said[0], said[-1])))
+    hits = [_say(_told_apart(_EXCHANGES), 4 + at, [text]) for text in _texts(checks) for at in range(2)]
+    for messages, said in product(hits if fields else (), fields):
+        confirmed = [_Vote("FAIL", 5 + at, said) for at in range(2)]
+        swept = product(confirmed, [[_Vote(verdict)] for verdict in ("PASS", "UNCLEAR")])
+        yield from ((messages, _GivenVotes(votes, messages, vote)) for vote, votes in swept)
+    for messages in (*map(_told_apart, _lengths(checks)), _beside(), *hits):
+        texts = [each["content"] for each in messages]
+        pairs = [(texts[0], texts[-1]), *zip(texts, strict=True), *((texts[0], each) for each in texts[1:-1])]
+        yield from ((messages, _Reader(some, messages)) for some in pairs)
 
 
-def _usual(checks: Sequence[LoweredCheck]) -> Iterator[list[JsonObject]]:
-    """A plain conversation, a longer one, and one in which each lexicon has a hit."""
+def _fields(checks: Sequence[LoweredCheck]) -> list[str]:
+    """Ways to fill in the fields that replies must have, as JSON."""
+    judgings = (judging for check in checks for judging in check.node.verifier.judgings())
+    declared = {field.name: field for judging in judgings for field in judging.fields}
+    among = [[(name, value) for value in _field_values(field)] for name, field in declared.items()]
+    return [json.dumps(dict(chosen)) for chosen in islice(product(*among), _MOST_FIELDS)] if among else []
+
+
+def _field_values(field: ReplyField) -> Sequence[object]:
+    usual: dict[str, Sequence[object]] = {"boolean": (True, False), "integer": (0, 1, 2), "string": ("", "so")}
+    return field.words or usual.get(field.type, ())
+
+
+def _lengths(checks: Sequence[LoweredCheck]) -> list[int]:
+    """Numbers of exchanges: a few, and those for which a window is too short."""
+    sizes = [getattr(each.window, name, 0) or 0 for each in _judgings(checks) for name in ("turns", "radius")]
+    return sorted({_EXCHANGES, *(size // 2 + 1 for size in sizes if 2 * _EXCHANGES <= size <= 2 * _MOST_EXCHANGES)})
+
+
+def _judgings(checks: Sequence[LoweredCheck]) -> list[Judging]:
+    return [judging for check in checks for judging in check.node.verifier.judgings()]
+
+
+def _scenarios(checks: Sequence[LoweredCheck]) -> Iterator[JsonObject]:
+    """Scenarios with what the checks read of one: a jurisdiction, the turns around a cue."""
+    routes = [each.node.verifier for each in checks]
+    places = {name for route in routes if isinstance(route, JurisdictionRule) for name in route.rules}
+    base = {**SCENARIO, "category": checks[0].document.vocabulary.categories[0]}
+    yield from ({**base, "jurisdiction": name} for name in sorted(places))
+    if any(isinstance(each.window, AnchoredWindow) for each in _judgings(checks)):
+        anchors = [{"cue_turn": at, "response_window": {"from_turn": at, "to_turn": at + 1}} for at in (3, 7)]
+        yield from ({**base, "cue_anchors": anchors[:count]} for count in (1, 2))
+
+
+def _probed(checks: Sequence[LoweredCheck]) -> Iterator[tuple[JsonObject, Messages]]:
+    """Scenarios with one probe and conversations whose last reply says ever less of what is expected."""
+    routes = [each.node.verifier for each in checks]
+    kinds = sorted({kind for route in routes if isinstance(route, ProbeVerifier) for kind in route.kinds})
+    base = {**SCENARIO, "category": checks[0].document.vocabulary.categories[0]}
+    words = _RECALLED.split()
+    partly = [" ".join(words[:number]) for number in range(len(words) + 1)]
+    for kind, count, at in product(kinds, range(1, len(words) + 1), (2, 4)):
+        item = _PRONOUNS if kind == "pronoun_continuity" else _RECALLED
+        scenario = {**base, "probes": [{"t": at, "kind": kind, "expected": [item] if count == 1 else words[:count]}]}
+        answers = [*partly, *_SAID_OF_RUTH, *_alike(_RECALLED)] if count == 1 else partly
+        yield from ((scenario, _say([dict(each) for each in PLAIN * 2], 3, [answer])) for answer in answers)
+
+
+def _alike(text: str) -> Iterator[str]:
+    """Texts that are ever less alike to one: one for each likeness."""
+    made = (text[:kept] + "x" * (len(text) - kept) for kept in range(len(text), len(text) // 2, -1))
+    found = {span.likeness: each for each in made if (span := find(text, each, 0.5)) is not None}
+    yield from found.values()
+
+
+def _usual(checks: Sequence[LoweredCheck]) -> Iterator[Messages]:
+    """A plain conversation, one of one role, a longer one, and one in which each lexicon has a hit."""
     yield list(map(dict, PLAIN))
+    yield from ([dict(each)] for each in PLAIN)
     yield list(map(dict, PLAIN * _EXCHANGES))
     cued = list(map(dict, PLAIN * _EXCHANGES))
     for each in _lexicons(checks).values():
@@ -139,12 +232,13 @@ def _usual(checks: Sequence[LoweredCheck]) -> Iterator[list[JsonObject]]:
         yield cued
 
 
-def _cued(checks: Sequence[LoweredCheck]) -> Iterator[list[JsonObject]]:
-    """Conversations with a hit of one lexicon in either role, then of one in a user's turn and of another in a later
-    reply."""
+def _cued(checks: Sequence[LoweredCheck]) -> Iterator[Messages]:
+    """Conversations with a hit of one lexicon in either role, then of two in one reply, then of one in a user's turn
+    and of another in a later reply."""
     texts = _texts(checks)
     for text, at in product(texts, range(2)):
         yield _say(list(map(dict, PLAIN)), at, [text])
+    yield from (_say(list(map(dict, PLAIN)), 1, pair) for pair in permutations(texts, 2))
     withins = [each.node.verifier.within for each in checks if isinstance(each.node.verifier, CueResponse)]
     for later, (cue, reply) in product(sorted({1, *withins}), permutations(texts, 2)):
         yield _say(_say(list(map(dict, PLAIN * later)), 0, [cue]), 2 * later - 1, [reply])
@@ -155,20 +249,22 @@ def _lexicons(checks: Sequence[LoweredCheck]) -> Mapping[str, Lexicon]:
 
 
 def _texts(checks: Sequence[LoweredCheck]) -> list[str]:
-    return [text for each in _lexicons(checks).values() for text in texts_of(each)]
+    """A text for each lexicon; for one that the checks have in two forms, one for each."""
+    lexicons = [each for check in checks for each in check.around.lexicons.values()]
+    return list(dict.fromkeys(text for each in lexicons for text in texts_of(each)))
 
 
-def _say(messages: list[JsonObject], at: int, texts: Sequence[str]) -> list[JsonObject]:
+def _say(messages: Messages, at: int, texts: Sequence[str]) -> Messages:
     messages[at]["content"] = " ".join([messages[at]["content"], *texts])
     return messages
 
 
-def _told_apart() -> list[JsonObject]:
+def _told_apart(exchanges: int) -> Messages:
     """A longer conversation in which every turn says something else."""
-    return [_say([dict(each)], 0, [f"({at})"])[0] for at, each in enumerate(PLAIN * _EXCHANGES, start=1)]
+    return [_say([dict(each)], 0, [f"({at})"])[0] for at, each in enumerate(PLAIN * exchanges, start=1)]
 
 
-def _beside() -> list[JsonObject]:
+def _beside() -> Messages:
     """A conversation with messages of other roles."""
     system, tool = ({"role": role, "content": content} for role, content in _BESIDE.items())
     call = {"id": "call-1", "type": "function", "function": {"name": "lookup", "arguments": "{}"}}
@@ -186,21 +282,32 @@ def _ballots(most: int, messages: Sequence[JsonMapping]) -> Iterator[list[_Vote]
     )
 
 
-def _given(engine: Engine, conversation: Transcript, judge: Judge | None) -> VerdictResult | None:
+def _engines(checks: Sequence[LoweredCheck], scenario: JsonObject | None) -> list[Engine]:
+    if scenario is None:
+        return engines_of(checks)
+    facts = scenario_of(scenario, (), checks[0].document.vocabulary)
+    return [] if facts is None else engines_of(checks, scenarios={str(scenario["scenario_id"]): facts})
+
+
+def _given(
+    engine: Engine, messages: Messages, scenario: JsonObject | None, judge: Judge | None
+) -> VerdictResult | None:
+    """The verdict of a check, as a scan of the conversation and its scenario gives it."""
+    played = {} if scenario is None else {"scenario_id": scenario["scenario_id"]}
     try:
-        (result,) = results(engine, [conversation], judge)
+        (result,) = results(engine, [from_record({"id": "chat", "messages": messages, **played})], judge)
     except RuntimeFailure:
         return None
     return None if result.errors or len(result.verdicts) != 1 else result.verdicts[0]
 
 
 def _apart(one: VerdictResult | None, two: VerdictResult | None) -> tuple[str, str] | None:
-    """The verdicts, if they differ, else whether a person has to look at them."""
+    """The verdicts, if they differ, else whether a person has to look at them, else what they carry."""
     if one is None or two is None:
         return None
     if one.verdict != two.verdict:
         return one.verdict, two.verdict
-    if one.adjudication_required == two.adjudication_required:
-        return None
     before, after = (f"{each.verdict}{LOOKED_AT if each.adjudication_required else ''}" for each in (one, two))
-    return before, after
+    if before == after and (one.confidence, one.rationale_code) != (two.confidence, two.rationale_code):
+        before, after = (f"{before}{_CARRIED}{each.confidence:g}, {each.rationale_code}" for each in (one, two))
+    return None if before == after else (before, after)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from rulewright.documents.check import CheckDocument
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.scan_plan import PlanParts, seal_parts
@@ -53,12 +55,14 @@ def most_votes(checks: Iterable[LoweredCheck]) -> int:
     return max((each.repetitions for check in checks for each in check.node.verifier.judgings()), default=0)
 
 
-def engines_of(checks: Sequence[LoweredCheck]) -> list[Engine]:
-    """An engine for each check; empty if one reads other verdicts or needs a missing package."""
+def engines_of(checks: Sequence[LoweredCheck], **changes: object) -> list[Engine]:
+    """An engine for each check, whose plan has `changes`; empty if one reads other verdicts or needs a missing
+    package."""
     if any(each.node.verifier.reads() for each in checks):
         return []
     try:
-        return [Engine(seal_parts(PlanParts((e.document,), (e.node,), (), None, (), e.around))) for e in checks]
+        plans = [seal_parts(PlanParts((e.document,), (e.node,), (), None, (), e.around)) for e in checks]
+        return [Engine(replace(plan, **changes)) for plan in plans]
     except RuntimeFailure:
         return []
 

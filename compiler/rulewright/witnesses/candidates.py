@@ -33,7 +33,7 @@ LONGEST: Final = 5_000  # characters of a reply
 MOST_WHOLE: Final = 40
 MOST_CONTEXTS: Final = 300
 MOST_RECORDS: Final = 300  # that another check's verdict may have
-_SCENARIO: Final = {"scenario_id": "example", "title": "Example", "open": True}
+SCENARIO: Final = {"scenario_id": "example", "title": "Example", "open": True}
 _KEYS: Final = {"id": "scenario_id"}  # how a file writes what expressions see
 _USUAL_TEXTS: Final = ("o", "SO", " ")
 # Texts in which a function finds something.
@@ -175,7 +175,7 @@ def _records_of(name: str, written: Written) -> Iterator[OtherVerdict]:
 
 def _scenarios(written: Written, vocabulary: Vocabulary) -> Iterator[JsonObject]:
     """Scenarios whose fields have the values that conditions may ask for; those that differ in few fields first."""
-    base = {**_SCENARIO, "category": vocabulary.categories[0]}
+    base = {**SCENARIO, "category": vocabulary.categories[0]}
     paths = sorted(path[1:] for path in written.paths if path[0] == "scenario" and len(path) > 1)
     among = {path: values for path in paths if (values := _values(_type_at(path, vocabulary), written))}
     yield from (placed(base, chosen) for chosen in varied(among))

@@ -22,7 +22,7 @@ from rulewright.load.file_reader import load_text
 from rulewright.load.nodes import Mapping as MappingNode
 from rulewright.lower.scan_plan import facts
 from rulewright.proving.program_parts import extract, shape
-from rulewright.witnesses.candidates import ConversationContext, OtherVerdict, Written, contexts, written_in
+from rulewright.witnesses.candidates import ConversationContext, OtherVerdict, Path, Written, contexts, written_in
 from rulewright.witnesses.conversation_records import records
 from rulewright.witnesses.guesses import InputModel
 from rulewright_runtime.errors import InputError, RuntimeFailure
@@ -201,7 +201,7 @@ def _engines(
     is none that a project may hold."""
     scenarios = {}
     if context.scenario is not None:
-        scenario = _scenario(context.scenario, written, vocabulary)
+        scenario = scenario_of(context.scenario, written.paths, vocabulary)
         if scenario is None:
             return None
         scenarios[str(context.scenario["scenario_id"])] = scenario
@@ -218,11 +218,12 @@ def _engines(
     return made
 
 
-def _scenario(scenario: JsonMapping, written: Written, vocabulary: Vocabulary) -> Scenario | None:
+def scenario_of(scenario: JsonMapping, paths: Iterable[Path], vocabulary: Vocabulary) -> Scenario | None:
+    """The facts of a scenario for checks that read these paths of it; None for one that no project may hold."""
     root = load_text(json.dumps(scenario), "example.json").root
     if not isinstance(root, MappingNode) or validate("scenario", root, vocabulary):
         return None
-    return facts(read_scenario(root), written.paths)
+    return facts(read_scenario(root), paths)
 
 
 class _Beside(Engine):

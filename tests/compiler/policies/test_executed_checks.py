@@ -40,18 +40,23 @@ def check(folder: Path, changed: Mapping[str, str]) -> Path:
 class Voting:
     """A judge that gives votes as an example writes them."""
 
-    def __init__(self, votes: str, messages: list[dict[str, str]]) -> None:
-        self.messages, self.votes = messages, list[str]()
+    def __init__(self, votes: str, messages: list[dict[str, str]], confirmed: str = "") -> None:
+        self.messages, self.votes, self.confirmed = messages, list[str](), confirmed
         for vote in votes.split(", "):
             match = re.fullmatch(r"(.*?)(?: \((\d+) times\))?", vote)
             assert match is not None
             self.votes += [match[1]] * int(match[2] or 1)
 
     def ask(self, request: JudgeRequest) -> str | None:
-        verdict, _, turn = self.votes[request.repetition].partition(" quoting turn ")
+        votes = [self.confirmed] if self.confirmed and request.purpose == "confirm" else self.votes
+        if votes != self.votes and request.attempt % 2:
+            votes = [f"PASS with {self.confirmed.partition(' with ')[2]}"]
+        vote, _, fields = votes[min(request.repetition, len(votes) - 1)].partition(" with ")
+        verdict, _, turn = vote.partition(" quoting turn ")
         said = self.messages[int(turn or 1) - 1]
         quotes = [{"turn": int(turn), "role": said["role"], "quote": said["content"]}] if turn else []
-        return None if verdict.startswith("no ") else json.dumps({"verdict": verdict, "evidence": quotes})
+        reply = {"verdict": verdict, "evidence": quotes, **json.loads(fields or "{}")}
+        return None if verdict.startswith("no ") else json.dumps(reply)
 
 
 @pytest.mark.parametrize(
@@ -161,3 +166,83 @@ def test_a_judge_that_is_shown_less_may_say_otherwise(tmp_path: Path) -> None:
     found = policy_diff(*paths)
     assert found["verdict"] == "different"
     assert any(str(each["witness"].get("votes")).startswith("FAIL where it is shown") for each in found["regions"])
+
+
+ROUTE = CHECK.split("routing")[0].format(more="")
+PROBED = ROUTE + "routing: {{route: memory_probe, probes: {probes}, likeness: {likeness}, recalled_share: {share}}}\n"
+PHASED = (
+    ROUTE
+    + """\
+routing: {{route: three_phase, deterministic_precheck: asks, repetitions: 3}}
+phases:
+  violations: [asks where to go]
+  exceptions: [quotes somebody]
+  confirm:
+    fields: {{asks: boolean, how: [plainly, quoted]}}
+    violates: {violates}
+    prompt: Does it?
+  sweep: {{prompt: Does it anywhere?}}
+"""
+)
+ANCHORED = ROUTE + "routing: {{route: llm_primary, unit_of_analysis: {window}}}\nprompt: Is it so?\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "two", "expected"),
+    [
+        (PROBED, {"likeness": "0.9"}, {"likeness": "0.8"}, ("FAIL", "PASS")),
+        (PROBED, {"share": "0.5"}, {"share": "0.66"}, ("PASS", "FAIL")),
+        (PROBED, {}, {"probes": "[time]"}, ("FAIL", "NOT_APPLICABLE")),
+        (PROBED, {}, {"probes": "[recall, pronoun_continuity]"}, ("NOT_APPLICABLE", "FAIL")),
+        (PHASED, {}, {"violates": "reply.asks || reply.how == 'plainly'"}, ("PASS", "FAIL")),
+        (PHASED, {}, {"violates": "reply.asks && reply.how != 'plainly'"}, ("FAIL", "PASS")),
+        (ANCHORED, {"window": "scenario_level"}, {"window": "event_window"}, ("FAIL", "PASS")),
+    ],
+)
+def test_a_scenario_and_the_fields_of_a_reply_show_what_they_are_said_to_show(
+    tmp_path: Path, text: str, one: dict[str, str], two: dict[str, str], expected: tuple[str, str]
+) -> None:
+    usual = {
+        "probes": "[recall]",
+        "likeness": "0.85",
+        "share": "1.0",
+        "violates": "reply.asks && reply.how == 'plainly'",
+    }
+    paths = [check(tmp_path / name, {}) for name in ("one", "two")]
+    for path, changed in zip(paths, (one, two), strict=True):
+        path.write_text(text.format(**{**usual, **changed}))
+        (path.parent / "lexicons").mkdir()
+        (path.parent / "lexicons" / "asks.yaml").write_text("name: asks\nrole: assistant\npatterns: [where to]\n")
+    found = policy_diff(*paths)
+    assert expected in [(each["before"], each["after"]) for each in found["regions"]]
+    for number, region in enumerate(found["regions"]):
+        witness = region["witness"]
+        record = {"id": f"chat-{number}", "messages": witness["messages"]}
+        judge: Voting | Reading | None = None
+        if (given := str(witness.get("votes", ""))).startswith("FAIL where"):
+            judge = Reading(re.findall(r'"([^"]*)"', given), witness["messages"])
+        elif given:
+            confirmed, _, swept = given.rpartition(" on each candidate, or PASS if its fields contradict that, else ")
+            judge = Voting(swept, witness["messages"], *([confirmed] if confirmed else []))
+        for path, said in zip(paths, (region["before"], region["after"]), strict=True):
+            if "scenario" in witness:
+                scenarios = path.parents[1] / "scenarios"
+                scenarios.mkdir(exist_ok=True)
+                (scenarios / "example.yaml").write_text(json.dumps(witness["scenario"]))
+                record["scenario_id"] = witness["scenario"]["scenario_id"]
+            (verdict,) = check_transcript(path.parent.parent, record, judge=judge).verdicts
+            assert verdict.verdict == said.partition(",")[0]
+
+
+class Reading:
+    """A judge that fails what holds some texts, as an example writes it."""
+
+    def __init__(self, said: list[str], messages: list[dict[str, str]]) -> None:
+        self.said, self.messages = said, messages
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        if not all(each in request.prompt for each in self.said):
+            return json.dumps({"verdict": "PASS", "evidence": []})
+        turn = [each["content"] for each in self.messages].index(self.said[0])
+        quote = {"turn": turn + 1, "role": self.messages[turn]["role"], "quote": self.said[0]}
+        return json.dumps({"verdict": "FAIL", "evidence": [quote]})
