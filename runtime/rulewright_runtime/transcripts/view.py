@@ -79,8 +79,7 @@ class View:
     @cached_property
     def tool_calls(self) -> list[Record]:
         """The tool calls of all messages, in order, each with its result if there is one."""
-        results = {each.get("tool_call_id"): each["text"] for each in self.messages if each["role"] == "tool"}
-        return [_known(**call, result=results.get(call["id"])) for each in self.messages for call in each["tool_calls"]]
+        return _with_results(self.messages)
 
     @cached_property
     def usage(self) -> Record:
@@ -199,6 +198,35 @@ def usage_of(recorded: JsonMapping) -> Record:
             if 0 <= value <= sys.float_info.max:  # NaN and -1 stand for no number
                 usage[field] = float(value) / divisor if field in ("cost", "latency") else int(value)
     return usage
+
+
+def _with_results(messages: Sequence[Record]) -> list[Record]:
+    """The tool calls of the messages with their results. A result belongs to the call of its id in the last message
+    before it that has one; without an id, to one of the last calls."""
+    calls: list[Record] = []
+    last: dict[str, list[Record]] = {}  # by id, the calls of the last message with one of that id
+    early: list[Record] = []
+    for message in messages:
+        if asked := [dict(each) for each in message["tool_calls"]]:
+            calls += asked
+            of_id: dict[str, list[Record]] = {}
+            for each in asked:
+                of_id.setdefault(each["id"], []).append(each)
+            last |= of_id | {"": asked}
+        elif message["role"] == "tool" and not _answer(last, message):
+            early.append(message)
+    for message in early:
+        _answer(last, message)
+    return calls
+
+
+def _answer(calls: Mapping[str, Sequence[Record]], result: Record) -> bool:
+    """Give a result to the first call of its id that has none, or add it to the last one's. Whether there is a call."""
+    found = calls.get(result.get("tool_call_id") or "")
+    if found:
+        call = next((each for each in found if "result" not in each), found[-1])
+        call["result"] = f"{call['result']}\n{result['text']}" if "result" in call else result["text"]
+    return bool(found)
 
 
 def _message(message: Message) -> Record:

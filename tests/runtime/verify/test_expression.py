@@ -19,6 +19,7 @@ from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role, ToolCall, Transcript
+from rulewright_runtime.transcripts.view import View
 from rulewright_runtime.verdicts import VerdictResult
 
 
@@ -141,6 +142,25 @@ def test_a_usage_that_was_not_recorded_as_a_number_passes_no_limit(tokens: float
     messages = (says("user", "Hello?"), says("assistant", "Yes.", usage={"cost": tokens, "output_tokens": tokens}))
     for field in ("cost", "output_tokens"):
         assert verdict(fails=f"usage.{field} > 5", messages=messages).verdict == "UNCLEAR"
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (("1", "1", "2", "2"), ["broken", "fine"]),
+        (("1", "1", "1", "1"), ["broken", "fine"]),
+        (("", "", "", ""), ["broken", "fine"]),
+        (("1", "", "2", ""), ["broken", "fine"]),
+        (("2", "1", "1", "1"), [None, "fine\nbroken"]),
+    ],
+)
+def test_no_result_of_a_tool_hides_another(ids: tuple[str, ...], expected: list[str | None]) -> None:
+    messages = (
+        *(says("assistant", "", ToolCall(ids[0], "find", {})), says("tool", "broken", tool_call_id=ids[1])),
+        *(says("assistant", "", ToolCall(ids[2], "find", {})), says("tool", "fine", tool_call_id=ids[3] or None)),
+    )
+    calls = View(Transcript.of(Conversation("c", messages))).tool_calls
+    assert [each.get("result") for each in calls] == expected
 
 
 def test_a_check_of_every_tool_call_does_not_apply_where_none_was_made() -> None:
