@@ -31,6 +31,7 @@ _RESULTS: Final = {
     **{name: whole(0, LARGEST_COUNT, absent=True) for name in COUNTS},
     **{name: replace(score(absent=True), optional=True) for name in ("rate", "share")},
     "int": whole(absent=True),
+    "double": number(-1e300, 1e300, absent=True),  # of an argument; JSON has no other numbers
     **{name: boolean(absent=True) for name in ("contains_ci", "substring_ci", "contains", "matches", "startsWith")},
 }
 _VARIABLE: Final = re.compile(r"\b__call_\d+\b")  # the names that `abstracted` creates
@@ -129,6 +130,7 @@ def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domain
             continue
         if node.value == "double" and types[node.args[0]].type == DOUBLE:
             nodes[at] = nodes[node.args[0]]
+            continue
         if domain is not None and paths_of(part) != [] and not free_locals(part)[-1]:
             domain = replace(domain, absent=frozenset()) if types[at].total else domain
             call = calls.setdefault(unparse(decompile(part)), CallVariable(f"__call_{len(calls) + 1}", domain, part))

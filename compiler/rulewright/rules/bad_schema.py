@@ -8,11 +8,11 @@ from typing import Final
 from jsonschema import Draft202012Validator
 
 from rulewright.diagnostics import Diagnostic, error, respell
-from rulewright.documents.base import entries, texts
+from rulewright.documents.base import entries, numeric, texts
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.validation import departures
 from rulewright.expression.syntax_tree import Call, field_of
-from rulewright.load import Mapping, Node, Sequence
+from rulewright.load import Mapping, Node, Sequence, walk
 from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import Guess, suggest
 
@@ -23,11 +23,13 @@ KEYWORDS: Final = frozenset(Draft202012Validator.VALIDATORS) | {
     "maxContains", "minContains", "readOnly", "then", "title", "writeOnly",
 }  # fmt: skip
 MAPS: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+BOUNDS: Final = tuple((f"min{what}", f"max{what}") for what in ("imum", "Length", "Items", "Properties", "Contains"))
 DATA: Final = frozenset({"const", "default", "enum", "examples"})  # their values are data, not schemas
 
 
 def bad_schema(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A parameter used by `valid_against` is not a valid JSON Schema, or misspells a keyword or a property.
+    """A parameter used by `valid_against` is not a valid JSON Schema, misspells a keyword or a property, or has
+    a `minimum` above the `maximum`.
 
     Why it matters: with an invalid schema nothing can be decided. JSON Schema ignores an unknown keyword, so values
     that the schema was meant to refuse pass.
@@ -38,6 +40,7 @@ def bad_schema(check: CheckDocument) -> Iterator[Diagnostic]:
         if isinstance(written, Mapping):
             yield from departures(Draft202012Validator.META_SCHEMA, written)
             yield from _misspelt(written)
+            yield from (found for node in walk(written) for found in _empty_ranges(node))
 
 
 def _schemas(check: CheckDocument) -> list[str]:
@@ -57,6 +60,14 @@ def _misspelt(schema: Node) -> Iterator[Diagnostic]:
             yield from _misspelt(below)
     if isinstance(schema, Mapping) and isinstance(properties := schema.get("properties"), Mapping):
         yield from _not_required(properties, texts(schema, "required"))
+
+
+def _empty_ranges(schema: Node) -> Iterator[Diagnostic]:
+    """The lower bounds above the upper bound beside them."""
+    for low, high in BOUNDS:
+        least, most = numeric(schema, low), numeric(schema, high)
+        if least is not None and most is not None and float(str(least.value)) > float(str(most.value)):
+            yield error(least, f"no value has a `{low}` of {least.raw} and a `{high}` of {most.raw}")
 
 
 def _below(word: str, value: Node) -> tuple[Node, ...]:

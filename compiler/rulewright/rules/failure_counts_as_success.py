@@ -10,16 +10,21 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.scorecard import RateDocument, ScorecardDocument
 from rulewright.expression.direction import meaning
-from rulewright.expression.syntax_tree import Binary, Conditional, Literal
-from rulewright.lower.expressions_of import parts_of
+from rulewright.expression.syntax_tree import Binary, Conditional, Literal, Name, Select, chain
+from rulewright.lower.expressions_of import expressions_of, parts_of
+from rulewright.spelling import Guess
 
 OF_FAILURES: Final = re.compile(
     "fail|error|violat|miss|bad|unsafe|wrong|harm|incident|risk|breach|defect|reject|flag|leak"
 )
 
+_WORDS: Final = {"FAIL": "fail failed failing failures", "PASS": "pass passed passing", "UNCLEAR": "unclear undecided"}
+VERDICT: Final = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
+
 
 def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
-    """A dimension, the headline or a rate beside others counts FAIL and PASS the wrong way, or a FAIL raises no flag.
+    """A dimension, the headline or a rate beside others counts FAIL and PASS the wrong way, a count named after one
+    selects the other, or a FAIL raises no flag.
 
     Why it matters: the worse a model does, the better its score looks, and reports show no blindspot.
     Instead: put FAIL into `miss` and PASS into `hit` of every dimension, and FAIL into `raised` of the flags.
@@ -42,8 +47,23 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnost
             yield error(place, f"a high `{rate.name}` has a good outcome, but counts FAIL as a hit")
         elif is_turned and len(usual) == len(scorecard.rates) - 1 > _few(rate, scorecard):
             yield warning(place, f"only the rate `{rate.name}` counts FAIL as a hit and PASS as a miss")
+    yield from _misnamed(scorecard)
     if "FAIL" in (*scorecard.clear, *scorecard.unknown):
         yield error(scorecard.key_place("flags", "raised"), "a FAIL raises no flag")
+
+
+def _misnamed(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
+    """The counts and lists that are named after another verdict than they select."""
+    selecting = {id(of): name for name, of in scorecard.counts} | {id(each.of): each.name for each in scorecard.lists}
+    for written in expressions_of(scorecard):
+        told = {VERDICT[word] for word in selecting.get(id(written.scalar), "").split("_") if word in VERDICT}
+        for part in chain(written.checked.expr, "&&") if len(told) == 1 else ():
+            match part:
+                case Binary(operator="==", left=Select(field="verdict"), right=Name(name=verdict)):
+                    if verdict in VERDICT.values() and verdict not in told:
+                        name = selecting[id(written.scalar)]
+                        message = f"`{name}` selects the verdict {verdict}"
+                        yield warning(written.span(part), message, help=Guess(told.pop()))
 
 
 def _few(rate: RateDocument, scorecard: ScorecardDocument) -> float:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import descend, text_scalars, texts
+from rulewright.documents.base import descend, entries, place_of, text_scalars, texts
 from rulewright.load import Mapping
+from rulewright_runtime.english import ticked
 
 if TYPE_CHECKING:
     from rulewright.project import Project
 
+NAME: Final = re.compile(r"[\w-]+")
+
 
 def gate_ignores_a_severity(project: Project) -> Iterator[Diagnostic]:
-    """A gate of the scoring file does not list a gate severity that a check of its buckets has.
+    """A gate of the scoring file does not list a gate severity that a check of its buckets has, or a gate has other
+    severities or buckets than the vocabulary declares for its name.
 
     Why it matters: the check's severity promises a gate, but its FAIL does not stop this one.
     Instead: add the severity to `hard_fail_on_severity`, or give the check a milder one.
     """
+    yield from _of_other_words(project)
     gates = None if project.scoring is None else descend(project.scoring.node, "gates")
     for entry in gates.entries if isinstance(gates, Mapping) else ():
         buckets, listed = texts(entry.value, "mode_buckets"), text_scalars(entry.value, "hard_fail_on_severity")
@@ -36,3 +42,30 @@ def gate_ignores_a_severity(project: Project) -> Iterator[Diagnostic]:
             message = f"`{entry.name}` does not stop on the severity `{missed[0].severity}` of `{missed[0].id}`"
             notes = [(check.place("severity"), "its severity") for check in missed]
             yield warning(where, message, notes=notes, help=f"add `{missed[0].severity}`")
+
+
+def _of_other_words(project: Project) -> Iterator[Diagnostic]:
+    """The gates that name other severities or buckets than the gate of the vocabulary with the same name."""
+    words = project.vocabulary
+    declared = {kind.name: (kind.severities, kind.buckets) for kind in words.gates}
+    if project.file is None or project.file.get("vocabulary", "gates") is None:
+        return
+    scored = entries(None if project.scoring is None else project.scoring.node, "gates")
+    named = [
+        (each.name, place_of(each.value, key), tuple(texts(each.value, key)), at)
+        for each in scored
+        for at, key in enumerate(("hard_fail_on_severity", "mode_buckets"))
+    ]
+    named += [
+        (gate.name, gate.of.span, tuple(each for each in known if each in NAME.findall(str(gate.of.value))), at)
+        for card in project.scorecards.values()
+        for gate in card.gates
+        for at, known in enumerate((words.severities, words.buckets))
+    ]
+    for name, place, told, at in named:
+        meant = declared.get(name, ((), ()))[at]
+        if told and meant and set(told) != set(meant):
+            key = ("severities", "buckets")[at]
+            message = f"the gate `{name}` has the {key} {ticked(told)}, but the vocabulary declares {ticked(meant)}"
+            notes = [(project.file.place("vocabulary", "gates", name, key), "declared here")]
+            yield warning(place, message, notes=notes)

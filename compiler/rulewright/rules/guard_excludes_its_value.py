@@ -16,13 +16,15 @@ from rulewright.expression.syntax_tree import (
     Literal,
     Select,
     Unary,
+    below,
     children,
 )
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 
 
 def guard_excludes_its_value(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """A condition reads an item, key or value only where its guard says that it is absent.
+    """A condition reads an item, key or value only where its guard says that it is absent, or the arguments of a tool
+    only for all other tools.
 
     Why it matters: `size(xs) == 0 and xs[0]` reads an item of an empty list, `has(x.y) or x.y` a missing key, and
     `x.hasValue() or x.value()` an absent value, so the condition can't be decided where the guard should decide it.
@@ -41,6 +43,30 @@ def guard_excludes_its_value(document: DocumentWithExpressions) -> Iterator[Diag
                 message = f"`{written.text(guard)}` leaves `{written.text(read)}` only where it is absent"
                 yield warning(written.span(part), message, help=f"did you mean `{words[1]}` instead of `{words[0]}`?")
                 break
+            call = None if _names_tools(other) else _other_tools(guard, part.operator)
+            read = None if call is None else next((each for each in below(other) if _is_argument(each, call)), None)
+            if read is not None:
+                message = f"`{written.text(guard)}` leaves `{written.text(read)}` of all other tools"
+                meant = {"==": "!=", "!=": "=="}[guard.operator] if isinstance(guard, Binary) else ""
+                yield warning(written.span(guard), message, help=f"did you mean `{meant}`?")
+                break
+
+
+def _other_tools(guard: Expr, operator: str) -> Expr | None:
+    """The call of a tool, where a guard with its name lets only the calls of other tools through."""
+    is_guard = isinstance(guard, Binary) and guard.operator == ("!=" if operator == "&&" else "==")
+    if not is_guard or not isinstance(guard, Binary) or not isinstance(guard.right, Literal):
+        return None
+    return guard.left.operand if isinstance(guard.left, Select) and guard.left.field == "name" else None
+
+
+def _names_tools(part: Expr) -> bool:
+    """Whether a part has a guard of its own."""
+    return any(isinstance(each, Select) and each.field == "name" for each in below(part))
+
+
+def _is_argument(part: Expr, call: Expr) -> bool:
+    return isinstance(part, Select) and part.field == "arguments" and part.operand == call
 
 
 def _branches(written: WrittenExpression, part: Conditional) -> Iterator[Diagnostic]:

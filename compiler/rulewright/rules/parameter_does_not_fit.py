@@ -38,6 +38,7 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
         return
     yield from _of_regexes(check)
     yield from _out_of_range(check)
+    yield from _not_numbers(check)
     for name in check.params:
         value = check.get("params", name)
         refused = [mistakes_with(check, {name: each}) for each in _types(value)]
@@ -56,6 +57,16 @@ def _of_regexes(check: CheckDocument) -> Iterator[Diagnostic]:
         value = _parameter(check, part.args[-1])
         refused = invalid_regex(value) if value is not None and isinstance(value.value, str) else None
         yield from [] if refused is None else [refused]
+
+
+def _not_numbers(check: CheckDocument) -> Iterator[Diagnostic]:
+    """Texts that a conversion to a number refuses: `9OO`."""
+    for written, part in parts_of(check):
+        if isinstance(part, Call) and part.function in ("double", "int", "uint", "score") and len(part.args) == 1:
+            value = _parameter(check, part.args[0])
+            if value is not None and isinstance(value.value, str) and not NUMBER.fullmatch(value.value.strip()):
+                notes = [(written.span(part), "converted here")]
+                yield error(value, f"`{value.value}` is not a number", notes=notes)
 
 
 def _out_of_range(check: CheckDocument) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import CheckDocument
-from rulewright.load import place
+from rulewright.load import Scalar, place
 from rulewright.spelling import Guess, is_slip_of
 from rulewright_runtime.plan.part import VERDICTS
 
@@ -23,12 +23,17 @@ EVIDENCE: Final = re.compile(r"For (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite
 AND_THEN: Final = re.compile(
     r"\b(?:Answer|Reply|Give|Say|Return) (PASS|FAIL|UNCLEAR|NOT_APPLICABLE)(?: (?:here|instead|then))?[.;]"
 )
+NEGATION: Final = re.compile(r"\b(?:no|not|never|cannot|nobody|nothing|without)\b|n't\b", re.IGNORECASE)
+DENIES: Final = re.compile(r" ?(?:the \w+|it|they|\w+) (?:does not|do not|did not|is not|never) \w+", re.IGNORECASE)
+PREDICATE: Final = re.compile(r"^:? ?(?:the |an? )?\w+ (\w+(?: \w+){1,3})\.?\s*$")  # `the customer can pay`
+CLAUSE: Final = 2  # words that a clause has
 ALIKE: Final = 2  # words that two texts share beyond those of the other pair
 SHORTEST: Final = 4  # letters of a word that says something
 
 
 def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A prompt explains PASS in the words of `fail_rule`, names a verdict that does not exist, or one inside another.
+    """A prompt explains PASS in the words of `fail_rule` or the same verdict without its negation, or names a verdict
+    that does not exist, or one inside another.
 
     Why it matters: the judge follows the prompt, readers follow the rules, and each believes the opposite. An unknown
     verdict is an unusable reply.
@@ -61,6 +66,7 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
         message = f"evidence is needed for FAIL, but the prompt asks for it for {wrong[1]}"
         yield warning(place(check.prompt, *wrong.span(1)), message, help=Guess("FAIL"))
     yield from _swapped(check, lines)
+    yield from _denied(check, check.prompt, lines)
 
 
 def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Iterator[Diagnostic]:
@@ -76,6 +82,36 @@ def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Iterator[
         notes = [(each, "the rule") for each in rules if each is not None]
         message = "the prompt explains PASS and FAIL in the words of the rule for the other"
         yield warning(place(check.prompt, *lines["PASS"].span(1)), message, notes=notes)
+
+
+def _denied(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Match[str]]) -> Iterator[Diagnostic]:
+    """The explanations and rules that differ by a negation, and a rule for what is not applicable."""
+    rules = {word: scalar(check.node, key) for word, key in (("PASS", "pass_rule"), ("FAIL", "fail_rule"))}
+    note = scalar(check.node, "note")
+    for word, rule in rules.items():
+        if rule is None:
+            continue
+        for one in _clauses(lines[word][2]) if word in lines else ():
+            if any(_words(one) == _words(other) and _is_denied(one) != _is_denied(other) for other in _clauses(rule)):
+                message = f"the prompt and `{word.lower()}_rule` differ by a negation: `{one}`"
+                yield warning(place(prompt, *lines[word].span(2)), message, notes=[(rule, "the rule")])
+        unfit = PREDICATE.search(lines["NOT_APPLICABLE"][2]) if "NOT_APPLICABLE" in lines else None
+        if unfit is not None and re.search(rf"\b{re.escape(unfit[1])}\b", str(rule.value)):
+            message = f"`{unfit[1]}` is NOT_APPLICABLE in the prompt, but `{word.lower()}_rule` is about it"
+            yield warning(rule, message, notes=[(place(prompt, *lines["NOT_APPLICABLE"].span(2)), "said here")])
+    if note is not None and "FAIL" in lines and DENIES.match(str(note.value)) and DENIES.match(lines["FAIL"][2][1:]):
+        message = "the note and the explanation of FAIL both deny something"
+        yield warning(place(prompt, *lines["FAIL"].span(2)), message, notes=[(note, "the note")])
+
+
+def _clauses(text: Scalar | str) -> list[str]:
+    """The clauses of a text that are long enough to tell something."""
+    parts = re.split(r"[.;:,]\s|\n|\band\b", text if isinstance(text, str) else str(text.value))
+    return [each.strip(" .:") for each in parts if len(_words(each)) >= CLAUSE]
+
+
+def _is_denied(clause: str) -> bool:
+    return len(NEGATION.findall(clause)) % 2 == 1
 
 
 def _misspelt(words: set[str], text: str) -> dict[str, Guess]:
