@@ -62,7 +62,7 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
 def lsp_arguments(parser: argparse.ArgumentParser) -> None:
     """Run a language server for editors over standard input and output.
 
-    Editors start it themselves; docs/guides/editors.md shows their settings. It needs the extra `lsp`.
+    Editors start it themselves: name `rulewright lsp` as the command in their settings. It needs the extra `lsp`.
     """
     parser.add_argument("--stdio", action="store_true", help="the only transport; for editors that require the option")
 
@@ -72,7 +72,7 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
 
     `functions` lists the functions of expressions and `library` the ready checks; `library/NAME` prints one: when it
     passes, its parameters, and its examples. The name of a key, such as `severity` or `rate.empty`, shows what it
-    means in each kind of document.
+    means in each kind of document; that of a kind, such as `project`, `check` or `scenario`, lists its keys.
     """
     parser.add_argument(
         "code", nargs="?", metavar="NAME", help="such as `unknown-key`, `contains_any` or `library/tool-call-valid`"

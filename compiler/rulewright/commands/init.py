@@ -24,7 +24,7 @@ MOST_TOOLS = 100
 ROUND_TO = 100  # characters
 
 PROJECT = """\
-# A project: where its documents are, and how verdicts become scores. Every key: docs/guides/projects.md
+# A project: where its documents are, and how verdicts become scores. Every key: rulewright explain project
 project: {name}
 checks: checks
 scorecards: scorecards

@@ -59,11 +59,11 @@ def key(kind: str, path: tuple[str, ...]) -> Key:
 
 
 def keys_named(name: str) -> Iterator[tuple[str, str, Key]]:
-    """The keys of documents whose paths end in `name`: the documents, the path, and its use."""
+    """The keys of documents whose paths end in `name`, or that are of this kind: the documents, the path, its use."""
     wanted = tuple(name.split("."))
     for kind, title in DOCUMENTS.items():
         for path, found in keys_of(kind).items():
-            if path[-len(wanted) :] == wanted:
+            if kind == name or path[-len(wanted) :] == wanted:
                 yield title, written_path(kind, path), found
 
 

@@ -21,7 +21,7 @@ from rulewright.promptfoo_config.config_reader import (
 from rulewright_runtime.english import plural
 
 PROJECT: Final = """\
-# Made from {source}. Every key: docs/guides/projects.md
+# Made from {source}. Every key: rulewright explain project
 project: {name}
 vocabulary:
   categories: [test]

@@ -12,6 +12,7 @@ import pytest
 
 from rulewright.cli import COMMANDS, main
 from rulewright.shipped import shipped_root
+from rulewright_grammar import schema
 
 ROOT = Path(__file__).resolve().parents[3]
 BENCHMARK = shipped_root() / "benchmark"
@@ -341,6 +342,10 @@ def test_explain_shows_what_a_key_means_in_each_kind_of_document(capsys: pytest.
     assert listed["tasks.NAME.loop.exit_conditions (workflows)"].strip() == "expressions that end the loop"
     code, out, _ = run(capsys, "explain", "lint.severity", "--format", "json")
     assert list(json.loads(out)) == ["lint.severity (the project file)"]
+    code, out, _ = run(capsys, "explain", "scenario", "--format", "json")
+    listed = json.loads(out)
+    assert {f"{key} (scenarios)" for key in schema("scenario")["properties"]} <= set(listed)
+    assert listed["turns[].user_message (scenarios)"] == "what the user says"
     code, _, err = run(capsys, "explain", "lint.severities")
     assert code == 3
     assert "unknown diagnostic, function or key `lint.severities`" in err
