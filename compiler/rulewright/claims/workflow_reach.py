@@ -7,7 +7,7 @@ allows more than can happen: a task for which neither is shown is unknown.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -59,10 +59,11 @@ def best_confidence(task: TaskPlan) -> Score | None:
     if task.confidence is None or task.confidence.mode != "composite":
         return None
     metrics = task.confidence.metrics
-    return _mean([EvalMetric(m.type, float(m.is_measurable(task.outputs)), m.weight) for m in metrics])
+    return mean_of([EvalMetric(m.type, float(m.is_measurable(task.outputs)), m.weight) for m in metrics])
 
 
-def _mean(metrics: list[EvalMetric]) -> Score:
+def mean_of(metrics: list[EvalMetric]) -> Score:
+    """The confidence of metrics; 0 of those without a weight."""
     return exact_confidence(metrics) if any(metric.weight for metric in metrics) else ZERO
 
 
@@ -83,7 +84,7 @@ def reach(task: TaskPlan, shape: LoweredTask, truths: Truths) -> Reach:
 def _why_not(task: TaskPlan, best: Score | None, passes: bool) -> str:
     gate, confidence = task.gate, task.confidence
     if gate is not None and not passes:
-        missing = [name for name in gate.required if not _has_source(gate, name)]
+        missing = [name for name in gate.required if not has_source(gate, name)]
         why = f"`evidence` names no file for {evidence_phrase(missing)}" if missing else "its conditions can't hold"
         return f"the {gate.risk_tier} gate never says PASS: {why}"
     threshold = None if confidence is None else confidence.threshold
@@ -125,21 +126,10 @@ class _Possible:
 
 def contexts_of(task: TaskPlan) -> Iterator[Mapping[str, object]]:
     """Contexts in which the task may be completed, the best first."""
-    programs = list(_programs(task))
+    programs = list(programs_of_task(task))
     axes: list[list[Mapping[str, object]]] = [list(_scores(task, programs))]
     if task.review is not None:
-        texts = ["", *sorted({text for program in programs for text in texts_of(program)})]
-        checks = {
-            path[2] for program in programs for path in paths_of(program) or () if path[:2] == _EVIDENCE and path[2:]
-        }
-        axes.append(
-            [
-                {"review": {"decision": decision, "feedback": text, "quality_checks": dict.fromkeys(checks, good)}}
-                for decision in ("GO", "NO_GO")
-                for good in ((True, False) if checks else (True,))
-                for text in texts
-            ]
-        )
+        axes.append(list(reviews_of(task, programs)))
     if task.pair is not None:
         axes.append([{"pair": {"challenger_approved": approved}} for approved in (True, False)])
     for chosen in itertools.islice(itertools.product(*axes), MOST_CONTEXTS):
@@ -154,6 +144,17 @@ def contexts_of(task: TaskPlan) -> Iterator[Mapping[str, object]]:
 _EVIDENCE: Final = ("review", "quality_checks")
 
 
+def reviews_of(task: TaskPlan, programs: Sequence[Program]) -> Iterator[Mapping[str, object]]:
+    """What a reviewer may say that the programs tell apart; nothing of a task without one."""
+    texts = ["", *sorted({text for program in programs for text in texts_of(program)})]
+    paths = [path for program in programs for path in paths_of(program) or ()]
+    checks = {path[2] for path in paths if path[:2] == _EVIDENCE and path[2:]}
+    for decision, good, text in itertools.product(("GO", "NO_GO"), (True, False) if checks else (True,), texts):
+        if task.review is not None:
+            quality = dict.fromkeys(checks, good)
+            yield {"review": {"decision": decision, "feedback": text, "quality_checks": quality}}
+
+
 def _scores(task: TaskPlan, programs: list[Program]) -> Iterator[Mapping[str, object]]:
     """What scoring may give: every metric that can be good at the same level, from the top."""
     if task.confidence is None:
@@ -165,11 +166,12 @@ def _scores(task: TaskPlan, programs: list[Program]) -> Iterator[Mapping[str, ob
             {"metrics": {metric.type: float(metric.value) for metric in metrics}} if metrics else {}
         )
         if task.confidence.mode == "composite":
-            found["confidence_score"] = _mean(metrics)
+            found["confidence_score"] = mean_of(metrics)
         yield found
 
 
-def _programs(task: TaskPlan) -> Iterator[Program]:
+def programs_of_task(task: TaskPlan) -> Iterator[Program]:
+    """The conditions of the machine and of the gate."""
     for each in task.machine.transitions:
         if each.guard is not None:
             yield from each.guard.conditions
@@ -182,20 +184,20 @@ def _verdict(gate: Gate, context: Mapping[str, object]) -> bool:
     holds = condition(gate.verdict, Polarity.PERMITTING)
     seen = {name: context[name] for name in ("review", "pair", "hil") if name in context}
     covered: list[Any] = [None]
-    if "requirement_coverage" in gate.looked_at and _has_source(gate, "requirement_coverage"):
+    if "requirement_coverage" in gate.looked_at and has_source(gate, "requirement_coverage"):
         limit = [] if gate.coverage_threshold is None else [gate.coverage_threshold]
         covered = [score_of(point) for point in (*limit, *reversed(points_of([gate.verdict])))]
     for statuses in itertools.product(*(_statuses(gate, name) for name in EVIDENCE)):
         evidence = {"evidence": dict(zip(EVIDENCE, statuses, strict=True))}
         for coverage in covered:
-            if coverage is not None and not _agrees(gate, statuses[EVIDENCE.index("requirement_coverage")], coverage):
+            if coverage is not None and not agrees(gate, statuses[EVIDENCE.index("requirement_coverage")], coverage):
                 continue
             if holds({**seen, **evidence, **({} if coverage is None else {"coverage": coverage})}).holds:
                 return True
     return False
 
 
-def _agrees(gate: Gate, status: str, coverage: Score) -> bool:
+def agrees(gate: Gate, status: str, coverage: Score) -> bool:
     """Whether the coverage gives this status."""
     limit = gate.coverage_threshold if "requirement_coverage" in gate.required else None
     return status == ("PASS" if limit is None or coverage >= score_of(limit) else "FAIL")
@@ -204,10 +206,11 @@ def _agrees(gate: Gate, status: str, coverage: Score) -> bool:
 def _statuses(gate: Gate, name: str) -> tuple[str, ...]:
     if name not in gate.looked_at and name not in gate.required:
         return ("SKIPPED",)
-    return ("PASS", "FAIL") if _has_source(gate, name) else ("FAIL",)
+    return ("PASS", "FAIL") if has_source(gate, name) else ("FAIL",)
 
 
-def _has_source(gate: Gate, name: str) -> bool:
+def has_source(gate: Gate, name: str) -> bool:
+    """Whether a check of the gate has files to read."""
     return any(gate.sources.get(kind) for kind in EVIDENCE_KEYS[name])
 
 

@@ -35,7 +35,7 @@ from rulewright.policies.regions import Comparison, Region, compare
 from rulewright.policies.scorecards import in_words, policy_of_scorecard
 from rulewright.policies.stored_checks import LoweredCheck, flips_of_checks, without_scenario
 from rulewright.policies.table_policies import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
-from rulewright.policies.workflows import policy_of_workflow, rounds_apart
+from rulewright.policies.workflows import executed, policy_of_workflow
 from rulewright.project import Project
 from rulewright.proving.domains import Domain, Domains
 from rulewright.proving.domains import Path as Variable
@@ -169,7 +169,7 @@ def _workflows(*paths: Path) -> JsonObject:
         compile_workflow(each)
     left, right = map(policy_of_workflow, workflows)
     data = _data(left, right, compared(left, right))
-    data["regions"] += rounds_apart(workflows)
+    data["regions"] = executed(data["regions"], workflows)
     return data
 
 

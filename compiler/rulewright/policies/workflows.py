@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Final
 
 from rulewright.check.workflow_check import lowered
-from rulewright.claims.workflow_reach import GIVEN_BY, QUIET, contexts_of, folded, walk
+from rulewright.claims.workflow_reach import GIVEN_BY
 from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_guards import features_of, gate_environment, loop_environment
 from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting
+from rulewright.policies.workflow_paths import Parting, partings
 from rulewright.proving.domains import Domain, Domains, Path, whole
 from rulewright.proving.program_parts import extract, paths_of, reading, unabridged
 from rulewright.proving.results import in_words
 from rulewright.proving.workflow_values import World
 from rulewright.workflow import Workflow
 from rulewright_runtime.ir import Node, Program, literal
-from rulewright_runtime.score import score_of
+from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.values import Value
-from rulewright_runtime.workflow.machine import ENDS, Guard, Machine, MachineTransition
-from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
+from rulewright_runtime.workflow.machine import Guard, Machine, MachineTransition
+from rulewright_runtime.workflow.workflow_plan import Gate
 
 _STAYS: Final = PolicyOutcome("stays", "has no transition")
 _FROM_ACTIVITIES: Final = frozenset[str]().union(*GIVEN_BY.values())
@@ -32,6 +32,8 @@ _MAY_BE_LOST: Final = {
     "decide:agentic_review": frozenset({"review"}), "decide:paired_workflow": frozenset({"pair"}),
 }  # fmt: skip
 _LOST_BY_PEOPLE: Final = frozenset({"pair"})
+_GONE: Final = "the task has gone through "
+_NO_PATH: Final = "no path from the start of the task was found that leads to such an input"
 _COVERED: Final = "evidence.requirement_coverage == 'PASS'"
 _DECIDED: Final = ("machine", "gate.verdict")  # compared as regions
 
@@ -72,29 +74,47 @@ def policy_of_workflow(workflow: Workflow) -> Policy:
     return Policy(decisions, settings, Domains({}), places)
 
 
-def rounds_apart(pair: Sequence[Workflow]) -> Iterator[JsonObject]:
-    """A region for each task whose loops have other limits: rounds after which the two go on differently."""
+def executed(regions: Sequence[JsonObject], pair: Sequence[Workflow]) -> list[JsonObject]:
+    """The regions with inputs on a path from the start that both machines were run on, in the place of those that only
+    meet the conditions; and a region for each further way in which two tasks part."""
     one, two = ({each.task.id: each.task for each in lowered(workflow).tasks} for workflow in pair)
-    for name in (each for each in one if each in two and one[each].machine.loops != two[each].machine.loops):
-        tasks = one[name], two[name]
-        found = (_parting(tasks, context) for task in tasks for context in contexts_of(task))
-        yield from islice(filter(None, found), 1)
+    found: dict[tuple[str, str, str], JsonObject] = {}
+    for name in (each for each in one if each in two and one[each] != two[each]):
+        for parting in partings((one[name], two[name]), _MAY_BE_LOST):
+            region = _parted(name, parting)
+            found.setdefault((region["place"], region["before"], region["after"]), region)
+    shown = [_with_path(each, found.pop((each["place"], each["before"], each["after"]), None)) for each in regions]
+    told = {each["place"] for each in shown if each["witness"]}
+    return shown + [each for each in found.values() if each["place"] not in told]
 
 
-def _parting(tasks: tuple[TaskPlan, TaskPlan], context: World) -> JsonObject | None:
-    """Where two tasks go on differently if every round is as the context says."""
-    places: list[str] = []
-    for (place, doing, before), (_, _, after) in zip(*(walk(task, context) for task in tasks), strict=False):
-        if before.state.place == after.state.place:
-            places += [place] if doing not in QUIET else []
-            continue
-        said = [_outcome(each.transition).text for each in (before, after)]
-        seen = {".".join(path): in_words(value) for path, value in _leaves(context)}
-        return {
-            "place": f"task {tasks[0].id}, {ENDS[doing]} at {place}", "before": said[0], "after": said[1],
-            "where": [f"the task has gone through {', '.join(folded(tuple(places)))}"], "witness": seen,
-        }  # fmt: skip
-    return None
+def _with_path(region: JsonObject, found: JsonObject | None) -> JsonObject:
+    """A region with an input that was found; a place without a path is none of a task."""
+    if found is None:
+        return {**region, "witness": None, "why": _NO_PATH}
+    (path,) = found["where"]
+    return {**region, "witness": {**found["witness"], "path": path.removeprefix(_GONE)}, "why": ""}
+
+
+def _parted(task: str, parting: Parting) -> JsonObject:
+    place, event, steps, verdicts, path, known = parting
+    at = "policy_gate" if steps is None else f"{event} at {place}"
+    said = verdicts if steps is None else [_outcome(each.transition).text for each in steps]
+    return {
+        "place": f"task {task}, {at}", "before": (said or "")[0], "after": (said or "")[1],
+        "where": [f"{_GONE}{path}"], "witness": _seen(known),
+    }  # fmt: skip
+
+
+def _seen(known: tuple[World, World]) -> dict[str, str]:
+    """What is known to both, and what differs in the second."""
+    one, two = ({".".join(path): _told(value) for path, value in _leaves(each)} for each in known)
+    pairs = {name: (one.get(name, "absent"), two.get(name, "absent")) for name in {**one, **two}}
+    return {name: each[0] if each[0] == each[1] else " and ".join(each) for name, each in pairs.items()}
+
+
+def _told(value: Value) -> str:
+    return in_words(leave(value) if isinstance(value, Score) else value)
 
 
 def _missing(present: Mapping[tuple[str, str], frozenset[str]], event: str, place: str | None = None) -> frozenset[str]:

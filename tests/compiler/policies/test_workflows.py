@@ -51,7 +51,7 @@ def test_a_loop_with_another_limit_goes_on_differently_after_the_rounds_that_are
     two = changed(tmp_path, (AT_MOST, AT_MOST.replace("4", str(most))))
     found = policy_diff(WORKFLOW / "workflow.yaml", two)
     assert found["verdict"] == "different"
-    (region,) = found["regions"]
+    region = next(each for each in found["regions"] if each["place"].endswith("decide at decide:confidence_loop"))
     rounds = min(most, 4)
     gone = f"{rounds} times (work, score)" if rounds > 1 else "work, score"
     assert region["where"] == [f"the task has gone through start, {gone}"]
@@ -68,7 +68,7 @@ def test_a_threshold_of_coverage_is_compared_like_a_condition(
     assert main(["policy-diff", str(WORKFLOW / "workflow.yaml"), str(two)]) == 1
     said = capsys.readouterr().out
     assert "task implement, policy_gate: FAIL -> PASS\n  where coverage >= 0.9 && coverage < 1.0 && " in said
-    assert "for instance coverage = 0.9, " in said
+    assert ", coverage = 0.9, path = start, work, score, gate\n" in said
 
 
 LOOP = """\
@@ -105,3 +105,36 @@ def test_a_result_that_no_activity_has_given_yet_is_absent(
             LOOP.format(**{"condition": "true", "within": "review.decision == GO", **changes}), encoding="utf-8"
         )
     assert policy_diff(*paths)["verdict"] == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (COVERED, "coverage_threshold: 0.9"),
+        (AT_MOST, AT_MOST.replace("4", "2")),
+        ("threshold: 0.90", "threshold: 0.85"),
+        ("test_coverage, weight: 0.4", "test_coverage, weight: 0.9"),
+        ("risk_tier: T1", "risk_tier: T2"),
+    ],
+)
+def test_every_input_of_a_workflow_is_on_a_path_that_both_machines_take(tmp_path: Path, old: str, new: str) -> None:
+    paths = WORKFLOW / "workflow.yaml", changed(tmp_path, (old, new))
+    found = policy_diff(*paths)
+    assert found["verdict"] == "different"
+    shown = [each for each in found["regions"] if each["witness"] is not None]
+    assert len(shown) == len(found["regions"]) or "T2" in new  # whose gate has no file to pass with
+    for region in shown:
+        gone = region["witness"].get("path") or region["where"][0].removeprefix("the task has gone through ")
+        assert gone.startswith("start, ")
+
+
+def test_an_input_that_no_path_leads_to_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    last = ("loop.iteration >= 9", "loop.iteration >= 8")
+    exits = [f"        exit_conditions: [confidence_score >= 0.95, {each}]\n" for each in last]
+    two = changed(tmp_path / "two", (AT_MOST, AT_MOST + exits[1]))
+    one = changed(tmp_path / "one", (AT_MOST, AT_MOST + exits[0]))
+    found = policy_diff(one, two)
+    assert found["verdict"] == "undecided"
+    assert {each["witness"] for each in found["regions"]} == {None}
+    assert main(["policy-diff", str(one), str(two)]) == 2
+    assert "not shown: no path from the start of the task was found" in capsys.readouterr().out

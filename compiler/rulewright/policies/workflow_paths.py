@@ -1,0 +1,230 @@
+"""Where two machines of a task part, found by running both from the start on the same results of activities."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Any, Final, NamedTuple
+
+from rulewright.claims.workflow_reach import (
+    QUIET,
+    agrees,
+    folded,
+    has_source,
+    mean_of,
+    programs_of_task,
+    reviews_of,
+)  # fmt: skip
+from rulewright.proving.workflow_values import points_of
+from rulewright_runtime.errors import StateError
+from rulewright_runtime.polarity import Polarity, condition
+from rulewright_runtime.score import Score, score_of
+from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.workflow.confidence import EvalMetric
+from rulewright_runtime.workflow.machine import (
+    TERMINAL,
+    Event,
+    MachineState,
+    MachineStep,
+    TaskState,
+    events_of,
+    start,
+    status,
+    step,
+)  # fmt: skip
+from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Gate, TaskPlan
+
+MOST_STEPS: Final = 20_000
+MOST_RESULTS: Final = 200  # of one activity
+GATE: Final = "policy_gate"
+_NOBODY: Final = frozenset[str]()
+Context = JsonMapping
+Results = tuple[Context, Context]  # what an activity gives to each of the two machines
+
+
+class Parting(NamedTuple):
+    """The place and event at which two machines take different steps, or their gates say otherwise, the places before,
+    and what is known there."""
+
+    place: str
+    event: Event
+    steps: tuple[MachineStep, MachineStep] | None
+    verdicts: tuple[str, str] | None
+    path: str
+    known: Results
+
+
+class _Node(NamedTuple):
+    states: tuple[TaskState, TaskState]
+    known: Results
+    rounds: tuple[int, int]  # of review and pair
+    path: tuple[str, ...]
+
+
+def partings(tasks: tuple[TaskPlan, TaskPlan], may_be_lost: Mapping[str, frozenset[str]]) -> Iterator[Parting]:
+    """Every way in which two tasks part that a bounded search finds, the shortest paths first. `may_be_lost` are the
+    results that the engine may drop at a place."""
+    paths = _Paths(tasks, may_be_lost)
+    begun = start(tasks[0].machine), start(tasks[1].machine)
+    pending, seen = deque([_Node(begun, ({}, {}), (0, 0), ())]), set[str]()
+    for _ in range(MOST_STEPS):
+        if not pending:
+            return
+        node = pending.popleft()
+        if repr(node[:3]) not in seen:
+            seen.add(repr(node[:3]))
+            for each in paths.after(node):
+                if isinstance(each, Parting):
+                    yield each
+                else:
+                    pending.append(each)
+
+
+class _Paths:
+    def __init__(self, tasks: tuple[TaskPlan, TaskPlan], may_be_lost: Mapping[str, frozenset[str]]) -> None:
+        self.tasks, self.may_be_lost = tasks, may_be_lost
+        self.gates = [_GateRun(task.gate) for task in tasks if task.gate is not None]
+
+    def after(self, node: _Node) -> Iterator[_Node | Parting]:
+        """What may happen next: further nodes where both machines take the same step."""
+        here = [task.machine.place(state.place) for task, state in zip(self.tasks, node.states, strict=True)]
+        if here[0] != here[1] or status(self.tasks[0].machine, node.states[0]) in TERMINAL:
+            return
+        place = here[0]
+        rounds = node.rounds[0] + (place.activity == "review"), node.rounds[1] + (place.activity == "challenge")
+        path = (*node.path, *([] if place.activity in QUIET else [place.name]))
+        for event in events_of(place):
+            for given in self.results(place, event, node.known):
+                known = _counted({**node.known[0], **given[0]}, rounds), _counted({**node.known[1], **given[1]}, rounds)
+                one, two = (str(each.get(GATE, {}).get("verdict")) for each in given)
+                if one != two:
+                    yield Parting(place.name, event, None, (one, two), _told(path), known)
+                yield from self.stepped(place, event, node.states, _Node(node.states, known, rounds, path))
+
+    def stepped(
+        self, place: MachineState, event: Event, states: tuple[TaskState, TaskState], node: _Node
+    ) -> Iterator[_Node | Parting]:
+        try:
+            one, two = (
+                step(task.machine, state, event, known)
+                for task, state, known in zip(self.tasks, states, node.known, strict=True)
+            )
+        except StateError:
+            return
+        if _effect(one) != _effect(two):
+            yield Parting(place.name, event, (one, two), None, _told(node.path), node.known)
+        if one.state.place == two.state.place:
+            known = [
+                {name: value for name, value in each.items() if name not in taken.transition.forgets}
+                for each, taken in zip(node.known, (one, two), strict=True)
+            ]
+            yield _Node((one.state, two.state), (known[0], known[1]), node.rounds, node.path)
+
+    def results(self, place: MachineState, event: Event, known: Results) -> Iterator[Results]:
+        """What an activity may give to both."""
+        kind = place.activity
+        if kind == "human":
+            hil = {"hil": {"resolved": event == "resolved"}}
+            yield hil, hil
+        elif event == "failed":
+            yield {}, {}
+        elif kind == "score":
+            yield from islice(self.scores(), MOST_RESULTS)
+        elif kind == "review":
+            yield from ((each, each) for each in islice(self.reviews(), MOST_RESULTS))
+        elif kind == "challenge":
+            yield from (({"pair": pair}, {"pair": pair}) for pair in _APPROVED)
+        elif kind == "gate":
+            yield from self.verdicts(known)
+        else:
+            yield {}, {}
+            lost = dict.fromkeys(self.may_be_lost.get(f"{place.name}", _NOBODY) & known[0].keys(), None)
+            if lost:
+                yield lost, lost
+
+    def scores(self) -> Iterator[Results]:
+        """Metrics of all levels, or one that differs from the others."""
+        levels = points_of([program for task in self.tasks for program in programs_of_task(task)])
+        kinds = dict.fromkeys(m.type for t in self.tasks if t.confidence is not None for m in t.confidence.metrics)
+        for level in reversed(levels):
+            yield self.scored(dict.fromkeys(kinds, level))
+        for kind, rest, level in product(kinds, (1.0, 0.0), levels):
+            yield self.scored({**dict.fromkeys(kinds, rest), kind: level})
+
+    def scored(self, levels: Mapping[str, float]) -> Results:
+        one, two = (_scored(task, levels) for task in self.tasks)
+        return one, two
+
+    def reviews(self) -> Iterator[Context]:
+        for task in self.tasks:
+            yield from reviews_of(task, [program for each in self.tasks for program in programs_of_task(each)])
+
+    def verdicts(self, known: Results) -> Iterator[Results]:
+        """A verdict of both gates for each pair of verdicts, with evidence for it."""
+        coverages: list[Score | None] = [each for gate in self.gates for each in gate.coverages()]
+        facts = product(product(("PASS", "FAIL"), repeat=len(EVIDENCE)), dict.fromkeys(coverages or [None]))
+        found: dict[tuple[str, str], Results] = {}
+        for statuses, coverage in facts if len(self.gates) == len(self.tasks) else ():
+            evidence: dict[str, str] = dict(zip(EVIDENCE, statuses, strict=True))
+            one, two = (gate.said(evidence, coverage, seen) for gate, seen in zip(self.gates, known, strict=True))
+            found.setdefault((one[GATE]["verdict"], two[GATE]["verdict"]), (one, two))
+        yield from found.values()
+
+
+_APPROVED: Final = ({"challenger_approved": True}, {"challenger_approved": False})
+
+
+def _counted(known: Context, rounds: tuple[int, int]) -> Context:
+    counted = {name: value for name, value in known.items() if value is not None}
+    for name, number in zip(("review", "pair"), rounds, strict=True):
+        if name in counted:
+            counted[name] = {**counted[name], "iteration": number}
+    return counted
+
+
+def _scored(task: TaskPlan, levels: Mapping[str, float]) -> Context:
+    if task.confidence is None:
+        return {}
+    metrics = [
+        EvalMetric(m.type, levels[m.type] * m.is_measurable(task.outputs), m.weight) for m in task.confidence.metrics
+    ]
+    found: dict[str, Any] = {"metrics": {each.type: float(each.value) for each in metrics}} if metrics else {}
+    return {**found, **({"confidence_score": mean_of(metrics)} if task.confidence.mode == "composite" else {})}
+
+
+class _GateRun:
+    """A gate, prepared."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate, self.holds = gate, condition(gate.verdict, Polarity.PERMITTING)
+        self.reads = {*gate.looked_at, *gate.required}
+        self.covers = "requirement_coverage" in self.reads and has_source(gate, "requirement_coverage")
+
+    def coverages(self) -> Iterator[Score]:
+        """The coverages that the gate tells apart."""
+        limit, points = self.gate.coverage_threshold, points_of([self.gate.verdict])
+        yield from map(score_of, (*([] if limit is None else [limit]), *points) if self.covers else ())
+
+    def said(self, facts: Mapping[str, str], coverage: Score | None, seen: Context) -> Context:
+        """What the gate says of evidence: the status of each check that it looks at, and the coverage."""
+        statuses = {name: self.status(name, facts[name], coverage) for name in facts}
+        about = {"evidence": statuses, **({"coverage": coverage} if self.covers else {})}
+        beside = {name: seen[name] for name in ("review", "pair", "hil") if name in seen}
+        return {GATE: {"verdict": "PASS" if self.holds({**beside, **about}).holds else "FAIL"}, **about}
+
+    def status(self, name: str, fact: str, coverage: Score | None) -> str:
+        if name not in self.reads:
+            return "SKIPPED"
+        if name == "requirement_coverage" and coverage is not None and self.covers:
+            return "PASS" if agrees(self.gate, "PASS", coverage) else "FAIL"
+        return fact if has_source(self.gate, name) else "FAIL"
+
+
+def _effect(taken: MachineStep) -> tuple[object, ...]:
+    each = taken.transition
+    return each.target, each.counts, each.forgets, each.effects
+
+
+def _told(path: Sequence[str]) -> str:
+    return ", ".join(folded(tuple(path))) or "the start"
