@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmark.speed.timing import Timing, measure, ratio, table
 
+from rulewright.expression.build import lower
 from rulewright.expression.checker import check
 from rulewright.expression.environment import Environment
-from rulewright.expression.lower import lower
 from rulewright.expression.parser import parse
 from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import parse_type

@@ -24,14 +24,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rulewright.errors import ExpressionError, RulewrightError, UsageError
+from rulewright.expression.build import lower, lower_unchecked
 from rulewright.expression.checker import TOO_DEEP
 from rulewright.expression.checker import check as check_types
+from rulewright.expression.checking_context import mistake
 from rulewright.expression.declarations import Functions, Overload, overload
 from rulewright.expression.environment import Environment
-from rulewright.expression.lower import lower, lower_unchecked
 from rulewright.expression.parser import parse
 from rulewright.expression.syntax_tree import Dialect
-from rulewright.expression.type_messages import mistake
 from rulewright.expression.types import DYN, Type, parse_type
 from rulewright.lower.policy import compile_policy
 from rulewright_runtime.errors import EvaluationError, PlanError, RuntimeFailure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import traceback
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from rulewright.errors import DocumentError, ExpressionError, RulewrightError, U
 from rulewright.exit_codes import REFUSED
 from rulewright.manual import advice_of
 from rulewright.render.human import render
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.terminal import complain, one_line, width_for
@@ -18,9 +18,8 @@ from rulewright_runtime.terminal import complain, one_line, width_for
 
 def unknown_command(name: str, commands: Iterable[str]) -> None:
     """Report an unknown command, and suggest one of the `commands`."""
-    near = difflib.get_close_matches(name, commands, 1)
-    hint = f"did you mean `{near[0]}`?" if near else "`rulewright --help` lists the commands"
-    complain(f"error: unknown command `{name}`", f"help: {hint}")
+    help = did_you_mean(name, commands) or "`rulewright --help` lists the commands"
+    complain(f"error: unknown command `{name}`", f"help: {help}")
 
 
 def failed(error: Exception) -> None:

@@ -95,6 +95,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> Guess | None:
     return Guess(near) if near else None
 
 
+def question(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return the end of a message, ``; did you mean `x`?`` or `otherwise`."""
+    near = suggest(word, known)
+    return f"; did you mean `{near}`?" if near else otherwise
+
+
 def unknown_name(place: Span | Located, what: str, name: str, known: Iterable[str], *, code: str) -> Diagnostic:
     """Return the error for an unknown name of something, with the known name that was most likely meant."""
     return error(place, f"unknown {what} `{name}`", code=code, help=did_you_mean(name, known))

@@ -58,16 +58,9 @@ def calibrate(
     that the run does not have or of conversations that have changed, and for a threshold that would be reported on the
     split, or on a conversation, on which it was chosen.
     """
-    _refuse_one_split(labels, split, choose_on)
-    gold = gold_of(labels, split)
     labelled_run = measured_on or run
-    _refuse_unknown_items(labelled_run, (each.item for each in labels if each.target))
-    refuse_other_conversations(labelled_run, labels)
-    if choose_on is not None:
-        refuse_shared_conversations(labelled_run, labels, (choose_on, split))
-    for each in labels:
-        if each.target and not each.synthetic:
-            check_person(labelled_run, each.annotator, f"the label of `{id_of(each.item)}`")
+    _refuse_unusable(labels, labelled_run, split, choose_on)
+    gold = gold_of(labels, split)
     if measured_on is not None:
         _refuse_other_judge(run, measured_on, {check for _, check in gold.labels})
     if required and (choose_on is not None or run.scorecard is None):
@@ -99,6 +92,19 @@ def calibrate(
         )
         result["gates"] = _gates(run, measured_errors, gold.labels if is_own else {}, required or {})
     return result
+
+
+def _refuse_unusable(labels: Sequence[GoldLabel], run: StoredRun, split: str | None, choose_on: str | None) -> None:
+    """Raise UsageError for labels of other items or conversations than the run's, for a person who may not label it,
+    and for a threshold that would be reported where it was chosen."""
+    _refuse_one_split(labels, split, choose_on)
+    _refuse_unknown_items(run, (each.item for each in labels if each.target))
+    refuse_other_conversations(run, labels)
+    if choose_on is not None:
+        refuse_shared_conversations(run, labels, (choose_on, split))
+    for each in labels:
+        if each.target and not each.synthetic:
+            check_person(run, each.annotator, f"the label of `{id_of(each.item)}`")
 
 
 def _refuse_one_split(labels: Iterable[GoldLabel], split: str | None, choose_on: str | None) -> None:

@@ -41,11 +41,10 @@ from rulewright.proving.label_table import (
     label_table_of_all_settings,
     scorers_of,
 )  # fmt: skip
-from rulewright.proving.program_parts import paths_of
+from rulewright.proving.program_parts import paths_of, substitute
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown, in_words
 from rulewright.proving.scorecard_conditions import conditions_of_plan, conditions_of_scorecard, scorecard_environment
 from rulewright.proving.search import disjoint, holds_always, holds_never, out_of_reach, survey
-from rulewright.proving.substitution import substitute
 from rulewright.proving.verdicts import never_given
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright.scoring.score_settings import gather

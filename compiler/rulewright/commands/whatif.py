@@ -14,15 +14,19 @@ from rulewright.commands.running import parameters_given
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import StoredRun, read_run
-from rulewright.whatif.rejudging import VOTES, Rejudged, rejudged, sweep_votes, with_votes
 from rulewright.whatif.rescoring import (
+    VOTES,
+    Rejudged,
     ScoringPolicy,
     changed_rules,
     flips,
     policy_of,
+    rejudged,
     rescored,
+    sweep_votes,
     totals,
     unasked,
+    with_votes,
     write_rescored,
 )
 from rulewright_runtime.english import plural, some

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rulewright.reporting.figures import Figure
+from rulewright.reporting.overview import Figure
 from rulewright.reporting.report_files import Link
 from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.english import plural, some
@@ -50,12 +50,7 @@ def _text(comparison: JsonMapping) -> Iterator[str]:
     for side in _SIDES:
         yield left(side, 10) + run_line(comparison[side])
         yield from (left("", 10) + line for line in unresolved_lines(comparison[side]["unresolved"]))
-    yield left("pairs", 10) + pairs_line(comparison)
-    yield left("changed", 10) + (
-        ", ".join(changes(comparison["changed"])) or "nothing that the plans or summaries record"
-    )
-    yield left("score", 10) + score_line(comparison["score"])
-    yield left("failed", 10) + failed_line(comparison["failed"])
+    yield from (left(what, 10) + line for what, line in _facts(comparison))
     for row in comparison["outcomes"][:MAX_ROWS]:
         yield ""
         yield f"{row['transcript_id']}: {row['before']} -> {row['after']}{_because(row)}"
@@ -91,9 +86,7 @@ def _markdown(comparison: JsonMapping) -> Iterator[str]:
     about = [(side, run_line(comparison[side])) for side in _SIDES]
     about += [(f"{side}, unresolved", "; ".join(unresolved_lines(comparison[side]["unresolved"]))) for side in _SIDES]
     about = [(what, value) for what, value in about if value]
-    about += [("pairs", pairs_line(comparison)), ("changed", ", ".join(changes(comparison["changed"])) or "nothing")]
-    about += [("score", score_line(comparison["score"])), ("failed", failed_line(comparison["failed"]))]
-    yield from table(("what", ""), about)
+    yield from table(("what", ""), [*about, *_facts(comparison, unchanged="nothing")])
     yield ""
     if outcomes := comparison["outcomes"]:
         rows = [
@@ -130,6 +123,18 @@ def run_line(side: JsonMapping) -> str:
     about += [f"{name}={value}" for name, value in sorted(side["parameters"].items())]
     about += [f"judged by {side['judge']}"] if side["judge"] else []
     return one_line(f"{side['run']} ({', '.join(about)})")
+
+
+def _facts(
+    comparison: JsonMapping, unchanged: str = "nothing that the plans or summaries record"
+) -> list[tuple[str, str]]:
+    """What the runs have in common and how they differ, each fact with its name."""
+    return [
+        ("pairs", pairs_line(comparison)),
+        ("changed", ", ".join(changes(comparison["changed"])) or unchanged),
+        ("score", score_line(comparison["score"])),
+        ("failed", failed_line(comparison["failed"])),
+    ]
 
 
 def pairs_line(comparison: JsonMapping) -> str:
@@ -220,22 +225,16 @@ TONES = {"worse": "bad", "not worse": "good"}
 def diff_page(comparison: JsonMapping, frame: PageFrame | None = None, link: Link | None = None) -> Iterator[str]:
     """Yield the parts of a comparison's page; `link` returns the address of a transcript of the second run, and of a
     check's verdict on it."""
-    facts = [(side, run_line(comparison[side])) for side in ("before", "after")]
-    for side in ("before", "after"):
+    facts = [(side, run_line(comparison[side])) for side in _SIDES]
+    for side in _SIDES:
         lines = unresolved_lines(comparison[side]["unresolved"])
         facts += [(f"{side}, unresolved" if not place else "", line) for place, line in enumerate(lines)]
-    facts += [
-        ("pairs", pairs_line(comparison)),
-        ("changed", ", ".join(changes(comparison["changed"])) or "nothing that the plans or summaries record"),
-        ("score", score_line(comparison["score"])),
-        ("failed", failed_line(comparison["failed"])),
-    ]
     return rendered(
         "diff.html",
         frame,
         found=comparison,
         tone=TONES.get(comparison["verdict"], "open"),
-        facts=facts,
+        facts=[*facts, *_facts(comparison)],
         figures=list(_figures(comparison)),
         link=link,
         flips=[(flip, cause(flip), _quotes(flip)) for flip in comparison["flips"]],
@@ -255,12 +254,12 @@ def _figures(comparison: JsonMapping) -> Iterator[Figure]:
     steps = [each["step"] for each in comparison["flips"]]
     down, up = steps.count("down"), steps.count("up")
     yield Figure("Verdicts that flip", str(len(steps)), (f"{down} for the worse", f"{up} for the better"))
-    missing = [comparison[side]["unresolved"]["answers"] for side in ("before", "after")]
+    missing = [comparison[side]["unresolved"]["answers"] for side in _SIDES]
     if any(missing):
         yield Figure("Missing answers", str(missing[1]), (f"{missing[0]} before",), "open" if missing[1] else "")
 
 
 def _quotes(flip: JsonMapping) -> list[tuple[str, Mapping[str, object]]]:
     """The quotes of a flip, each with its side."""
-    sides = zip(("before", "after"), flip["evidence"], strict=True)
+    sides = zip(_SIDES, flip["evidence"], strict=True)
     return [(side, span) for side, evidence in sides if evidence for span in evidence["quotes"]]

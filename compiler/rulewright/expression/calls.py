@@ -7,10 +7,9 @@ from typing import Final
 
 from rulewright.errors import Reason
 from rulewright.expression import scores
-from rulewright.expression.checking_context import CheckingContext
+from rulewright.expression.checking_context import CheckingContext, did_you_mean, fields_help, no_overload, operator
 from rulewright.expression.declarations import Overload
 from rulewright.expression.syntax_tree import MACROS, Call, Expr, ListLiteral, Literal, MapLiteral, Name, TextSpan
-from rulewright.expression.type_messages import did_you_mean, fields_help, no_overload, operator
 from rulewright.expression.types import (
     BOOL,
     DOUBLE,

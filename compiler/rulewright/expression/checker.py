@@ -13,10 +13,9 @@ from typing import Final
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression import calls, macros, scores
 from rulewright.expression import syntax_tree as ast
-from rulewright.expression.checking_context import CheckingContext
+from rulewright.expression.checking_context import CheckingContext, did_you_mean
 from rulewright.expression.environment import Environment
 from rulewright.expression.syntax_errors import unknown_name_help
-from rulewright.expression.type_messages import did_you_mean
 from rulewright.expression.types import (
     BOOL,
     BYTES,

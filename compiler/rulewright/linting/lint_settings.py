@@ -19,7 +19,7 @@ from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import UsageError
 from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, load_file
 from rulewright.manual import pages
-from rulewright.spelling import Guess, suggest, unknown_name
+from rulewright.spelling import Guess, question, suggest, unknown_name
 
 LEVELS: Final = tuple(Severity)
 
@@ -38,9 +38,7 @@ class RuleSelection:
         """Raise `UsageError` for a pattern that matches no code, because it would silently select nothing."""
         for pattern in (*self.select, *self.extend, *self.ignore):
             if not any(fits_any(code, [pattern]) for code in pages()):
-                near = suggest(pattern, (*pages(), *CATEGORIES))
-                hint = f"; did you mean `{near}`?" if near else ""
-                raise UsageError(f"unknown rule `{pattern}`{hint}")
+                raise UsageError(f"unknown rule `{pattern}`{question(pattern, (*pages(), *CATEGORIES))}")
 
 
 DEFAULT = RuleSelection()

@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.errors import DocumentError, ExpressionError
+from rulewright.expression.build import VARIABLES, ExpressionLowering, Inlined
 from rulewright.expression.checker import CheckedExpression, check
 from rulewright.expression.compose import all_of
 from rulewright.expression.environment import Environment
-from rulewright.expression.lower import VARIABLES, ExpressionLowering, Inlined
 from rulewright.expression.parser import parse
 from rulewright.expression.syntax_tree import Literal
 from rulewright.expression.types import BOOL, DYN, STRING, ListType, OptionalType, Type

@@ -1,4 +1,4 @@
-"""Lowers the conditions `pass`, `fail` and `unclear` of a check to its verifier."""
+"""Lowers when a check applies, and its conditions `pass`, `fail` and `unclear` to its verifier."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 from rulewright.diagnostics import Diagnostic, error
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.vocabulary import invisiblebench
+from rulewright.expression.build import Built, build
+from rulewright.expression.compose import choose, fill
 from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, Type
 from rulewright.load import Scalar, plain, walk
-from rulewright.lower.eligibility import eligible
 from rulewright.lower.environments import prompt_environment, scenario_environment, type_of, verdict_environment
-from rulewright.lower.expressions import build_in
+from rulewright.lower.expressions import build_in, composed
 from rulewright.lower.lowering import lower_prompt
 from rulewright.lower.phases import reply_environment
 from rulewright_runtime.plan.scan import Check
@@ -27,6 +30,51 @@ if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.load import Node
     from rulewright.lower.lowering import LoweringContext
+
+
+ANY = ("any",)
+
+
+def eligible(check: CheckDocument, exempt: tuple[str, ...], findings: list[Diagnostic]) -> Built | None:
+    """Return the program of the check's eligibility; None: it always applies.
+
+    A universal check always applies. Otherwise a scenario's `eligible_modes` decides alone; without it one of the
+    check's tags must be among the scenario's, or its `when` must hold. A capability-aware check applies nowhere when
+    the project says that its claim is true of the system under evaluation.
+    """
+    own = (
+        None
+        if check.when is None
+        else build_in(check.when, scenario_environment(check.vocabulary), findings, expect=BOOL)
+    )
+    if check.routing.system_capability_aware and check.id in exempt:
+        return _over_scenario("false")
+    if check.is_universal or (check.when is not None and own is None):
+        return None
+    lists = _over_scenario("size(scenario.eligible_modes) > 0")
+    listed = _over_scenario(fill("id in scenario.eligible_modes", id=check.id))
+    applies = own or _has_one_of(check.tags or ())
+    program = choose(lists.program, listed.program, applies.program)
+    if check.when is not None and composed(program, check.when, findings) is None:
+        return None
+    return Built(program, BOOL, lists.reads | listed.reads | applies.reads)
+
+
+def suppressed(check: CheckDocument) -> Built | None:
+    """Return the program that decides whether the check leaves no record at all; None: never."""
+    tags = check.routing.safety_override_suppressed_by
+    return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags)) if tags else None
+
+
+def _has_one_of(tags: tuple[str, ...]) -> Built:
+    """The condition that a scenario has one of the tags; true everywhere without tags or with exactly `any`."""
+    if not tags or tags == ANY:
+        return _over_scenario("true")
+    return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags))
+
+
+def _over_scenario(text: str) -> Built:
+    return build(text, scenario_environment(invisiblebench()), expect=BOOL)
 
 
 PARTS: Final = (None, *get_args(Each))

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.errors import DocumentError
+from rulewright.expression.checking_context import did_you_mean
 from rulewright.expression.declarations import Overload, overload
 from rulewright.expression.environment import Environment
 from rulewright.expression.syntax_tree import Dialect
-from rulewright.expression.type_messages import did_you_mean
 from rulewright.expression.types import Type, named_type
 from rulewright.load import Mapping, Node, load_text, plain
 from rulewright.lower.decision_table import Table, build_table

@@ -16,9 +16,8 @@ from rulewright.documents.scenario import NumberedTurn, ScenarioDocument, hours_
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.types import BOOL
 from rulewright.load import plain
-from rulewright.lower.eligibility import eligible, suppressed
 from rulewright.lower.environments import SCENARIO_FACTS, scenario_environment
-from rulewright.lower.expression_checks import verdict_cycles
+from rulewright.lower.expression_checks import eligible, suppressed, verdict_cycles
 from rulewright.lower.expressions import build_in
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.rubrics import fields_of_criterion, lower_rubrics

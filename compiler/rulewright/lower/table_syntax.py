@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Span, error
-from rulewright.expression.type_messages import did_you_mean, one_of
+from rulewright.expression.checking_context import did_you_mean, one_of
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright_runtime.ir import Program
 

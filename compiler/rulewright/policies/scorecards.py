@@ -28,8 +28,17 @@ from rulewright.policies.policy_model import (
 )  # fmt: skip
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
 from rulewright.proving.gates import RESULT_FIELDS, as_recorded
-from rulewright.proving.program_parts import extract, path_at, paths_of, reading, unabridged
-from rulewright.proving.substitution import reads_name, substitute, unrolled, with_program
+from rulewright.proving.program_parts import (
+    extract,
+    path_at,
+    paths_of,
+    reading,
+    reads_name,
+    substitute,
+    unabridged,
+    unrolled,
+    with_program,
+)
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program, literal
 from rulewright_runtime.plan.parameters import parameter_values

@@ -27,8 +27,7 @@ from rulewright.proving.label_table import (
     label_table_of_all_settings,
     scorers_of,
 )  # fmt: skip
-from rulewright.proving.program_parts import unabridged
-from rulewright.proving.substitution import substitute
+from rulewright.proving.program_parts import substitute, unabridged
 from rulewright.scoring.batches import CaseScorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings

@@ -16,7 +16,7 @@ from rulewright.errors import UsageError
 from rulewright.load import load_file, plain
 from rulewright.project import Project, load_scorecards
 from rulewright.shipped import CONFIGS, shipped_root
-from rulewright.spelling import did_you_mean, suggest
+from rulewright.spelling import did_you_mean, question
 from rulewright_runtime.english import ticked
 
 Choice = TypeVar("Choice")
@@ -120,6 +120,4 @@ def _choose(kind: str, options: Mapping[str, Choice], requested: str | None, def
     names = ticked(sorted(options)) or "none"
     if requested is None:
         raise UsageError(f"name a {kind}: the project has {names}")
-    near = suggest(requested, options)
-    hint = f"; did you mean `{near}`?" if near else f"; the project has {names}"
-    raise UsageError(f"unknown {kind} `{requested}`{hint}")
+    raise UsageError(f"unknown {kind} `{requested}`{question(requested, options, f'; the project has {names}')}")

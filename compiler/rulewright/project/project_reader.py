@@ -13,7 +13,6 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error, is_within, warning
 from rulewright.documents.base import Document, first_place, items, scalar, text, with_vocabulary
 from rulewright.documents.check import CheckDocument, read_check
-from rulewright.documents.corpus import read_corpus
 from rulewright.documents.document_reader import DocumentReader
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import (
@@ -29,6 +28,7 @@ from rulewright.documents.lexicon import (
     LexiconDocument,
     MarkerSet,
     invalid_regex,
+    read_corpus,
     read_lexicon,
     read_lexicons,
     read_markers,
@@ -82,20 +82,12 @@ class _ProjectReader(DocumentReader):
 
     def project(self, start: Path, path: Path | None) -> Project:
         file = None if path is None else self._project_file(path)
-        if file is not None:
-            self.findings += vocabulary_findings(file.get("vocabulary"), file.vocabulary)
-            functions, findings = functions_of(file.plugins)
-            self.findings += findings
-            file = replace(file, vocabulary=replace(file.vocabulary, functions=functions)) if functions else file
-            self.vocabulary = file.vocabulary
         folder = start if path is None else path.parent
         root = folder if file is None else file.top
         paths = places(root, file, path)
         self._require(file, paths)
-        roots: dict[str, Mapping] = {}
-        for kind in ("blindspots", "pricing"):
-            if (mapping := self._single(paths.get(kind), kind)) is not None:
-                roots[kind] = mapping
+        singles = {kind: self._single(paths.get(kind), kind) for kind in ("blindspots", "pricing")}
+        roots = {kind: mapping for kind, mapping in singles.items() if mapping is not None}
         if "checks" in paths and (meta := self._meta(paths["checks"].path)) is not None:
             roots["meta"] = meta
         scoring = self._single(paths.get("scoring"), "scoring")
@@ -146,6 +138,11 @@ class _ProjectReader(DocumentReader):
         patterns = [scalar(item, "pattern") for item in items(root, "redact")]
         patterns += map(scalar, items(root, "workflow", "security", "secret_patterns"))
         self.findings += filter(None, (invalid_regex(pattern) for pattern in patterns if pattern is not None))
+        self.findings += vocabulary_findings(file.get("vocabulary"), file.vocabulary)
+        functions, findings = functions_of(file.plugins)
+        self.findings += findings
+        file = replace(file, vocabulary=replace(file.vocabulary, functions=functions)) if functions else file
+        self.vocabulary = file.vocabulary
         return file
 
     def _require(self, file: ProjectFile | None, paths: dict[str, DocumentPath]) -> None:

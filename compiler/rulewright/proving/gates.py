@@ -19,10 +19,9 @@ from rulewright.lower.scorecard import verdict_type
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains, Path, domain_of_parameter
 from rulewright.proving.intervals import Goal
-from rulewright.proving.program_parts import extract, path_at, shape
+from rulewright.proving.program_parts import extract, path_at, shape, substitute, with_values
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.proving.search import Search
-from rulewright.proving.substitution import substitute, with_values
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.plan.parameters import parameter_values

@@ -15,9 +15,8 @@ from rulewright.expression.types import ListType, Type
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Rows, cell_mask
 from rulewright.proving.domains import Absent, Domains, whole
-from rulewright.proving.program_parts import extract, reading, value_of, with_item
+from rulewright.proving.program_parts import extract, reading, reads_name, value_of, with_item, with_program
 from rulewright.proving.static_types import Typed, typed
-from rulewright.proving.substitution import reads_name, with_program
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.values import Value

@@ -22,10 +22,10 @@ from rulewright.lower.expressions import PARAMETER_TYPES, lower_parameter
 from rulewright.lower.scorecard import scorecard_expressions, verdict_type
 from rulewright.proving.atoms import TRUE
 from rulewright.proving.domains import Domains, Path, domain_of_parameter
+from rulewright.proving.program_parts import with_values
 from rulewright.proving.results import Counterexample
 from rulewright.proving.search import Search
 from rulewright.proving.studies import AFTER, Constants, Known, LocatedCondition, placed
-from rulewright.proving.substitution import with_values
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.parameters import Parameter, parameter_value

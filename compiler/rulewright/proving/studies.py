@@ -24,10 +24,9 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, scoped_expr
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, number, whole
 from rulewright.proving.gates import as_seen
-from rulewright.proving.program_parts import extract, paths_of, value_of, with_item
+from rulewright.proving.program_parts import extract, paths_of, value_of, with_item, with_values
 from rulewright.proving.search import Search, choices, comparisons, without_effect
 from rulewright.proving.static_types import LOOPS, typed
-from rulewright.proving.substitution import with_values
 from rulewright.proving.verdicts import CallVariable, abstracted, domains_of
 from rulewright_runtime.ir import CONNECTIVES, Node, Program, free_locals
 from rulewright_runtime.score import Score

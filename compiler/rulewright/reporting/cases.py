@@ -21,7 +21,7 @@ from rulewright.reporting.cases_console import (
     notes,
     verdict_of,
 )
-from rulewright.reporting.figures import TONES, Figure
+from rulewright.reporting.overview import TONES, Figure
 from rulewright_runtime.cases.case_run import BatchRun
 from rulewright_runtime.cases.json_report import write_json
 from rulewright_runtime.cases.scoring import CaseScorer

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from rulewright.render.verdict_record import record_lines
-from rulewright.reporting.findings import conditions
+from rulewright.reporting.comment import conditions
 from rulewright.reporting.judge_words import JudgeWords, Words
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.plan.scan import Check

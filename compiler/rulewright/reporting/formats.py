@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from rulewright.render.github import github
 from rulewright.render.sarif import sarif
 from rulewright.render.xml_output import HEAD, xml_text
-from rulewright.reporting.comment import comment
-from rulewright.reporting.findings import because, findings
+from rulewright.reporting.comment import because, comment, findings
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.aggregate.outcome import gates_not_run
 from rulewright_runtime.english import some

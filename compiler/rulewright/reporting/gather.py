@@ -96,14 +96,13 @@ class _Gathered:
     samples: dict[tuple[str, str], list[tuple[str, float]]] = field(default_factory=dict)  # figure -> scores by cluster
 
     def add(self, judged: JudgedTranscript) -> None:
-        row, engine, key, label = judged.row, judged.engine, _place(judged.row), self.run.summary.get("label")
+        row, key = judged.row, _place(judged.row)
         score, cluster = score_of(row, self.run.folder, self.headline), cluster_of(self.run.plan, key[1], judged.id)
-        failed = engine["outcome"] == "failed"
         self.models.add(key[0])
         self.tallies.setdefault(key, {})
         cell = self.cells.setdefault(key, _LeaderboardCell())
         cell.transcripts += 1
-        cell.failed += failed
+        cell.failed += judged.engine["outcome"] == "failed"
         if score is not None:
             cell.scores.append(score)
             self._sample("score", "", cluster, score)
@@ -119,12 +118,22 @@ class _Gathered:
         for name_of, flag in profile.items() if isinstance(profile, dict) else ():
             if flag is not None:
                 self.flags.setdefault(name_of, {}).setdefault(key[1], []).append(bool(flag))
+        shown = self._shown(judged, key[0], score)
+        self.transcripts.append(shown)
+        for verdict in judged.verdicts:
+            if verdict.get("eligible"):
+                self.tallies[key].setdefault(str(verdict.get("check_id")), RunTally()).add(str(verdict.get("verdict")))
+                self._add_verdict(shown, verdict)
+
+    def _shown(self, judged: JudgedTranscript, model: str, score: float | None) -> JsonObject:
+        """A transcript as the page lists it."""
+        row, engine, label = judged.row, judged.engine, self.run.summary.get("label")
         bounds = engine["bounds"]
-        shown = {
+        return {
             "number": len(self.transcripts) + 1,
             "transcript_id": judged.id,
             "scenario_id": row.get("scenario_id") or "",
-            "model": key[0],
+            "model": model,
             "outcome": engine["outcome"],
             "label": None if label is None or row.get(label) is None else str(row[label]),
             "score": score,
@@ -135,11 +144,6 @@ class _Gathered:
             "incomplete": bool(row.get("missing")),
             "waiting": 0,
         }
-        self.transcripts.append(shown)
-        for verdict in judged.verdicts:
-            if verdict.get("eligible"):
-                self.tallies[key].setdefault(str(verdict.get("check_id")), RunTally()).add(str(verdict.get("verdict")))
-                self._add_verdict(shown, verdict)
 
     def _sample(self, kind: str, name: str, cluster: str, value: float) -> None:
         self.samples.setdefault((kind, name), []).append((cluster, value))

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any, Final
 
 from rulewright.reporting.comment import RESULTS, sentence
-from rulewright.reporting.figures import TONES, Figure, Range
 from rulewright.reporting.judge_words import JudgeWords
 from rulewright.web.rendering import headline_name
 from rulewright_runtime.english import plural
@@ -17,6 +16,33 @@ from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
 from rulewright_runtime.report.summary import equations, exit_status, judge_line, label_name, scores
 from rulewright_runtime.report.text import number, percent
 from rulewright_runtime.report.unresolved import is_unresolved
+from rulewright_runtime.strict_json import JsonMapping
+
+TONES: Final = ("good", "bad", "open", "bad")  # by exit code
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A mean with its bounds while answers are missing, and its interval."""
+
+    name: str
+    mean: float | None
+    bounds: JsonMapping | None = None
+    interval: JsonMapping | None = None
+    counted: int = 0
+    absent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number with its name and notes."""
+
+    label: str
+    value: str
+    notes: tuple[str, ...] = ()
+    tone: str = ""
+    range: Range | None = None
+
 
 Data = Mapping[str, Any]
 _LEAST: Final = Decimal("0.0001")  # USD that are told as a number

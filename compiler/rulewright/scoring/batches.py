@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections import Counter
@@ -26,6 +25,7 @@ from rulewright.load import load_file
 from rulewright.lower.case_scorecard import lower_case_scorecard
 from rulewright.reporting.cases import SUFFIXES
 from rulewright.shipped import shipped_root
+from rulewright.spelling import question
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices
 from rulewright_runtime.cases.case_reader import Batch
 from rulewright_runtime.cases.records import json_files
@@ -129,8 +129,8 @@ def find_batches(cases: str | None, concern: str, pattern: str) -> tuple[list[Ba
         files = _case_files(inner if inner.is_dir() else folder)
     matching = [path for path in files if any(fnmatchcase(name, pattern) for name in _names(path, folder))]
     if not matching:
-        near = difflib.get_close_matches(pattern, [path.stem for path in files], 1)
-        hint = f"; did you mean `{near[0]}`?" if near else "; a batch is a file of JSON (`.json`, `.jsonl`) or CSV"
+        known = [path.stem for path in files]
+        hint = question(pattern, known, "; a batch is a file of JSON (`.json`, `.jsonl`) or CSV")
         raise UsageError(f"no batch in `{folder}` fits `{pattern}`{hint}")
     stems = [path.stem for path in matching]
     batches = [Batch(path.stem if stems.count(path.stem) == 1 else path.name, str(path)) for path in matching]

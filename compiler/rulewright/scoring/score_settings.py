@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterator
 from collections.abc import Mapping as Lookup
@@ -18,7 +17,7 @@ from rulewright.documents.kinds import CASE_SETTINGS_FILE
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
 from rulewright.reporting.cases import FORMATS
-from rulewright.spelling import Guess
+from rulewright.spelling import did_you_mean, question
 from rulewright_runtime.cases.case_plan import SEMANTICS, CaseScorecardPlan, Choices, Setting, SettingValue
 from rulewright_runtime.cases.case_settings import CaseSettings, configuration, defaults, plain_value, prepare_settings
 from rulewright_runtime.english import ticked
@@ -240,8 +239,7 @@ class _FileReader:
                 continue
             if setting is None:
                 known_keys = {*by_path, *others, *(name.partition(".")[0] for name in by_path)}
-                near = difflib.get_close_matches(path, sorted(known_keys), 1)
-                self.report(key, f"`{prefix}{path}` sets nothing", Guess(near[0]) if near else None)
+                self.report(key, f"`{prefix}{path}` sets nothing", did_you_mean(path, known_keys))
                 continue
             written = value.value if isinstance(value, Scalar) else None
             try:
@@ -283,9 +281,7 @@ def _read_environment(plan: CaseScorecardPlan, settings: ScoreSettings, environm
     known |= {each.environment for each in OTHER_SETTINGS if each.environment}
     for name in sorted(environment):
         if prefix.endswith("_") and name.startswith(prefix) and name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            settings.warnings.append(f"the environment variable `{name}` sets nothing{hint}")
+            settings.warnings.append(f"the environment variable `{name}` sets nothing{question(name, known)}")
 
 
 def _read_command_line(
@@ -309,8 +305,7 @@ def _read_command_line(
         if not equals:
             raise UsageError(f"`--set` takes NAME=VALUE, found `{word}`")
         if setting is None:
-            near = difflib.get_close_matches(name, by_name, 1)
-            hint = f"; did you mean `{near[0]}`?" if near else f"; known are {', '.join(by_name)}"
+            hint = question(name, by_name, f"; known are {', '.join(by_name)}")
             raise UsageError(f"unknown setting `{name}`{hint}")
         value = _parse(setting, written.strip(), f"`--set {name}`")
         settings.chosen[name] = SettingValue(value, f"--set {name}")

@@ -1,26 +1,33 @@
-"""A finished run scored again: its recorded verdicts under another scorecard or other parameters."""
+"""A finished run scored again under another scorecard or other parameters, or judged again under another profile."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from msgspec.structs import replace
 
+from rulewright.comparing.recombine import Side, carried_out, only
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import write_derived
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, has_skipped, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import OUTCOMES
+from rulewright_runtime.execution import Engine
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.file import seal
-from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.part import PlanPart
+from rulewright_runtime.plan.question import Judging
+from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.runs.folder import DECISIONS, REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.verify.decisions import Decider, bindings_of
 
 
 @dataclass(frozen=True)
@@ -99,3 +106,134 @@ def flips(run: StoredRun, rows: Mapping[str, JsonMapping], card: ScorecardPlan) 
         if before != after:
             found.append({"transcript_id": name, "before": decision_as_json(before), "after": decision_as_json(after)})
     return found
+
+
+@dataclass(frozen=True)
+class Rejudged:
+    """A run under another plan; `unknown` names the verdicts without recorded replies (`TRANSCRIPT x CHECK`), which are
+    missing in its rows as if the profile had excluded them."""
+
+    run: StoredRun
+    unknown: list[str]
+
+
+def rejudged(run: StoredRun, other: Plan, transcripts: Sequence[str], replies: Sequence[Path]) -> Rejudged:
+    """Return the run's rows and verdicts under the checks of another plan, without calls to a judge."""
+    judging = _Rejudging(run, other, transcripts, replies)
+    rows: dict[str, dict[str, object]] = {}
+    verdicts: dict[str, dict[str, VerdictResult]] = {}
+    unknown: list[str] = []
+    for name, row in run.rows.items():
+        verdicts[name], missing = judging.transcript(name)
+        unknown += [f"{name} x {check}" for check in missing]
+        kept = {key: value for key, value in row.items() if key != "left_out"}
+        waiting = [*judging.left_out(name), *missing]
+        rows[name] = {**kept, **({"left_out": waiting} if waiting else {})}
+    return Rejudged(dataclasses.replace(run, plan=other, rows=rows, verdicts=verdicts), unknown)
+
+
+class _Rejudging:
+    def __init__(self, run: StoredRun, other: Plan, transcripts: Sequence[str], replies: Sequence[Path]) -> None:
+        self.run = run
+        self.other = other
+        self.hashes = {check.id: check.hash for check in run.plan.checks}
+        self.applies = Decider(other.checks)
+        self.leaves_out = Decider(other.left_out)
+        self.engines: dict[str, Engine] = {}
+        changed = any(self.hashes.get(check.id) != check.hash for check in other.checks)
+        self.side = Side.of(run, replies, transcripts) if changed else None
+
+    def bindings(self, name: str) -> dict[str, Any]:
+        scenario = str(self.run.rows[name].get("scenario_id") or "")
+        return bindings_of(self.other, scenario) if scenario in self.other.scenarios else {}
+
+    def left_out(self, name: str) -> list[str]:
+        """Return the checks that apply to a transcript and that the other profile excludes."""
+        decided = self.leaves_out.decide(self.bindings(name))
+        parts = zip(self.other.left_out, decided, strict=True)
+        return [part.id for part, each in parts if each.eligible and not each.suppressed]
+
+    def transcript(self, name: str) -> tuple[dict[str, VerdictResult], list[str]]:
+        """Return the verdicts on a transcript, and the checks without one."""
+        found: dict[str, VerdictResult] = {}
+        missing: list[str] = []
+        recorded = self.run.verdicts[name]
+        for check, each in zip(self.other.checks, self.applies.decide(self.bindings(name)), strict=True):
+            if each.suppressed:
+                continue
+            verdict = recorded.get(check.id) if self.hashes.get(check.id) == check.hash else self.again(name, check)
+            if verdict is not None:
+                found[check.id] = verdict
+            elif each.eligible:
+                missing.append(check.id)
+        return found, missing
+
+    def again(self, name: str, check: Check) -> VerdictResult | None:
+        """Return the verdict of a check over the recorded conversation and replies; None if they don't suffice."""
+        assert self.side is not None
+        conversation = self.side.transcripts.get(name)
+        if conversation is None:
+            return None
+        engine = self.engines.get(check.id)
+        if engine is None:
+            engine = self.engines[check.id] = Engine(only(self.other, check, self.other.scenarios))
+        result = carried_out(engine, conversation, self.side.replies)
+        return None if result is None else next(iter(result.verdicts), None)
+
+
+VOTES: Final = "votes"  # the name of their number for `--sweep`
+Row: TypeAlias = dict[str, object]
+Part = TypeVar("Part", bound=PlanPart)
+
+
+def with_votes(plan: Plan, votes: int | None, majority_of: str | None) -> Plan:
+    """Return the plan whose judged checks take `votes` votes and need a majority of the `planned` or the `usable` ones;
+    None keeps the plan's rule. A check that its profile switches off stays off. Raises UsageError for a plan without
+    judged checks.
+    """
+    if most_votes(plan) == 0:
+        raise UsageError("the plan has no judged checks, so there are no votes to recount")
+
+    def changed(judging: Judging) -> Judging:
+        if judging.repetitions == 0:
+            return judging
+        rule = judging.vote if majority_of is None else replace(judging.vote, denominator=majority_of)
+        return replace(judging, repetitions=votes or judging.repetitions, vote=rule)
+
+    return seal(replace(plan, checks=tuple(_with(check, changed) for check in plan.checks)))
+
+
+def _with(part: Part, changed: Callable[[Judging], Judging]) -> Part:
+    """Return the part of a plan with all its questions changed, at any depth."""
+    if isinstance(part, Judging):
+        return cast("Part", changed(part))
+    fields = {name: getattr(part, name) for name in part.__struct_fields__}
+    return replace(part, **{name: _with(each, changed) for name, each in fields.items() if isinstance(each, PlanPart)})
+
+
+def most_votes(plan: Plan) -> int:
+    """Return the largest number of votes of a check; 0 without judged checks."""
+    return max((each.repetitions for check in plan.checks for each in check.verifier.judgings()), default=0)
+
+
+def sweep_votes(plan: Plan, judged: Callable[[Plan], Rejudged], policy: ScoringPolicy) -> dict[str, object]:
+    """Return the numbers of votes, from one to the plan's largest, at which transcripts change, in the format of
+    `sweep`; `unknown` counts, for each number, the verdicts that would need a new question. Raises UsageError for a
+    plan without judged checks.
+    """
+    card = policy.prepared()
+    found: list[Row] = []
+    unknown: dict[str, int] = {}
+    before: dict[str, object] = {}
+    for votes in range(1, max(most_votes(plan), 1) + 1):
+        stood = judged(with_votes(plan, votes, None))
+        if stood.unknown:
+            unknown[str(votes)] = len(stood.unknown)
+        told: dict[str, object] = {
+            name: decision_of(row, policy.card) for name, row in rescored(stood.run, card).items()
+        }
+        changed = [name for name in told if before and told[name] != before[name]]
+        if changed:
+            found.append({"at": float(votes), "exact": True, "side": "at", "transcripts": changed})
+        before = told
+    return {"parameter": VOTES, "breakpoints": found, "unknown": unknown}

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from rulewright.expression.build import build
+from rulewright.expression.build import build, lower, lower_unchecked
 from rulewright.expression.checker import check
 from rulewright.expression.environment import Environment
-from rulewright.expression.lower import lower, lower_unchecked
 from rulewright.expression.parser import parse
 from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import BOOL, DOUBLE, INT, SCORE, STRING, EnumType, ListType, MapType, RecordType

@@ -9,8 +9,7 @@ import pytest
 from tests.compiler.proving.conditions_at_random import DOMAINS, program
 
 from rulewright.proving.atoms import Atoms
-from rulewright.proving.program_parts import paths_of, written
-from rulewright.proving.substitution import inline, substitute
+from rulewright.proving.program_parts import inline, paths_of, substitute, written
 from rulewright_runtime.score import Score
 
 
