@@ -91,7 +91,9 @@ def _played(args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: Sim
             parallel=args.scenario_parallel or (8 if models else 1),
             attempts=1 if models else args.attempts,  # a model's scheduler retries itself
             resume=args.resume,
-            progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} scenarios"),
+            progress=lambda done: safe_stream(sys.stderr).show_progress(
+                f"{done} of {plural(len(plan.scripts), 'scenario')}"
+            ),
             user=user,
         )
 

@@ -85,8 +85,7 @@ class RunsApp:
 
     def _list(self, request: Request) -> Response:
         runs = [(f"/run/{index}", run.folder, run.load()) for index, run in enumerate(self.runs, 1)]
-        pairs = [(f"/diff/{index}/{index + 1}", runs[index - 1][1], runs[index][1]) for index in range(1, len(runs))]
-        return Response(local_page("runs.html", FRAME, runs=runs, pairs=pairs, queue=self.queue, token=request.token))
+        return Response(local_page("runs.html", FRAME, runs=runs, queue=self.queue, token=request.token))
 
     def _compare(self, request: Request) -> Response:
         """Redirect to the comparison of two chosen runs."""
