@@ -17,10 +17,9 @@ import pytest
 from tests.rounds import part
 from tests.safe_cases import case, safe, settings
 
-from rulewright_runtime.cases.case_reader import Batch, CaseReader
+from rulewright_runtime.cases.case_reader import Batch, CaseReader, Outputs
 from rulewright_runtime.cases.case_run import score_batches
 from rulewright_runtime.cases.case_settings import CaseSettings
-from rulewright_runtime.cases.outputs import Outputs
 
 Steps = tuple[str, ...]
 GRAVITY = {"Fail": 0, "Review": 1, "Pass": 2}

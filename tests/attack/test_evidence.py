@@ -19,9 +19,9 @@ from tests.runtime.workflow.running import plan_of
 from rulewright_runtime.workflow.adapters import AgentError
 from rulewright_runtime.workflow.adapters.agent_adapter import Purpose, read_reply
 from rulewright_runtime.workflow.collectors import CollectionError, measure
-from rulewright_runtime.workflow.collectors.metric_judge import judge_prompt
 from rulewright_runtime.workflow.gate import GateReport, judge_evidence
 from rulewright_runtime.workflow.task_context import TaskContext
+from rulewright_runtime.workflow.task_scoring import judge_prompt
 
 GOOD = {
     "acceptance": '<testsuite tests="1" failures="0"><testcase name="works"/></testsuite>',

@@ -24,8 +24,7 @@ from rulewright.reporting.run_reader import rows
 from rulewright_runtime import ir, strict_json
 from rulewright_runtime.cases import case_plan as case_plan
 from rulewright_runtime.cases.baseline import Baseline
-from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader
-from rulewright_runtime.cases.outputs import Outputs
+from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader, Outputs
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.harness import harness_plan as harness_plan
 from rulewright_runtime.harness.adapters import open_adapter
@@ -34,7 +33,7 @@ from rulewright_runtime.judging.replies import only_object
 from rulewright_runtime.models.wire import decode_body
 from rulewright_runtime.plan import file as plan_file
 from rulewright_runtime.plan.envelope import encode, seal
-from rulewright_runtime.runs.manifest import read_manifest
+from rulewright_runtime.runs.folder import read_manifest
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.workflow import workflow_plan as flow_plan

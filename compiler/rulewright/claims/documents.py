@@ -54,9 +54,8 @@ from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scan import Check
-from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.plan.scorecard import ScorecardPlan, parameter_values
 from rulewright_runtime.strict_json import JsonObject
 
 UNDECIDED: Final = "undecided"

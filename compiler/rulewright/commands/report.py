@@ -23,8 +23,7 @@ from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.report.summary import status_at
-from rulewright_runtime.runs.folder import REPLIES
-from rulewright_runtime.runs.manifest import read_manifest, refuse_changed
+from rulewright_runtime.runs.folder import REPLIES, read_manifest, refuse_changed
 from rulewright_runtime.terminal import say
 
 

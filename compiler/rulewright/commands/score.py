@@ -33,13 +33,12 @@ from rulewright.scoring.batches import (
 from rulewright.scoring.score_settings import ScoreSettings, describe, gather
 from rulewright_runtime.cases.baseline import Baseline, compare
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-from rulewright_runtime.cases.case_reader import Batch, CaseReader
+from rulewright_runtime.cases.case_reader import Batch, CaseReader, Outputs
 from rulewright_runtime.cases.case_run import BatchRun, report_head, score_batches
 from rulewright_runtime.cases.case_settings import CaseSettings, check_thresholds
 from rulewright_runtime.cases.hooks import Hooks
 from rulewright_runtime.cases.json_report import generation_time, problem_lines
-from rulewright_runtime.cases.judging import QuestionCollector
-from rulewright_runtime.cases.outputs import Outputs
+from rulewright_runtime.cases.second_opinions import QuestionCollector
 from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.errors import BusyError
 from rulewright_runtime.files import open_whole

@@ -14,7 +14,7 @@ from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.aggregate.scorecard_values import plain_path
 from rulewright_runtime.files import open_whole, write_whole
 from rulewright_runtime.plan.scorecard import ScorecardPlan
-from rulewright_runtime.runs.manifest import NAME, RunFile, described, read_manifest
+from rulewright_runtime.runs.folder import MANIFEST, RunFile, described, read_manifest
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 VERDICTS: Final = "verdicts.parquet"
@@ -123,7 +123,7 @@ def _add_to_manifest(folder: Path, files: list[RunFile]) -> None:
     """Add the files to the run's manifest, if it has one."""
     manifest = read_manifest(folder)
     if manifest is not None:
-        write_whole(folder / NAME, manifest.with_files(files).encoded())
+        write_whole(folder / MANIFEST, manifest.with_files(files).encoded())
 
 
 Record = JsonObject

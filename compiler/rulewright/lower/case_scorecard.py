@@ -31,7 +31,7 @@ from rulewright_runtime.cases.case_plan import (
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.parameters import parameter_value
+from rulewright_runtime.plan.scorecard import parameter_value
 from rulewright_runtime.polarity import Polarity, condition
 
 INPUT_TYPES: Final[Mapping[str, Type]] = {"string": STRING, "strings": ListType(STRING)}

@@ -15,7 +15,7 @@ from rulewright.expression.types import BOOL, DOUBLE, DYN, INT, SCORE, STRING, T
 from rulewright.load import Scalar, place
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
-from rulewright_runtime.plan.parameters import Parameter, parameter_value
+from rulewright_runtime.plan.scorecard import Parameter, parameter_value
 
 NO_PROGRAM: Final = Program(())
 TOO_LARGE: Final = "the expression is too large, together with what it is joined with"

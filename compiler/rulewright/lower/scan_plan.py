@@ -28,8 +28,7 @@ from rulewright.lower.verifiers import SCORER_TYPES, lower_verifier, probes_of
 from rulewright.project import Project, accepted
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.plan.file import seal
-from rulewright_runtime.plan.guard import calls
+from rulewright_runtime.plan.file import calls, seal
 from rulewright_runtime.plan.scan import Check, CueAnchor, LeftOut, Plan, Scenario, ScriptedTurn, Session
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 from rulewright_runtime.polarity import Polarity, condition

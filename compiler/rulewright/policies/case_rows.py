@@ -9,7 +9,7 @@ from typing import Final
 
 from rulewright.errors import UsageError
 from rulewright_runtime.cases.case_settings import CaseSettings
-from rulewright_runtime.cases.stored_report import CaseResult, results_of
+from rulewright_runtime.cases.json_report import CaseResult, results_of
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.score import Score

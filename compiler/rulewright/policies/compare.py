@@ -48,9 +48,8 @@ from rulewright.workflow import load_workflow
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.aggregate.scorecard_values import export
-from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.scan import Check, Lexicon
-from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.plan.scorecard import ScorecardPlan, parameter_values
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 

@@ -41,9 +41,8 @@ from rulewright.proving.program_parts import (
 )
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program, literal
-from rulewright_runtime.plan.parameters import parameter_values
 from rulewright_runtime.plan.part import programs_of
-from rulewright_runtime.plan.scorecard import GatePlan, RatePlan, ScorecardPlan
+from rulewright_runtime.plan.scorecard import GatePlan, RatePlan, ScorecardPlan, parameter_values
 from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.values import Optional

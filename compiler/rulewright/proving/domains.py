@@ -31,7 +31,7 @@ from rulewright.expression.types import (
     WrapperType,
 )  # fmt: skip
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.parameters import Parameter
+from rulewright_runtime.plan.scorecard import Parameter
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, NONE, UINT_MAX, Optional, UInt, Value
 

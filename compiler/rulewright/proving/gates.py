@@ -24,8 +24,7 @@ from rulewright.proving.results import Counterexample, Proved, Refuted, Result, 
 from rulewright.proving.search import Search
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import Node, Program
-from rulewright_runtime.plan.parameters import parameter_values
-from rulewright_runtime.plan.scorecard import GatePlan, ScorecardPlan
+from rulewright_runtime.plan.scorecard import GatePlan, ScorecardPlan, parameter_values
 from rulewright_runtime.values import Value
 
 # The fields of a verdict that don't identify its check.

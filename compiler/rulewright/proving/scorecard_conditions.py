@@ -28,8 +28,7 @@ from rulewright.proving.search import Search
 from rulewright.proving.studies import AFTER, Constants, Known, LocatedCondition, placed
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.parameters import Parameter, parameter_value
-from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.plan.scorecard import Parameter, ScorecardPlan, parameter_value
 
 _REQUIRED: Final = " where `requires` is met"
 

@@ -19,9 +19,8 @@ from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import VERSION
-from rulewright_runtime.runs.folder import FILES, ROWS, SUMMARY, RunFolder
-from rulewright_runtime.runs.integrity import refuse_damaged
-from rulewright_runtime.runs.manifest import NAME as MANIFEST
+from rulewright_runtime.runs.folder import FILES, MANIFEST, ROWS, SUMMARY, RunFolder
+from rulewright_runtime.runs.run_rows import refuse_damaged
 from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
 
 PARTS: Final = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")

@@ -22,10 +22,9 @@ from rulewright_runtime.cases.case_settings import (
     prepare_settings,
     settings_hash,
 )
-from rulewright_runtime.cases.stored_report import CaseResult, reading_report, report_outline, results_of
+from rulewright_runtime.cases.json_report import CaseResult, reading_report, report_outline, results_of
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.plan.parameters import Parameter
-from rulewright_runtime.plan.scorecard import mentioned
+from rulewright_runtime.plan.scorecard import Parameter, mentioned
 from rulewright_runtime.score import exact_pair
 from rulewright_runtime.strict_json import JsonObject
 

@@ -25,9 +25,8 @@ from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
 from rulewright_runtime.aggregate.effects import LEAVES_OPEN, STOPS, Effect, counts_in, earned_in
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.ir import Program, free_locals, literal_value
-from rulewright_runtime.plan.parameters import Parameter
 from rulewright_runtime.plan.part import programs_of
-from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
+from rulewright_runtime.plan.scorecard import Parameter, ScorecardPlan, mentioned
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.verdicts import VerdictResult

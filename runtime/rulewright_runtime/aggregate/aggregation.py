@@ -22,10 +22,13 @@ from rulewright_runtime.aggregate.bounds import (
     rate_interval,
 )
 from rulewright_runtime.aggregate.effects import (
+    KNOWN_BEFORE,
     STOPS,
+    VERDICT_FIELDS,
     Effect,
     Totals,
     Undecided,
+    VerdictEffects,
     chances,
     matters,
     passed,
@@ -46,11 +49,9 @@ from rulewright_runtime.aggregate.outcome import (
     request_adjudication,
 )
 from rulewright_runtime.aggregate.scorecard_values import number_of, plain_path, refuse_duplicates, value_or_none
-from rulewright_runtime.aggregate.verdict_effects import KNOWN_BEFORE, VERDICT_FIELDS, VerdictEffects
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.plan.parameters import parameter_values
-from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
+from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned, parameter_values
 from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.values import NONE, Optional, Value
 from rulewright_runtime.verdicts import VerdictRecord

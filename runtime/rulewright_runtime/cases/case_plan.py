@@ -11,8 +11,8 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 from rulewright_runtime.plan import envelope
 from rulewright_runtime.plan.envelope import Kind
-from rulewright_runtime.plan.parameters import Parameter
 from rulewright_runtime.plan.part import PlanPart, programs_of
+from rulewright_runtime.plan.scorecard import Parameter
 
 FORMAT: Final = "rulewright-cases"
 VERSION: Final = 2

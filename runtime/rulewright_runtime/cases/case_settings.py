@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, SettingValue
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.plan.parameters import Parameter, parameter_value, parameter_values
-from rulewright_runtime.plan.scorecard import mentioned
+from rulewright_runtime.plan.scorecard import Parameter, mentioned, parameter_value, parameter_values
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 Values = JsonMapping

@@ -10,7 +10,7 @@ from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:
-    from rulewright_runtime.plan.parameters import Parameter
+    from rulewright_runtime.plan.scorecard import Parameter
 
 
 class WrongUsageError(RuntimeFailure):

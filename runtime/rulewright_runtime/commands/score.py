@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from msgspec.structs import replace
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, SettingValue, decode
-from rulewright_runtime.cases.case_reader import Batch, CaseReader
+from rulewright_runtime.cases.case_reader import Batch, CaseReader, Outputs
 from rulewright_runtime.cases.case_run import report_head, score_batches
 from rulewright_runtime.cases.case_settings import (
     check_thresholds,
@@ -20,7 +20,6 @@ from rulewright_runtime.cases.case_settings import (
     prepare_settings,
 )
 from rulewright_runtime.cases.json_report import generation_time, problem_lines, write_json
-from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.cases.records import json_files
 from rulewright_runtime.commands.options import parse_parameters, read_file
 from rulewright_runtime.embedding.opening import open_embedding

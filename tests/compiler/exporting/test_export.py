@@ -18,7 +18,7 @@ from tests.shared_data import ROOT
 
 import rulewright
 from rulewright.cli import main
-from rulewright_runtime.runs.manifest import read_manifest
+from rulewright_runtime.runs.folder import read_manifest
 
 DESK = ROOT / "benchmark" / "service_desk"
 

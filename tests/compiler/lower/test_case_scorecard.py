@@ -16,7 +16,7 @@ from rulewright.proving.label_table import case_findings
 from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.plan.parameters import Parameter, parameter_value
+from rulewright_runtime.plan.scorecard import Parameter, parameter_value
 
 TEXT = (ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml").read_text()
 

@@ -34,7 +34,7 @@ from rulewright.proving.domains import (
     text,
     whole,
 )  # fmt: skip
-from rulewright_runtime.plan.parameters import Parameter
+from rulewright_runtime.plan.scorecard import Parameter
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, NONE, Optional
 

@@ -13,7 +13,7 @@ from tests.shared_data import ROOT
 from rulewright.proving.label_table import TableStudy, study, table_findings
 from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.cases.case_settings import CaseSettings
-from rulewright_runtime.plan.parameters import parameter_values
+from rulewright_runtime.plan.scorecard import parameter_values
 
 TEXT = (ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml").read_text()
 

@@ -13,8 +13,7 @@ import pytest
 from tests.safe_cases import case, output, safe, write
 
 from rulewright_runtime.cases import json_scanner, records
-from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader
-from rulewright_runtime.cases.outputs import Outputs
+from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader, Outputs
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.scratch_database import FirstValues, TopPhrases
 

@@ -13,7 +13,7 @@ from tests.safe_cases import case, safe, settings, write
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import score_batches
 from rulewright_runtime.cases.json_report import problem_lines
-from rulewright_runtime.cases.judging import CaseJudge
+from rulewright_runtime.cases.second_opinions import CaseJudge
 from rulewright_runtime.judging.judge import JudgeRequest, ReplayJudge
 from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, WaitingJudge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rulewright_runtime.cases.semantic import is_negated
+from rulewright_runtime.cases.second_opinions import is_negated
 
 DENIED = [
     "no [fever]", "[no fever] at night", "There was no evidence of [fever].", "Patient denied any [chest pain]",

@@ -10,10 +10,9 @@ from tests.safe_cases import DEFAULTS, METRICS, case, generated, plain_label, pl
 from tests.shared_data import folder
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-from rulewright_runtime.cases.case_reader import Batch, CaseReader
+from rulewright_runtime.cases.case_reader import Batch, CaseReader, Outputs
 from rulewright_runtime.cases.case_run import BatchRun, report_head, score_batches
 from rulewright_runtime.cases.case_settings import CaseSettings
-from rulewright_runtime.cases.outputs import Outputs
 from rulewright_runtime.errors import PlanError
 
 

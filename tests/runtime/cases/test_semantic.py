@@ -10,7 +10,7 @@ from tests.safe_cases import case, safe, settings, write
 
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import score_batches
-from rulewright_runtime.cases.semantic import cosine
+from rulewright_runtime.cases.second_opinions import cosine
 from rulewright_runtime.embedding.opening import WordVectors
 from rulewright_runtime.errors import InputError
 

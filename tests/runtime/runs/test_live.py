@@ -28,7 +28,7 @@ from rulewright_runtime.errors import OutageError, PlanError
 from rulewright_runtime.files import BUFFER
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.models.call import Capabilities
-from rulewright_runtime.runs.integrity import refuse_damaged
+from rulewright_runtime.runs.run_rows import refuse_damaged
 from rulewright_runtime.runs.store import run
 
 KILLS = rounds(2, 100)  # of each kind

@@ -26,7 +26,7 @@ from rulewright_runtime.workflow.collectors import (
     read_all,
     scan,
 )
-from rulewright_runtime.workflow.collectors.metric_judge import QUESTION, judge_prompt, parse_score
+from rulewright_runtime.workflow.task_scoring import QUESTION, judge_prompt, parse_score
 
 COBERTURA = """<?xml version="1.0" ?>
 <!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd">
