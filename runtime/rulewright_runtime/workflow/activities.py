@@ -25,7 +25,8 @@ from rulewright_runtime.workflow.artifacts import (
 from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.gate import judge_evidence
 from rulewright_runtime.workflow.machine import Activity, Event, iterations_used
-from rulewright_runtime.workflow.run_context import ActivityOutcome, RunContext
+from rulewright_runtime.workflow.run_context import RunContext
+from rulewright_runtime.workflow.run_database import ActivityOutcome
 from rulewright_runtime.workflow.security import detect_injections
 from rulewright_runtime.workflow.task_context import TaskRecord, challenger, worker
 from rulewright_runtime.workflow.task_scoring import MAX_SHOWN, decoded, score

@@ -11,17 +11,14 @@ from pathlib import Path
 import msgspec
 
 from rulewright_runtime.errors import OutageError
-from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentReply, Brief, Purpose
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.events import Event, EventDraft
-from rulewright_runtime.workflow.gate import GateReport
 from rulewright_runtime.workflow.hil import QueueItem
-from rulewright_runtime.workflow.machine import Event as MachineEvent
 from rulewright_runtime.workflow.run_database import AgentCall, Store, TaskChange
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
 from rulewright_runtime.workflow.security import detect_injections, redact_reply, redact_text
-from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, TaskRecord
+from rulewright_runtime.workflow.task_context import NO_USAGE, TaskRecord
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
 
 
@@ -74,7 +71,7 @@ class RunContext:
     ) -> AgentReply:
         """Call an agent for a task. `about` tells the calls of one purpose apart. Raises AgentError for a failed call,
         OutageError when a model can't be reached."""
-        brief = self._brief(task, record, agent, purpose, prompt=prompt, about=about, retry=retry)
+        brief = self._brief(task, record, agent, purpose, prompt, about, retry)
         own = self.settings.adapter(agent)
         timeout = self.plan.limits.timeout_seconds if own is None else own.timeout_seconds
         events, usage = self._context_warning(brief), NO_USAGE
@@ -100,7 +97,6 @@ class RunContext:
         record: TaskRecord,
         agent: str,
         purpose: Purpose,
-        *,
         prompt: str,
         about: str,
         retry: int | None,
@@ -126,7 +122,7 @@ class RunContext:
             attempt_id=attempt,
             session_id=session,
             agent=agent,
-            role=self._role(agent),
+            role=msgspec.to_builtins(self.plan.agents[agent]) if agent in self.plan.agents else {},
             description=task.description,
             inputs=list(msgspec.to_builtins(task.inputs)),
             outputs=list(msgspec.to_builtins(task.outputs)),
@@ -148,22 +144,3 @@ class RunContext:
             return ()
         details = {"tokens_estimated": tokens, "max_context_tokens": limit, "pct_used": round(pct, 1)}
         return (EventDraft("context.warning", {**details, "purpose": brief.purpose}, "warning", brief.agent),)
-
-    def _role(self, agent: str) -> JsonObject:
-        definition = self.plan.agents.get(agent)
-        role: JsonObject = {} if definition is None else msgspec.to_builtins(definition)
-        return role
-
-
-@dataclass(frozen=True, slots=True)
-class ActivityOutcome:
-    """The result of an activity: the event for the machine, the new record, and what is stored."""
-
-    event: MachineEvent
-    record: TaskRecord
-    events: tuple[EventDraft, ...] = ()
-    report: GateReport | None = None
-    review: JsonObject | None = None
-    outputs: tuple[tuple[str, bytes], ...] = ()
-    usage: AgentUsage = NO_USAGE
-    reason: str = ""

@@ -7,6 +7,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -31,6 +32,7 @@ from rulewright_runtime.workflow.deciders import (
 from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.gate import GateReport
 from rulewright_runtime.workflow.hil import STATUS_AFTER, Move, QueueError, QueueItem, apply_decision
+from rulewright_runtime.workflow.machine import Event as MachineEvent
 from rulewright_runtime.workflow.machine import MachineStep
 from rulewright_runtime.workflow.run_records import OVER, RunRecords, RunStatus, StoredWorkflow
 from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, TaskRecord
@@ -40,20 +42,29 @@ LOG: Final = logging.getLogger("rulewright.workflow")
 MAX_CONTENT: Final = 2**20  # bytes; a larger output is stored as a hash only, and reviewers can't compare its versions
 
 
+@dataclass(frozen=True, slots=True)
+class ActivityOutcome:
+    """The result of an activity: the event for the machine, the new record, and what is stored."""
+
+    event: MachineEvent
+    record: TaskRecord
+    events: tuple[EventDraft, ...] = ()
+    report: GateReport | None = None
+    review: JsonObject | None = None
+    outputs: tuple[tuple[str, bytes], ...] = ()
+    usage: AgentUsage = NO_USAGE
+    reason: str = ""
+
+
 class TaskChange(msgspec.Struct, frozen=True):
     """What one transaction writes about a task. `before` is the stored record. `move` is None when the task stays where
     it is; `withdrawn` says why the question that it waited for is withdrawn."""
 
     task_id: str
     before: TaskRecord
-    record: TaskRecord
+    outcome: ActivityOutcome
     move: MachineStep | None = None
-    events: tuple[EventDraft, ...] = ()
     item: QueueItem | None = None
-    report: GateReport | None = None
-    review: JsonObject | None = None
-    outputs: tuple[tuple[str, bytes], ...] = ()
-    usage: AgentUsage = NO_USAGE
     withdrawn: str = ""
 
 
@@ -94,7 +105,7 @@ class Store(RunRecords):
             rows = [(run_id, task, n, status, pack(record)) for n, (task, status, record) in enumerate(records)]
             db.executemany("insert into tasks values (?,?,?,?,?)", rows)
             details = {"tasks": [task.id for task in plan.tasks], "plan": plan.hash}
-            self._write_events(db, run_id, plan.name, None, now, [EventDraft("engine.started", details)])
+            self._write_events(db, run_id, None, now, [EventDraft("engine.started", details)])
         return self.run(run_id)
 
     def finish(self, run_id: str, status: RunStatus, now: str, events: Sequence[EventDraft] = ()) -> list[Event]:
@@ -102,7 +113,7 @@ class Store(RunRecords):
         with self.transaction() as db:
             finished_at = now if status in OVER else None
             db.execute("update runs set status = ?, finished_at = ? where run_id = ?", (status, finished_at, run_id))
-            return self._write_events(db, run_id, self.run(run_id).workflow, None, now, events)
+            return self._write_events(db, run_id, None, now, events)
 
     def replan(self, run_id: str, plan: WorkflowPlan) -> None:
         """Store the plan that the run continues with."""
@@ -121,7 +132,7 @@ class Store(RunRecords):
         """Continue the run with another plan. `records` holds status and record of each task that is new or restarted;
         open queue items of these tasks and of `removed` ones are withdrawn."""
         with self.transaction() as db:
-            db.execute("update runs set plan = ?, plan_hash = ? where run_id = ?", (encode(plan), plan.hash, run_id))
+            self.replan(run_id, plan)
             for task_id in removed:
                 db.execute("delete from tasks where run_id = ? and task_id = ?", (run_id, task_id))
             for task_id, (status, record) in records.items():
@@ -133,7 +144,7 @@ class Store(RunRecords):
                     (run_id, task_id, position, status, pack(record)),
                 )
             self._withdraw(db, run_id, {*records, *removed}, now, "the workflow has changed")
-            return self._write_events(db, run_id, plan.name, None, now, [event])
+            return self._write_events(db, run_id, None, now, [event])
 
     def cancel(self, run_id: str, reason: str, by: str, now: str) -> list[Event]:
         """Cancel a run and withdraw its open queue items. Raises StoreError when the run has ended."""
@@ -163,28 +174,28 @@ class Store(RunRecords):
         Raises QueueError when the queue item can't be written, StoreError when the database can't be written, or the
         stored record is not the one that the change is based on.
         """
-        move = change.move
+        move, outcome = change.move, change.outcome
         with self.transaction() as db:
             self._check_unchanged(run_id, change)
             db.execute(
                 "update tasks set record = ?, status = coalesce(?, status) where run_id = ? and task_id = ?",
-                (pack(change.record), move and move.after, run_id, change.task_id),
+                (pack(outcome.record), move and move.after, run_id, change.task_id),
             )
             if move is not None:
                 taken = {"source": move.transition.source, "event": move.transition.event, "target": move.state.place}
                 after = {"before": move.before, "after": move.after, "undecided": "; ".join(move.undecided)}
                 _insert(db, "transitions", run_id=run_id, task_id=change.task_id, **taken, **after)
-            if change.report is not None:
-                _insert(db, "gate_reports", run_id=run_id, task_id=change.task_id, body=pack(change.report))
-            if change.review is not None:
-                self._log_review(db, run_id, change.task_id, change.review)
+            if outcome.report is not None:
+                _insert(db, "gate_reports", run_id=run_id, task_id=change.task_id, body=pack(outcome.report))
+            if outcome.review is not None:
+                self._log_review(db, run_id, change.task_id, outcome.review)
             self._write_outputs(db, run_id, change)
-            if change.usage != NO_USAGE:
+            if outcome.usage != NO_USAGE:
                 db.execute(
                     "update runs set cost_usd = cost_usd + ?, tokens_used = tokens_used + ? where run_id = ?",
-                    (change.usage.cost_usd, change.usage.tokens, run_id),
+                    (outcome.usage.cost_usd, outcome.usage.tokens, run_id),
                 )
-            written = self._write_events(db, run_id, self.run(run_id).workflow, change.task_id, now, change.events)
+            written = self._write_events(db, run_id, change.task_id, now, outcome.events)
             if change.withdrawn and change.before.item is not None:
                 self._withdraw_item(db, self.item(change.before.item), now, change.withdrawn)
             if change.item is not None:
@@ -205,7 +216,7 @@ class Store(RunRecords):
         with self.transaction() as db:
             if warned is not None:
                 db.execute("update runs set warned = ? where run_id = ?", (warned, run_id))
-            return self._write_events(db, run_id, self.run(run_id).workflow, None, now, events)
+            return self._write_events(db, run_id, None, now, events)
 
     def begin_attempt(self, run_id: str, task_id: str, call: AgentCall, now: str) -> str:
         """Record a call before it is made. Returns its attempt id, which is unique."""
@@ -250,7 +261,7 @@ class Store(RunRecords):
             if move != "ack":
                 kind = "hil.resolved" if move == "resolve" else "hil.rejected"
                 details = {"item": item.id, "trigger": item.trigger, "resolved_by": by, "notes": item.resolution_notes}
-                self._write_events(db, item.run_id, item.workflow, item.task_id, now, [EventDraft(kind, details)])
+                self._write_events(db, item.run_id, item.task_id, now, [EventDraft(kind, details)])
             self._mirror(item)
         return item
 
@@ -298,33 +309,21 @@ class Store(RunRecords):
         except OSError as error:
             raise _queue_failure(error) from error
 
-    # log
-
-    # internals
     def _write_events(
-        self,
-        db: sqlite3.Connection,
-        run_id: str,
-        workflow: str,
-        task_id: str | None,
-        now: str,
-        events: Sequence[EventDraft],
+        self, db: sqlite3.Connection, run_id: str, task_id: str | None, now: str, events: Sequence[EventDraft]
     ) -> list[Event]:
-        written = []
-        where = "select run_id || '.' || (position + 1) from tasks where run_id = ? and task_id = ?"
-        task_run = None if task_id is None or not events else db.execute(where, (run_id, task_id)).fetchone()[0]
+        written: list[Event] = []
+        if not events:
+            return written
+        task_run = None if task_id is None else self.task_run(run_id, task_id)
+        about: JsonObject = {
+            "run_id": run_id,
+            "task_run_id": task_run,
+            "task_id": task_id,
+            "workflow": self.run(run_id).workflow,
+        }
         for each in events:
-            event = Event(
-                run_id=run_id,
-                task_run_id=task_run,
-                timestamp=now,
-                level=each.level,
-                event_type=each.event_type,
-                workflow=workflow,
-                task_id=task_id,
-                agent=each.agent,
-                details=each.details,
-            )
+            event = Event(**about, timestamp=now, **msgspec.structs.asdict(each))
             _insert(db, "events", run_id=run_id, task_id=task_id, event_type=each.event_type, body=pack(event))
             written.append(event)
         return written
@@ -340,11 +339,11 @@ class Store(RunRecords):
         db.execute("release review")
 
     def _write_outputs(self, db: sqlite3.Connection, run_id: str, change: TaskChange) -> None:
-        for path, content in change.outputs:
+        for path, content in change.outcome.outputs:
             digest = hashlib.sha256(content).hexdigest()
             if len(content) <= MAX_CONTENT:
                 db.execute("insert or ignore into contents values (?,?)", (digest, content))
-            of_task = {"run_id": run_id, "task_id": change.task_id, "iteration": change.record.iteration}
+            of_task = {"run_id": run_id, "task_id": change.task_id, "iteration": change.outcome.record.iteration}
             _insert(db, "outputs", **of_task, path=path, sha256=digest)
 
 

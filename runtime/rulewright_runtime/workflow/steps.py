@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import time
 from collections.abc import Sequence
@@ -20,8 +21,8 @@ from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.events import IS_EVENT, EventDraft
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.machine import MachineStep, StateEffect, activity, iterations_used, status, step
-from rulewright_runtime.workflow.run_context import ActivityOutcome, RunContext
-from rulewright_runtime.workflow.run_database import TaskChange
+from rulewright_runtime.workflow.run_context import RunContext
+from rulewright_runtime.workflow.run_database import ActivityOutcome, TaskChange
 from rulewright_runtime.workflow.task_context import TaskContext, TaskRecord, challenger, worker
 from rulewright_runtime.workflow.workflow_plan import OVERLAYS, TaskPlan
 
@@ -68,19 +69,9 @@ def take(task: TaskPlan, stored: TaskRecord, outcome: ActivityOutcome, run_conte
         record = replace(record, started=True, started_at=time.time())
     if move.after == "COMPLETED" and (changed := broken_lock(record.lock, run_context.root, task.outputs)):
         raise StoreError(f"task `{task.id}`: {paths(changed)} changed after the approval: restore it, then resume")
-    change = TaskChange(
-        task_id=task.id,
-        before=stored,
-        record=record,
-        move=move,
-        events=(*outcome.events, *events),
-        item=item,
-        report=outcome.report,
-        review=outcome.review,
-        outputs=outcome.outputs if item is None else _unstored(task, run_context, item),
-        usage=outcome.usage,
-    )
-    run_context.commit(change)
+    outputs = outcome.outputs if item is None else _unstored(task, run_context, item)
+    outcome = dataclasses.replace(outcome, record=record, events=(*outcome.events, *events), outputs=outputs)
+    run_context.commit(TaskChange(task.id, stored, outcome, move, item))
     if outcome.usage.cost_usd:
         watch_budget(run_context)
     return record
@@ -250,19 +241,10 @@ def _ask_again(task: TaskPlan, record: TaskRecord, run_context: RunContext, chan
     asked, item = _ask(
         task, record, run_context, approved.trigger, approved.reason, ActivityOutcome("resolved", record)
     )
-    change = TaskChange(
-        task_id=task.id,
-        before=record,
-        record=asked,
-        events=(
-            EventDraft("task.warning", {"warning": f"the approval does not count: {words}"}, "warning"),
-            _asked(item),
-        ),
-        item=item,
-        withdrawn=words,
-        outputs=_unstored(task, run_context, item),
-    )
-    run_context.commit(change)
+    warning = EventDraft("task.warning", {"warning": f"the approval does not count: {words}"}, "warning")
+    outputs = _unstored(task, run_context, item)
+    outcome = ActivityOutcome("resolved", asked, (warning, _asked(item)), outputs=outputs)
+    run_context.commit(TaskChange(task.id, record, outcome, item=item, withdrawn=words))
     return asked
 
 
@@ -308,9 +290,8 @@ def _retry(task: TaskPlan, record: TaskRecord, run_context: RunContext, agent: s
     stored, retry = record, record.retries + 1
     record = replace(record.with_usage(failure.usage), retries=retry, retry_count=record.retry_count + 1)
     retrying = EventDraft("task.retrying", {"retry": retry, "reason": reason}, "warning", agent)
-    events = (*failure.events, retrying)
-    change = TaskChange(task_id=task.id, before=stored, record=record, events=events, usage=failure.usage)
-    run_context.commit(change)
+    outcome = ActivityOutcome("failed", record, (*failure.events, retrying), usage=failure.usage)
+    run_context.commit(TaskChange(task.id, stored, outcome))
     if failure.usage.cost_usd:
         watch_budget(run_context)
     run_context.stop.wait(min(run_context.plan.limits.retry_backoff_seconds * 2 ** (retry - 1), _MAX_BACKOFF))

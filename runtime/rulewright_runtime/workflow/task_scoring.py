@@ -22,7 +22,8 @@ from rulewright_runtime.workflow.artifacts import contents, too_large
 from rulewright_runtime.workflow.collectors.report_reading import printable
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measure_or_zero
 from rulewright_runtime.workflow.events import EventDraft
-from rulewright_runtime.workflow.run_context import ActivityOutcome, RunContext
+from rulewright_runtime.workflow.run_context import RunContext
+from rulewright_runtime.workflow.run_database import ActivityOutcome
 from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, MeasuredMetric, TaskRecord, worker
 from rulewright_runtime.workflow.workflow_plan import Contract, ProcessMetric, TaskPlan
 
