@@ -6,19 +6,16 @@ from typing import Final
 
 from rulewright_runtime.functions import (
     conversions,
-    formatting,
     json_texts,
     lists,
     mathematics,
     operators,
-    personal,
     profile_functions,
     similarity,
     statistics,
     strings,
     texts,
     times,
-    tool_use,
 )
 from rulewright_runtime.functions.table import Table
 
@@ -26,7 +23,6 @@ STRICT: Final[Table] = {
     **operators.TABLE,
     **conversions.TABLE,
     **strings.TABLE,
-    **formatting.TABLE,
     **times.TABLE,
     **mathematics.TABLE,
     **lists.TABLE,
@@ -37,7 +33,5 @@ PROFILE: Final[Table] = {
     **statistics.TABLE,
     **texts.TABLE,
     **similarity.TABLE,
-    **personal.TABLE,
     **json_texts.TABLE,
-    **tool_use.TABLE,
 }

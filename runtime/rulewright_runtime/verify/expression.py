@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import lookup, personal, texts
+from rulewright_runtime.functions import lookup
 from rulewright_runtime.functions.table import Function
+from rulewright_runtime.functions.texts import SPANS
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.interpreter.evaluator import evaluator
 from rulewright_runtime.ir import Program
@@ -24,7 +25,6 @@ MAX_SPANS: Final = 5  # quotes of one condition
 MAX_ITEMS: Final = 20  # deciding items with evidence
 MAX_QUOTE: Final = 200  # code points
 _ITEM: Final = {"turn": "turn", "reply": "turn", "message": "message", "tool_call": "tool_call"}
-_SPANS: Final = {**texts.SPANS, **personal.SPANS}
 
 
 class _TracedCondition(NamedTuple):
@@ -214,7 +214,7 @@ class _Tracer:
         return self._matches
 
     def _function(self, name: str, arguments: int, strict: bool) -> Function:
-        plain, spans = lookup(name, arguments, strict), _SPANS.get(name)
+        plain, spans = lookup(name, arguments, strict), SPANS.get(name)
         return plain if spans is None else _recording(plain, spans, self._matches)
 
 
