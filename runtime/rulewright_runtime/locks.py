@@ -18,7 +18,9 @@ import msgspec
 
 from rulewright_runtime.errors import BusyError
 
-_FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_KEPT: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS: Final = os.O_RDWR | os.O_CREAT | _KEPT
+_PAUSE: Final = 0.01  # seconds between two attempts
 _LOCKED_BYTE: Final = 2**30  # on Windows: beyond the bytes that other processes read
 _MAX_DESCRIPTION: Final = 4096  # bytes that describe the holder
 
@@ -32,9 +34,11 @@ class _Holder(msgspec.Struct, frozen=True):
     since: str
 
 
-def claim(path: str, what: str) -> int:
+def claim(path: str, what: str, patience: float = 0.0) -> int:
     """An open handle on the file at `path` that no other process can claim until it is closed. The file is created if
-    needed and describes this process. Raises BusyError, which names `what` and the holder, and OSError."""
+    needed and describes this process. Raises BusyError after `patience` seconds, which names `what` and the holder, and
+    OSError."""
+    end = time.monotonic() + patience
     while True:
         try:
             handle = os.open(path, _FLAGS, 0o666)
@@ -43,15 +47,29 @@ def claim(path: str, what: str) -> int:
             raise
         try:
             if not _locked(handle):
-                raise BusyError(f"`{what}` is in use: {_described(handle)}; wait for it or choose another place")
-            if _is_at(handle, path):
+                if time.monotonic() >= end:
+                    raise BusyError(f"`{what}` is in use: {_described(handle)}; wait for it or choose another place")
+                time.sleep(_PAUSE)
+            elif _is_at(handle, path):  # otherwise its previous holder has just removed or renamed the file
                 with suppress(OSError, UnicodeError):  # a full disk or odd arguments must not make the lock fail
                     _describe(handle)
                 return handle
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # the previous holder has just removed or renamed the file
+        os.close(handle)
+
+
+def is_claimed(path: str) -> bool:
+    """Whether a process has claimed the file at `path`. Raises OSError."""
+    try:
+        handle = os.open(path, os.O_RDONLY | _KEPT)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _locked(handle, shared=True)
+    finally:
+        os.close(handle)
 
 
 @contextmanager
@@ -115,7 +133,7 @@ def put(handle: int, path: str, target: str) -> None:
 if sys.platform == "win32":
     import msvcrt
 
-    def _locked(handle: int) -> bool:
+    def _locked(handle: int, *, shared: bool = False) -> bool:
         os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
@@ -126,9 +144,9 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _locked(handle: int) -> bool:
+    def _locked(handle: int, *, shared: bool = False) -> bool:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,14 +16,10 @@ from typing import Any, Final, Self, TypeVar
 import msgspec
 
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.errors import BusyError, RuntimeFailure
+from rulewright_runtime.locks import claim, is_claimed, release
 from rulewright_runtime.shared_database import open_shared, prepare, transaction
 from rulewright_runtime.strict_json import UNDECODED
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
 
 Kind = TypeVar("Kind")
 VERSION: Final = 2
@@ -209,57 +204,34 @@ class Database:
 
     @contextmanager
     def run_lock(self) -> Iterator[bool]:
-        """Lock the database for one run. Yields whether the lock was acquired; it ends with the process at the latest.
-
-        Without `fcntl` there is no lock, and the result is True.
-        """
-        handle = self._lock_file(os.O_RDWR | os.O_CREAT)
-        if handle is None:
-            yield True
-            return
+        """Lock the database for one run. Yields whether the lock was acquired; the lock ends with the process."""
+        with self._lock_errors():
+            try:
+                handle = claim(self._lock_path, self._lock_path, patience=0.2)  # `is_run_active` locks it for a moment
+            except BusyError:
+                handle = None
         try:
-            yield _lock(handle, patience=0.2)  # `is_run_active` holds the lock for a moment
+            yield handle is not None
         finally:
-            os.close(handle)
+            if handle is not None:
+                release(handle, self._lock_path)
 
     def is_run_active(self) -> bool:
         """Whether a run holds the lock of the database."""
-        try:
-            handle = self._lock_file(os.O_RDONLY)
-        except FileNotFoundError:  # no run has ever locked it
-            return False
-        if handle is None:
-            return False
-        try:
-            return not _lock(handle, shared=True)
-        finally:
-            os.close(handle)
+        with self._lock_errors():
+            return is_claimed(self._lock_path)
 
-    def _lock_file(self, mode: int) -> int | None:
-        if fcntl is None:
-            return None
-        target = self.path.resolve()  # of a link: one database has one lock
-        path = target.with_name(target.name + ".lock")
+    @property
+    def _lock_path(self) -> str:
+        return f"{self.path.resolve()}.lock"  # of a link's target: one database has one lock
+
+    @contextmanager
+    def _lock_errors(self) -> Iterator[None]:
         try:
-            return os.open(path, mode | os.O_CLOEXEC, 0o666)  # less the umask, as the database
-        except FileNotFoundError:
-            raise
+            yield
         except OSError as error:
-            raise StoreError(f"the lock `{path}` can't be opened: {reason_of(error)}") from None
-
-
-def _lock(handle: int, *, shared: bool = False, patience: float = 0.0) -> bool:
-    """Lock a file, exclusively unless `shared`, within `patience` seconds. Returns whether the lock was acquired."""
-    end = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except OSError:
-            if time.monotonic() >= end:
-                return False
-            time.sleep(0.01)
-        else:
-            return True
+            path, reason = self._lock_path, reason_of(error).lower()
+            raise StoreError(f"the lock `{path}` can't be opened: {reason}") from None
 
 
 def _schema() -> Iterator[str]:
