@@ -11,7 +11,11 @@ from rulewright_runtime.errors import RuntimeFailure
 
 
 class ScratchConnection(sqlite3.Connection):
-    """Its statements raise RuntimeFailure if SQLite can't carry them out."""
+    """Its statements raise RuntimeFailure if SQLite can't carry them out, and the database ends with the object."""
+
+    def __del__(self) -> None:
+        """Close the connection."""
+        self.close()
 
     def execute(self, *statement: Any) -> sqlite3.Cursor:
         """Carry out one statement."""

@@ -59,10 +59,6 @@ class FirstValues(Generic[Key, Item]):
         row: tuple[Item] = self._database.execute("SELECT value FROM seen WHERE key = ?", (key,)).fetchone()
         return row[0]
 
-    def __del__(self) -> None:
-        """Give the database back."""
-        _close(self._database)
-
 
 class TopPhrases:
     """The most frequent phrases with exact counts; ties are in order of first occurrence."""
@@ -95,12 +91,3 @@ class TopPhrases:
         if self._database is None:
             return sorted(self._counts.items(), key=lambda entry: -entry[1])[: self._most]
         return self._spill().execute(_TOP, (self._most,)).fetchall()
-
-    def __del__(self) -> None:
-        """Give the database back."""
-        _close(self._database)
-
-
-def _close(database: sqlite3.Connection | None) -> None:
-    if database is not None:
-        database.close()

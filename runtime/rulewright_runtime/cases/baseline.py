@@ -59,11 +59,6 @@ class Baseline:
         self.batch_id = head.batch_id
         self.settings_hash = head.configuration.hash
 
-    def __del__(self) -> None:
-        """Close the database."""
-        if hasattr(self, "database"):
-            self.database.close()
-
     def unpaired(self, table: str, column: str, labels: Iterable[str] = ()) -> tuple[int, list[JsonObject]]:
         """Return the number of unpaired cases of one side and the first of them, without those with one of `labels`."""
         excluded = tuple(labels)

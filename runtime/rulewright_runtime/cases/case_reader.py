@@ -131,25 +131,16 @@ class Outputs:
         if data is not None:
             return data.strip()
         if self._open is None or self._open[0] != file:
-            self._close_file()
+            if self._open is not None:
+                self._open[1].close()
             self._open = (file, open_regular(file))
         self._open[1].seek(start)
         return self._open[1].read(length).strip()
 
-    def _close_file(self) -> None:
+    def __del__(self) -> None:
+        """Close the open file."""
         if self._open is not None:
             self._open[1].close()
-            self._open = None
-
-    def close(self) -> None:
-        """Close the database and the open file."""
-        self._close_file()
-        self._database.close()
-
-    def __del__(self) -> None:
-        """Close the database and the open file."""
-        if hasattr(self, "_database"):
-            self.close()
 
 
 def _by_key(record: Record) -> dict[str, bytes] | None:
