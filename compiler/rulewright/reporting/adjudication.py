@@ -29,8 +29,17 @@ from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.report.gathered import FirstEntries
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import DECISIONS, GENERATED, LOG, REPLIES, ROWS, SUMMARY, remove, write_summary
-from rulewright_runtime.runs.folder import MANIFEST
+from rulewright_runtime.runs.folder import (
+    DECISIONS,
+    GENERATED,
+    LOG,
+    MANIFEST,
+    REPLIES,
+    ROWS,
+    SUMMARY,
+    remove,
+    write_summary,
+)
 from rulewright_runtime.runs.run_rows import log_of, summary_of, verdict_key
 from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
