@@ -44,8 +44,8 @@ def finish_of(record: JsonMapping) -> str | None:
 
 
 def _reasons(record: JsonMapping) -> Iterator[object]:
-    for key in KEYS:
-        value = record.get(key)
+    for key in filter(record.__contains__, KEYS):
+        value = record[key]
         yield from value if isinstance(value, list) else [value]
     details = record.get("incomplete_details")  # of the Responses API
     if isinstance(details, dict):

@@ -162,6 +162,7 @@ KNOWN: Final = frozenset((
     "role", "content", "parts", "name", "tool_calls", "function_call", "tool_call_id", "reasoning", "reasoning_content",
     "thinking", "refusal", "usage", "timestamp", "type", "audio", "toolInvocations", "experimental_attachments",
 ))  # fmt: skip
+_PLAIN: Final = {"role", "content"}
 _BESIDE: Final = frozenset(("parts", "audio", "toolInvocations", "experimental_attachments"))  # the content
 _TEXTS: Final = frozenset(("content", "text", "value", "message", "body"))  # beside the content, in any case
 _SAYING: Final = _BESIDE | {"content", "tool_calls", "function_call", "refusal"}
@@ -178,6 +179,8 @@ def passages(value: object) -> Iterator[Message]:
 def messages(value: object, where: str) -> list[Message]:
     """The messages in one record: the tool results it contains, then the message itself. Raises ShapeError."""
     record = record_at(value, where)
+    if record.keys() == _PLAIN and is_text(record["content"]):  # as most messages are
+        return [Message(role_at(record["role"], where), (Part(text=record["content"]),))]
     if _SAYING.isdisjoint(record):
         raise ShapeError(f"{where} has no `content`")
     read = Content(where)

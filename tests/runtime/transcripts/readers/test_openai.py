@@ -11,6 +11,8 @@ import pytest
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.transcripts.readers.record_values import ShapeError
+from rulewright_runtime.transcripts.readers.shapes import chat
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 ASKED, SAID, BAD = (
@@ -180,3 +182,17 @@ def test_a_message_without_a_role_is_refused_in_every_list(tmp_path: Path) -> No
     for first in (ASKED, LANGCHAIN[0]):
         (reason,) = refusals(tmp_path, [{"messages": [first, {"content": "bad"}]}])
         assert ".role is " in reason
+
+
+@pytest.mark.parametrize("content", ["Hello", "", "  ", "[image]", "\u00e9\n"])
+@pytest.mark.parametrize("role", ["user", "Assistant", "human", "tool", "system", "clown", None, 3])
+def test_a_message_of_a_role_and_a_content_is_read_as_one_with_empty_fields(role: object, content: str) -> None:
+    plain = {"role": role, "content": content}
+
+    def read(record: dict[str, object]) -> object:
+        try:
+            return chat([record])
+        except ShapeError as wrong:
+            return str(wrong)
+
+    assert read(plain) == read({**plain, "name": None, "tool_calls": [], "refusal": None, "usage": {}})
