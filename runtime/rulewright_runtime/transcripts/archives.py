@@ -14,7 +14,6 @@ from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, decoded
 from rulewright_runtime.transcripts.readers.inspect_logs import FINISHED, unfinished
 
 ZSTD: Final = 93  # the compression method's number in zip archives
-MAX_MEMBERS: Final = 1_000_000
 _HEADER: Final = struct.Struct("<4s5H3I2H")  # of a member, up to its name
 _DAMAGED: Final = (
     zipfile.BadZipFile,
@@ -37,11 +36,15 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
     with open_regular(path) as stream:
         try:
             archive = zipfile.ZipFile(stream)
-            members = {member.filename: member for member in archive.infolist()[:MAX_MEMBERS]}
+            listed = archive.infolist()
         except _DAMAGED as error:
             yield 0, InputError(f"this is a zip archive that can't be opened: {error}", shown, 1)
             return
+        members = {member.filename: member for member in listed}
         samples = sorted(name for name in members if name.startswith("samples/") and name.endswith(".json"))
+        for member in listed:
+            if members[member.filename] is not member and member.filename in samples:
+                yield 0, InputError(f"the archive holds `{member.filename}` twice; the last one is read", shown)
         if not samples:
             yield 0, InputError("the archive holds no `samples/*.json`; expected an `.eval` log of Inspect", shown)
         about, status = _about(stream, archive, members, shown)

@@ -48,6 +48,18 @@ def test_a_member_of_an_archive_that_is_damaged_is_told_and_the_others_are_read(
     assert second.reason.startswith("`samples/b_epoch_1.json`: the line is not JSON")
 
 
+def test_a_sample_that_another_one_of_its_name_hides_is_told(tmp_path: Path) -> None:
+    sample = json.dumps({"id": "a", "epoch": 1, "input": "hi", "target": "", "messages": SAID})
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        archive.writestr("samples/a_epoch_1.json", sample)
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("samples/a_epoch_1.json", sample)
+    refused, chat = Reader().read([tmp_path / "log.eval"])
+    assert isinstance(chat, Transcript)
+    assert isinstance(refused, InputError)
+    assert refused.reason == "the archive holds `samples/a_epoch_1.json` twice; the last one is read"
+
+
 def test_a_folder_holds_the_chats_of_every_format_and_may_hold_other_json_beside_them(tmp_path: Path) -> None:
     written(tmp_path, json.dumps(ATIF), "c.json")
     assert [found.id for found in conversations(tmp_path)] == ["s1"]
