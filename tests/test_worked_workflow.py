@@ -46,8 +46,8 @@ def test_real_tools_feed_the_loop_and_the_gate_decides(example: Path, capsys: py
     assert rulewright("hil", "show", "run-1-release-1") == 0
     assert "gate T2: PASS" in printed(capsys)
     assert rulewright("hil", "ack", "run-1-release-1") == 0
-    assert rulewright("hil", "resolve", "run-1-release-1", "--notes", "looks right", "--by", "ana") == 0
-    assert rulewright("hil", "reject", "run-1-release-1", "--reason", "too late") == 1
+    assert rulewright("hil", "resolve", "run-1-release-1", "--why", "looks right", "--by", "ana") == 0
+    assert rulewright("hil", "reject", "run-1-release-1", "--why", "too late") == 1
     assert rulewright("workflow", "run", "--resume", "--format", "json", "--events", "events.jsonl") == 0
     capsys.readouterr()
 

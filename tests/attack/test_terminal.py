@@ -187,7 +187,7 @@ def working(folder: Path, evil: str) -> list[list[str]]:
         ["hil", "list", "--all", "--file", flow],
         ["hil", "show", "run-1-build-1", "--file", flow],
         ["hil", "show", evil, "--file", flow],
-        ["hil", "resolve", "run-1-build-1", "--file", flow, "--by", evil, "--notes", evil],
+        ["hil", "resolve", "run-1-build-1", "--file", flow, "--by", evil, "--why", evil],
         ["workflow", "run", flow, "--task", evil],
     ]
 

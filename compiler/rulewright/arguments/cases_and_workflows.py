@@ -85,7 +85,7 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("--format", choices=("human", "json"), default="human")
         if name == "cancel":
             action.add_argument("run_id", metavar="RUN", help="a run such as run-1")
-            action.add_argument("--reason", metavar="TEXT", default="", help="why")
+            action.add_argument("--why", metavar="TEXT", dest="reason", default="", help="the reason")
         if name in {"trace", "runs", "watch", "cancel"}:
             action.add_argument("--file", metavar="FILE", help="the workflow (default: the project's)")
         else:
@@ -126,10 +126,8 @@ def hil_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("--by", metavar="NAME", default=None, help="who decides (default: your user name)")
         if name in {"resolve", "reject"}:
             action.add_argument("--key", metavar="FILE", help="the private key that signs the decision (ed25519)")
-        if name == "resolve":
-            action.add_argument("--notes", metavar="TEXT", default="", help="why")
-        if name == "reject":
-            action.add_argument("--reason", metavar="TEXT", required=True, dest="notes", help="why")
+            needed = name == "reject"
+            action.add_argument("--why", metavar="TEXT", required=needed, dest="notes", default="", help="the reason")
         if name == "serve":
             action.add_argument("--port", type=int, default=8642, metavar="PORT", help="0 selects a free port")
 

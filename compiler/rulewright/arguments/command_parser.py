@@ -120,5 +120,5 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "export": ("export runs/first --format otel -o events.jsonl",),
     "score": ('score --concern I25 --batch "I25_batch_*"', "score --concern I25 --batch b1 --output b1.html"),
     "workflow": ("workflow check", "workflow run --dry-run", "workflow run", "workflow run --resume"),
-    "hil": ("hil list", 'hil resolve run-1-write-1 --by ana --notes "tried it"', "hil serve"),
+    "hil": ("hil list", 'hil resolve run-1-write-1 --by ana --why "tried it"', "hil serve"),
 }

@@ -38,7 +38,7 @@ def _lines(item: QueueItem, decisions: Sequence[tuple[SignedDecision, Origin]]) 
     if item.acked_by:
         yield f"acknowledged by {item.acked_by} at {item.acked_at}"
     if item.resolved_by:
-        yield f"decided by {item.resolved_by} at {item.resolved_at}: {item.resolution_notes or 'no notes'}"
+        yield f"decided by {item.resolved_by} at {item.resolved_at}: {item.resolution_notes or 'no reason given'}"
     for decision, origin in decisions:
         signed = "signed" if decision.signature else "not signed"
         yield f"on record: {decision.move} by {decision.by} at {decision.at}, {signed}, {origin.describe()}"

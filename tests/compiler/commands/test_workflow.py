@@ -195,7 +195,7 @@ def test_runs_are_listed_with_how_they_stand(capsys: pytest.CaptureFixture[str])
 def test_a_run_is_given_up_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("workflow", "run") == 2
     capsys.readouterr()
-    assert run("workflow", "cancel", "run-1", "--reason", "too dear") == 0
+    assert run("workflow", "cancel", "run-1", "--why", "too dear") == 0
     assert capsys.readouterr().out == "run-1 is CANCELLED\nwithdrawn: run-1-check-1\n"
     assert run("hil", "list") == 0
     assert capsys.readouterr().out == "nothing waits for a person\n"
