@@ -13,10 +13,9 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, read_agents, registry
 from rulewright.documents.base import descend, entries, text, value
-from rulewright.documents.document_reader import DocumentReader
 from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, places, project_file_above, resolve
-from rulewright.documents.project_file import ProjectFile, read_project_file
-from rulewright.documents.scoring_file import ModelPrice, read_pricing
+from rulewright.documents.library import DocumentReader
+from rulewright.documents.project_file import ModelPrice, ProjectFile, read_pricing, read_project_file
 from rulewright.documents.workflow import ContractRegistry, WorkflowDocument, read_contracts, read_workflow
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file

@@ -12,7 +12,7 @@ import msgspec
 
 from rulewright.commands.output import person, serve_until_stopped
 from rulewright.commands.workflow_settings import open_store, settings_of
-from rulewright.signoff.queue_app import serve
+from rulewright.serving.queue_app import serve
 from rulewright.workflow import load_workflow
 from rulewright_runtime.processes import here
 from rulewright_runtime.terminal import complain, say

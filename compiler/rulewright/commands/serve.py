@@ -9,8 +9,8 @@ from pathlib import Path
 from rulewright.commands.output import person, serve_until_stopped
 from rulewright.commands.workflow_settings import open_store, settings_of
 from rulewright.serving.open_runs import open_runs
+from rulewright.serving.queue_app import QueueApp
 from rulewright.serving.runs_app import RunsApp
-from rulewright.signoff.queue_app import QueueApp
 from rulewright.web.server import App, LocalServer
 from rulewright.workflow import load_workflow
 

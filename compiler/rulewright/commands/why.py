@@ -16,7 +16,7 @@ from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.comment import conditions
 from rulewright.reporting.run_reader import rows
 from rulewright.reporting.stored_run import FinishedRun, open_judged
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import question
 from rulewright_runtime.aggregate.outcome import ENGINE, gates_not_run
 from rulewright_runtime.ir import Program
 from rulewright_runtime.judging.replies import why_unusable
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     check = next((check for check in plan.checks if check.id == args.check), None)
     left_out = next((part for part in plan.left_out if part.id == args.check), None)
     if check is None and left_out is None:
-        raise UsageError(f"the run has no check `{args.check}`{_near(args.check, [c.id for c in plan.checks])}")
+        raise UsageError(f"the run has no check `{args.check}`{question(args.check, [c.id for c in plan.checks])}")
     scores = _scores(folder, args.transcript)
     verdict = _row(folder / "verdicts.jsonl", transcript_id=args.transcript, check_id=args.check)
     explanation = [] if check is None else _explanation(plan, check, scores, verdict)
@@ -71,7 +71,7 @@ def _scores(folder: Path, transcript: str) -> JsonObject:
     scores = _row(folder / "scores.jsonl", transcript_id=transcript)
     if scores is None:
         known = [row["transcript_id"] for row in rows(folder / "scores.jsonl")]
-        raise UsageError(f"the run has no transcript `{transcript}`{_near(transcript, known)}")
+        raise UsageError(f"the run has no transcript `{transcript}`{question(transcript, known)}")
     return scores
 
 
@@ -113,11 +113,6 @@ def _outcome(scores: JsonMapping) -> Iterator[str]:
     if engine and engine["coverage"] is not None:
         idle = "".join(f"; gate {name} did not run" for name in gates_not_run(engine["gates"]))
         yield f"outcome: {engine['outcome']}; {percent(engine['coverage'])} of the checks that apply were decided{idle}"
-
-
-def _near(word: str, known: list[str]) -> str:
-    hint = did_you_mean(word, known)
-    return f"; {hint}" if hint else ""
 
 
 def _explanation(

@@ -1,11 +1,13 @@
 """Ready checks: `use: library/NAME` is the shipped check of that name with the author's parameters.
 
-Findings about the contents of a ready check point at its `use`, because authors can't change the shipped file.
+Findings about the contents of a ready check point at its `use`, because authors can't change the shipped file. Every
+document is read here, with its ready checks in place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +16,8 @@ import msgspec
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import descend, entries, first_place, scalar, text
 from rulewright.documents.validation import departures, validate
-from rulewright.documents.vocabulary import Vocabulary
-from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, load_file, plain
+from rulewright.documents.vocabulary import Vocabulary, invisiblebench
+from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, Sequence, load_file, plain
 from rulewright.shipped import shipped_root
 from rulewright.spelling import Guess, suggest
 from rulewright_runtime.english import ticked
@@ -192,3 +194,26 @@ def _moved(node: Node, to: Scalar) -> Node:
             return Mapping(entries, to.start, to.end, to.source)
     assert isinstance(node, Sequence)
     return Sequence(tuple(_moved(each, to) for each in node.items), to.start, to.end, to.source)
+
+
+@dataclass(slots=True)
+class DocumentReader:
+    """The files that were loaded, and the findings about their syntax and structure."""
+
+    loaded: list[Loaded] = field(default_factory=list)
+    findings: list[Diagnostic] = field(default_factory=list)
+    vocabulary: Vocabulary = field(default_factory=invisiblebench)
+
+    def read(self, path: Path, kind: str | None) -> Mapping | None:
+        """Load a file and validate it against the schema `kind`; return its root mapping, or None."""
+        return self.take(load_file(path), kind)
+
+    def take(self, loaded: Loaded, kind: str | None) -> Mapping | None:
+        """Validate a loaded file against the schema `kind`; return its root mapping, or None."""
+        self.loaded.append(loaded)
+        self.findings += loaded.diagnostics
+        if loaded.root is None and not loaded.diagnostics:
+            self.findings.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
+        if loaded.root is not None and kind is not None:
+            self.findings += structure_findings(kind, loaded.root, self.vocabulary)
+        return loaded.root if isinstance(loaded.root, Mapping) else None

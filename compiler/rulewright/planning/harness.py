@@ -9,10 +9,10 @@ from typing import Any, Final
 from rulewright.check.project_check import scenario_findings
 from rulewright.diagnostics import Diagnostic, Severity, error
 from rulewright.documents.base import with_vocabulary
-from rulewright.documents.document_reader import DocumentReader
 from rulewright.documents.layout import documents_in
+from rulewright.documents.library import DocumentReader
+from rulewright.documents.project_file import ModelPrice
 from rulewright.documents.scenario import ScenarioDocument, read_scenario
-from rulewright.documents.scoring_file import ModelPrice
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.errors import DocumentError, UsageError
 from rulewright.lower.harness import lower_run_plan

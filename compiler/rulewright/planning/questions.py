@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from rulewright.documents.scoring_file import ModelPrice
+from rulewright.documents.project_file import ModelPrice
 from rulewright_runtime.calls.budget import MESSAGE_TOKENS, Price, cost
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.execution import Engine

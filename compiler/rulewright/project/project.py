@@ -13,10 +13,9 @@ from rulewright.documents.kinds import kind_of
 from rulewright.documents.layout import path_fits, resolve
 from rulewright.documents.lexicon import CorpusDocument, LexiconDocument, MarkerSet
 from rulewright.documents.profile import Profile
-from rulewright.documents.project_file import Accept, JudgeSection, ProjectFile, Semantics
+from rulewright.documents.project_file import Accept, JudgeSection, ModelPrice, ProjectFile, Scoring, Semantics
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.documents.scoring_file import ModelPrice, Scoring
 from rulewright.documents.state_machine import StateMachineDocument
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.load import Loaded, Mapping, Node

@@ -13,7 +13,6 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error, is_within, warning
 from rulewright.documents.base import Document, first_place, items, scalar, text, with_vocabulary
 from rulewright.documents.check import CheckDocument, read_check
-from rulewright.documents.document_reader import DocumentReader
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import (
     DocumentPath,
@@ -33,14 +32,13 @@ from rulewright.documents.lexicon import (
     read_lexicons,
     read_markers,
 )
-from rulewright.documents.library import structure_findings
+from rulewright.documents.library import DocumentReader, structure_findings
 from rulewright.documents.plugins import functions_of
 from rulewright.documents.profile import Profile, read_profile, read_profiles
-from rulewright.documents.project_file import ProjectFile, read_project_file
+from rulewright.documents.project_file import ProjectFile, read_pricing, read_project_file, read_scoring
 from rulewright.documents.rule_set import load_rule_sets
 from rulewright.documents.scenario import ScenarioDocument, read_scenario
 from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
-from rulewright.documents.scoring_file import read_pricing, read_scoring
 from rulewright.documents.state_machine import read_state_machine
 from rulewright.documents.validation import validate
 from rulewright.documents.vocabulary import Vocabulary, vocabulary_findings

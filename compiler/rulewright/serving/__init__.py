@@ -1,1 +1,1 @@
-"""The local app: pages of runs, conversations, decisions and labels, served to this machine only."""
+"""The local app: pages of runs, conversations, labels and the queue of decisions, served to this machine only."""

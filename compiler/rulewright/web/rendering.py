@@ -28,13 +28,7 @@ from rulewright_runtime.terminal import one_line, visible
 from rulewright_runtime.workflow.hil_text import history_line
 
 HOME: Final = Markup('<a href="#content">Rulewright</a>')
-TEMPLATE_PACKAGES: Final = (
-    ("rulewright.web", "templates"),
-    ("rulewright.reporting", "templates"),
-    ("rulewright.comparing", "templates"),
-    ("rulewright.serving", "templates"),
-    ("rulewright.signoff", "."),
-)
+TEMPLATE_PACKAGES: Final = ("rulewright.web", "rulewright.reporting", "rulewright.comparing", "rulewright.serving")
 LOCAL: Final = "This page is served by this machine to this machine only."
 
 
@@ -94,7 +88,7 @@ def _hash(text: str) -> str:
 def environment() -> Environment:
     """Return the template environment, which escapes all values."""
     templates = Environment(
-        loader=ChoiceLoader([PackageLoader(*package) for package in TEMPLATE_PACKAGES]),
+        loader=ChoiceLoader(list(map(PackageLoader, TEMPLATE_PACKAGES))),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -14,9 +14,8 @@ from rulewright.documents.base import Document
 from rulewright.documents.check import read_check
 from rulewright.documents.lexicon import read_lexicon, read_lexicons, read_markers
 from rulewright.documents.profile import read_profile, read_profiles
-from rulewright.documents.project_file import read_project_file
+from rulewright.documents.project_file import read_pricing, read_project_file, read_scoring
 from rulewright.documents.scenario import read_scenario
-from rulewright.documents.scoring_file import read_pricing, read_scoring
 from rulewright.load import Mapping, load_file, load_text, plain
 
 READERS: dict[str, Callable[[Mapping], object]] = {

@@ -13,7 +13,7 @@ from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
 
 from rulewright.cli import main
-from rulewright.documents.scoring_file import ModelPrice
+from rulewright.documents.project_file import ModelPrice
 from rulewright.planning.questions import bound_of, questions_by_key
 from rulewright.planning.scan import comparison_text
 from rulewright.project import load_project

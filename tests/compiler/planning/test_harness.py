@@ -11,7 +11,7 @@ from tests.model_server import Server, chat, model_server
 from tests.shared_data import folder
 
 from rulewright.cli import main
-from rulewright.documents.scoring_file import ModelPrice
+from rulewright.documents.project_file import ModelPrice
 from rulewright.errors import DocumentError, UsageError
 from rulewright.planning.harness import compile_run_plan, run_cost
 from rulewright.project import load_project

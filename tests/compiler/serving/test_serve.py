@@ -22,8 +22,8 @@ from tests.runtime.workflow.running import bench
 from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.serving.open_runs import open_runs
+from rulewright.serving.queue_app import QueueApp
 from rulewright.serving.runs_app import Labels, RunsApp
-from rulewright.signoff.queue_app import QueueApp
 from rulewright.web.server import LocalServer
 from rulewright_runtime.locks import lock_folder
 

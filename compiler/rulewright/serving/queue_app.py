@@ -10,9 +10,8 @@ from urllib.parse import quote, unquote
 
 from markupsafe import Markup
 
-from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
-from rulewright.web.server import LocalServer, RefusedError, Request, Response, local_page
+from rulewright.web.server import LocalServer, RefusedError, Request, Response, local_page, sender
 from rulewright_runtime.workflow.hil import OPEN, QueueError, QueueItem
 from rulewright_runtime.workflow.hil_text import Version, changes
 from rulewright_runtime.workflow.run_context import utc_now
@@ -71,7 +70,7 @@ def serve(store: Store, *, port: int = 0, reviewer: str = "") -> LocalServer:
 
 def _page(name: str, at: str, **values: object) -> str:
     home = Markup('<a href="/">Rulewright</a>') if at else Markup('<a href="/">Waiting for people</a>')
-    return local_page("pages.html", PageFrame(True, home, LOCAL), page=name, at=at, **values)
+    return local_page("queue.html", PageFrame(True, home, LOCAL), page=name, at=at, **values)
 
 
 def queue_page(items: Sequence[QueueItem], at: str = "") -> str:

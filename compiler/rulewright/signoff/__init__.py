@@ -1,1 +1,0 @@
-"""The page for pending decisions, served to this machine only."""
