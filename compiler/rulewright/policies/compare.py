@@ -59,7 +59,7 @@ EQUAL, DIFFERENT, UNDECIDED = "equal", "different", "undecided"
 CASES: Final = "scorecard over cases"
 LEXICONS: Final = "lexicon"
 _LONE: Final = "patterns"  # the name of the only lexicon in a file
-_ALIKE: Final = "both give the same row for this verdict alone"
+_ALIKE: Final = "both give the same row for this verdict, alone and beside others"
 _CARRIED: Final = tuple(
     f"check.{key}" for key in ("severity", "primary_bucket", "secondary_tags", "hard_fail", "scorer_type", "route")
 )  # what every verdict of a check carries, or profiles select by

@@ -36,6 +36,7 @@ _RECORD: Final[Mapping[str, object]] = {
     "rationale_code": None, "adjudication_required": False, "secondary_tags": [], "extra": {},
     "severity": "", "primary_bucket": "", "verdict": "PASS",
 }  # fmt: skip
+_BESIDE: Final = (1, 9)  # usual verdicts
 _STATED: Final = "a check"
 _FREE: Final = {"confidence": score(), "rationale_code": text(), "scorer_version": text(), "prompt_hash": text(),
                 "adjudication_required": boolean()}  # fmt: skip
@@ -44,12 +45,21 @@ _FREE: Final = {"confidence": score(), "rationale_code": text(), "scorer_version
 def shown_by(
     plans: Sequence[ScorecardPlan], given: Mapping[str, object], verdict: Mapping[str, Value]
 ) -> dict[str, object]:
-    """The rows of both scorecards for a single verdict with these fields."""
+    """The rows of both scorecards for a verdict with these fields: beside as many of the usual ones as it takes for two
+    different rows, else alone."""
     check_id = str(verdict.get("check_id", _STATED))
     facts = dict(verdict.get("check") or {})
     record = _record({**{key: export(value) for key, value in verdict.items() if key != "check"}, "check_id": check_id})
     cards = [_card(replace(plan, checks={check_id: facts, **plan.checks}), given) for plan in plans]
-    return _shown([record], [card.aggregate([record]) for card in cards])
+    usual = _record({"check_id": check_id})
+    made = ([record, *[usual] * number] for number in (0, *_BESIDE))
+    shown = [_shown(verdicts, [card.aggregate(verdicts) for card in cards]) for verdicts in made]
+    return next((each for each in shown if _differ(each)), shown[0])
+
+
+def _differ(row: Mapping[str, Value]) -> bool:
+    one, two = row["rows"]
+    return bool(one != two)
 
 
 def rows_apart(

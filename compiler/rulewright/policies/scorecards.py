@@ -39,7 +39,7 @@ from rulewright.proving.program_parts import (
     unrolled,
     with_program,
 )
-from rulewright_runtime.aggregate.outcome import NO_RECORD
+from rulewright_runtime.aggregate.outcome import MINIMUM_COVERAGE, NO_RECORD
 from rulewright_runtime.ir import BINDING, Node, Program, literal
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import GatePlan, RatePlan, ScorecardPlan, parameter_values
@@ -185,8 +185,8 @@ def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDec
         program = with_sizes(substitute(inlined(part.value), {**constants, "weights": weights}))
         named |= {path[0] for path in paths_of(program) or ()} & values.keys()
         yield computed(f"output.{part.name}", program)
-    if plan.minimum_coverage is not None:
-        yield computed("minimum_coverage", substitute(plan.minimum_coverage, constants))
+    coverage = Program((Node("const", (), literal(MINIMUM_COVERAGE)),))
+    yield computed("minimum_coverage", substitute(plan.minimum_coverage or coverage, constants))
     ready = {name: with_sizes(substitute(value, {**constants, "weights": weights})) for name, value in values.items()}
     for name in sorted(named):
         yield computed(f"variables.{name}", ready[name])

@@ -17,7 +17,7 @@ from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Rows, ce
 from rulewright.proving.domains import Absent, Domains, whole
 from rulewright.proving.program_parts import extract, reading, reads_name, value_of, with_item, with_program
 from rulewright.proving.static_types import Typed, typed
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.ir import Node, Program, free_locals
 from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.values import Value
 
@@ -63,10 +63,8 @@ def _member(variable: BoxVariable, domains: Domains) -> _Member | None:
         return _counted(variable, node.args[0])
     if any(isinstance(value, list) for value in variable.values):
         return _contents(variable)
-    items = [at for at, each in enumerate(program.nodes) if each.op == "index"]
-    if items and all(each.op in _STRICT and each.value not in ("or", "orValue") for each in program.nodes):
-        return _item(variable, items[0])
-    return None
+    items = (_item(variable, at, domains) for at, each in enumerate(program.nodes) if each.op == "index")
+    return next(filter(None, items), None)
 
 
 def _on_items(program: Program, types: Sequence[Typed]) -> tuple[int, Program]:
@@ -132,20 +130,29 @@ def _sides(number: Value, cuts: Iterable[Fraction]) -> list[int]:
     return [(number > cut) - (number < cut) for cut in cuts]
 
 
-def _item(variable: BoxVariable, at: int) -> _Member | None:
-    """A condition on one item of a list, a text of it, or a number, of which only its presence is told: the items that
-    are still before it, or its results, below zero."""
+def _item(variable: BoxVariable, at: int, domains: Domains) -> _Member | None:
+    """A condition on one item of a list or of a filtered list, a text of it, or a number, of which only its presence is
+    told: the items that are still before it, or its results, below zero."""
     program, (of, key) = variable.program, variable.program.nodes[at].args
     number, texts = value_of(program, key), sorted(cut for cut in variable.cuts if isinstance(cut, str))
     if type(number) is not int or not 0 <= number <= _FURTHEST:
         return None
     nodes = [Node("name", (), [[_ITEM, []]]) if each == at else node for each, node in enumerate(program.nodes)]
     read = extract(program.having(nodes), len(nodes) - 1)
+    if not all(each.op in _STRICT and each.value not in ("or", "orValue") for each in read.nodes):
+        return None
+    filtered = program.nodes[of]
+    is_filtered = filtered.op == "filter" and len(filtered.value) == 1
+    if free_locals(extract(program, of))[-1] or (is_filtered and not typed(program, domains)[filtered.args[1]].total):
+        return None
+    kept = [_body(extract(program, of))] if is_filtered else []
     is_test = all(isinstance(value, bool | Absent) for value in variable.values)
     conditions = [read] if is_test else [_equals(read, each) for each in texts]
 
     def add(state: int, bits: Box) -> int:
-        return state if state < 0 else state - 1 if state else -reduce(lambda code, bit: 8 * code + bit, bits, 1)
+        if state < 0 or (kept and bits[-1] != TRUE):
+            return state
+        return state - 1 if state else -reduce(lambda code, bit: 8 * code + bit, bits[: len(conditions)], 1)
 
     def cells(state: int) -> int:
         bits = [-state >> 3 * place & 7 for place in reversed(range(len(conditions)))]
@@ -161,7 +168,7 @@ def _item(variable: BoxVariable, at: int) -> _Member | None:
             for each in variable.values
         )
 
-    return _Member(of, conditions, number, add, cells)
+    return _Member(filtered.args[0] if kept else of, [*conditions, *kept], number, add, cells)
 
 
 def _equals(program: Program, text: str) -> Program:

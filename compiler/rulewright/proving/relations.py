@@ -295,7 +295,7 @@ def _compares(program: Program, value: Value) -> int:
 
 _LAZY: Final = frozenset(("or", "orValue"))  # functions that have a result for an argument without a value
 _OF_AN_ITEM: Final = "@item"  # marks failures that depend on the item of a loop
-_MEASURES: Final = ("edit_similarity", "rouge_l", "bleu", "word_overlap", "edit_distance")
+_MEASURES: Final = ("edit_similarity", "rouge_l", "edit_distance")
 
 
 def sources_of(program: Program, domains: Domains, *, is_sure: bool = False) -> frozenset[Path]:

@@ -47,6 +47,7 @@ TOTAL: Final = frozenset((
     "first", "last", "math.ceil", "math.floor", "math.round", "math.trunc", "math.isNaN", "math.greatest",
     "math.least", "urls", "emails", "code_blocks", "citations", "phone_numbers", "ibans", "card_numbers",
     "personal_data", "scripts", "join", "numbers", "strings.quote",
+    "bleu", "word_overlap",
 ))  # fmt: skip
 SEARCHES: Final = ("matches", "contains_any", "contains_all", "contains_none", "has_any_word")
 _TOTAL_OF: Final = {

@@ -88,6 +88,10 @@ def test_a_conversation_shows_what_it_is_said_to_show(tmp_path: Path, one: str, 
 
 SAME = "tool_calls.exists(c, size(tool_calls.filter(o, o.name == c.name && o.raw == c.raw)) > 3)"
 FAILED = "tool_calls.exists(c, is_json(c.result) && 'error' in json(c.result)) && contains_none(answer, WORDS)"
+FIRST = (
+    "tool_calls.exists(c, c.name in ['pay', 'refund']) "
+    "&& tool_calls.filter(c, c.name in ['pay', 'refund'] || c.name == 'verify')[0].name != 'verify'"
+)
 TESTED = (
     "called(tool_calls, 'edit') && !tool_calls.exists(c, c.name == 'shell' && c.arguments.command.startsWith('test'))"
 )
@@ -100,6 +104,8 @@ TESTED = (
         (SAME, SAME.replace("o.raw == c.raw", "o.raw != c.raw")),
         (FAILED, FAILED.replace("'error'", "'erro'")),
         (TESTED, TESTED.replace("'shell'", "'shel'")),
+        (FIRST, FIRST.replace("[0]", "[1]")),
+        (FIRST, FIRST.replace("c.name == 'verify'", "c.name == 'look'")),
         ("citations(answer).exists(n, !citations(turns[0].content).exists(m, m == n))",
          "citations(answer).exists(n, !citations(turns[0].content).exists(m, m != n))"),
         ("numbers(answer).exists(n, !messages.exists(m, m.role == 'user' && numbers(m.text).exists(k, k == n)))",

@@ -77,6 +77,8 @@ def is_refuted(condition: str, bits: int = TRUE) -> bool:
         "texts.map(t, size(t)).exists(n, n > 9) && !texts.exists(t, size(t) > 9)",
         "texts.filter(t, t.startsWith('a')).all(t, t.contains('b')) && texts.exists(t, t == 'ac')",
         "texts.filter(t, size(t) > 1).map(t, t.trim()).exists(t, t == 'ab') && texts.all(t, !t.contains('a'))",
+        "texts.filter(t, t.contains('a'))[0] == 'b' && size(texts) < 3",
+        "texts.filter(t, t != 'a')[1] == 'b' && size(texts) == 1",
     ],
 )  # fmt: skip
 def test_what_excludes_each_other_is_proved(condition: str) -> None:
@@ -162,7 +164,9 @@ TESTS = (
     "d.n != 2", "d.n < 'b'", "contains_any(a, ['ab', 'B'])", "has(d.n)", "size(texts) > 1", "size(texts) != 1",
     "has_any_word(a, ['ab', 'B'])", "a.substring(0, 2) == 'ab'", "a.substring(1).startsWith('b')", "a < 'ab'",
     "a.trim().substring(1, 2) == 'b'", "'b' >= a", "texts[1] == 'b'", "texts[0] in ['a', 'ab']", "texts[0] < 'b'",
-    "size(texts.filter(t, t == 'a')) > 1", "size(texts.filter(t, t.substring(1) != '')) < 1", "texts[1].size() > 1",
+    "texts.filter(t, t.contains('a'))[0] == 'ab'", "texts.filter(t, t != 'a')[1].endsWith('b')",
+    "texts.filter(t, size(t) > 1)[0] != 'a'", "size(texts.filter(t, t == 'a')) > 1",
+    "size(texts.filter(t, t.substring(1) != '')) < 1", "texts[1].size() > 1",
     "texts[0] == a", "t < timestamp('2026-01-01T00:00:00Z')", "timestamp('2026-01-02T00:00:00Z') <= t",
     "t != timestamp('2026-01-01T00:00:00Z')", "texts.exists(t, t.substring(0, 1) > 'a')",
     "texts.exists(s, texts.exists(t, s != t))", "texts.exists(s, texts.all(t, t.contains(s)))",
