@@ -36,9 +36,15 @@ OF_ROUTING: Final = STRUCTURE_CODES | {"missing-phase"}
 STAGES: Final = (NAMING, STRUCTURE_CODES, None)  # the order of corrections: each stage builds on the one before
 # A code, and the codes beside which it is doubtful in the same document.
 UNSURE: Final = {
+    "check-misses-own-example": frozenset(
+        {"comparison-out-of-range", "condition-always-holds", "condition-never-holds"}
+    ),
     "check-never-fails": frozenset({"comparison-out-of-range", "parameter-does-not-fit"}),
     "check-never-passes": frozenset({"comparison-out-of-range", "parameter-does-not-fit"}),
-    "check-no-scenario-reaches": frozenset({"gate-check-never-applies", "tag-no-scenario-carries"}),
+    "check-no-scenario-reaches": frozenset(
+        {"condition-never-holds", "gate-check-never-applies", "tag-no-scenario-carries"}
+    ),
+    "condition-adds-nothing": frozenset({"unread-parameter"}),
     "comparison-out-of-range": frozenset({"parameter-does-not-fit"}),
     "corpus-required-contradicts-routing": frozenset({"scorer-type-contradicts-routing"}),
     "detector-is-not-routed": frozenset({"state-machine-without-definition", "unknown-state-machine"}),
@@ -52,6 +58,7 @@ UNSURE: Final = {
     "unused-definition": frozenset({"bad-expression"}),
     "event-window-without-anchor": frozenset({"unknown-check"}),
     "llm-required-contradicts-routing": frozenset({"scorer-type-contradicts-routing"}),
+    "misspelt-word": frozenset({"cue-text-not-in-turn"}),
     "missing-prompt": frozenset({"scorer-type-contradicts-routing", "wrong-type"}),
     "turn-that-does-not-exist": frozenset({"turn-numbers-out-of-order"}),
     "weight-of-zero": frozenset({"key-is-not-text"}),

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Final, Literal, cast
+from typing import Final, Literal, cast, get_args
 
 from rulewright.diagnostics import RULE_SETS, Diagnostic, error
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Node
 from rulewright.lower.lexicons import TEXT
 from rulewright.project import Project
-from rulewright.spelling import did_you_mean, unknown_name
+from rulewright.spelling import Guess, did_you_mean, unknown_name
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scan import Lexicon, Pattern, Role
 from rulewright_runtime.plan.verifiers import JurisdictionRule, RulePart
@@ -34,6 +34,10 @@ def lower_rules(
         findings.append(error(check.key_place("routing", "route"), message, code="missing-key"))
         return None
     path = tuple((check.routing.rule_path or kind).split("."))
+    if path[-1] != kind and path[-1] in get_args(Kind):
+        message = f"the rule is of the kind `{kind}`, but its path is that of `{path[-1]}`"
+        findings.append(error(check.place("routing", "rule"), message, code="rule-nobody-has", help=Guess(path[-1])))
+        return None
     lowering = _JurisdictionLowering(project, path, findings)
     rules = {name: lowering.part(kind, name) for name in sorted(project.rule_sets)}
     if not any(lowering.has_rules.values()):

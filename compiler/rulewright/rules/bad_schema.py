@@ -28,8 +28,7 @@ DATA: Final = frozenset({"const", "default", "enum", "examples"})  # their value
 
 
 def bad_schema(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A parameter used by `valid_against` is not a valid JSON Schema, misspells a keyword or a property, or has
-    a `minimum` above the `maximum`.
+    """A parameter used by `valid_against` is not a valid JSON Schema, misspells a word or has an empty range.
 
     Why it matters: with an invalid schema nothing can be decided. JSON Schema ignores an unknown keyword, so values
     that the schema was meant to refuse pass.

@@ -20,7 +20,7 @@ def condition_never_holds(document: DocumentWithExpressions) -> Iterator[Diagnos
     """
     yield from _unclear_after_fail(document)
     for placed in placed_conditions(document):
-        is_decided = placed.study.is_part and not all(holds for _, holds in placed.study.decided)
+        is_decided = not all(holds for _, holds in placed.study.decided)
         if placed.study.never and not placed.in_table and not is_decided:  # else `comparison-out-of-range`
             yield warning(placed.place, f"this condition can never hold{placed.study.given}")
         for part, holds in placed.study.dead:

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import flag
+from rulewright.documents.check import JUDGE_ROUTES
 from rulewright.documents.profile import Profile
+from rulewright_runtime.english import ticked
+
+UNJUDGED: Final = frozenset({"expression", "lexicon_only"})
 
 
 def edge_without_votes(profile: Profile) -> Iterator[Diagnostic]:
-    """A profile sets `llm_edge: true`, but `llm_repetitions: 0`.
+    """A profile enables judged routes or the edge, but has no votes, or has votes for routes without a judge.
 
     Why it matters: without votes no judge is asked, so no match of a lexicon is confirmed.
     Instead: set `llm_edge: false`, or allow at least one vote.
     """
+    judged = set(profile.include_routes) & JUDGE_ROUTES
+    place = profile.place("llm_repetitions")
+    only_routes = profile.include_routes and not (profile.include_all or profile.include_modes)
+    if profile.repetitions == 0 and judged:
+        yield warning(place, f"with 0 votes, no check of the route {ticked(sorted(judged))} runs")
+    elif profile.repetitions and only_routes and not {*profile.include_routes} - UNJUDGED:
+        yield warning(place, "none of the routes of this profile asks a judge", help="set it to 0")
     if profile.repetitions == 0 and flag(profile.node, "llm_edge"):
         notes = [(profile.place("llm_repetitions"), "the number of votes")]
         help = "set it to false, or `llm_repetitions` to at least 1"

@@ -27,7 +27,7 @@ def even_repetitions(check: CheckDocument | Profile) -> Iterator[Diagnostic]:
     ):
         if check.is_judged and votes == 0:
             yield warning(place, "with 0 votes, the check never runs", help="cast at least one vote")
-        elif check.is_judged and votes is not None and votes > 0:
+        elif (check.is_judged or check.has_edge) and votes is not None and votes > 0:
             yield from _even(votes, place)
 
 

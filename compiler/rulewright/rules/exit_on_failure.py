@@ -17,8 +17,7 @@ WANTED: Final = frozenset({"challenger_approved", "approved", "passed", "confide
 
 
 def exit_on_failure(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A loop ends, or a gate passes, when its work was refused or undecided, when its confidence is low, or in
-    its first iterations alone.
+    """A loop ends, or a gate passes, on refused or undecided work, low confidence or the first iterations.
 
     Why it matters: the task leaves the loop with the refused work, and leaves it again at the next attempt.
     Instead: end the loop on `review.decision == GO`, `pair.challenger_approved` or a sufficient confidence; the bound

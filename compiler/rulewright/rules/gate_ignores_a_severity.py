@@ -18,8 +18,7 @@ NAME: Final = re.compile(r"[\w-]+")
 
 
 def gate_ignores_a_severity(project: Project) -> Iterator[Diagnostic]:
-    """A gate of the scoring file does not list a gate severity that a check of its buckets has, or a gate has other
-    severities or buckets than the vocabulary declares for its name.
+    """A gate does not have the severities of its checks, or those that the vocabulary declares for its name.
 
     Why it matters: the check's severity promises a gate, but its FAIL does not stop this one.
     Instead: add the severity to `hard_fail_on_severity`, or give the check a milder one.
@@ -64,7 +63,8 @@ def _of_other_words(project: Project) -> Iterator[Diagnostic]:
     ]
     for name, place, told, at in named:
         meant = declared.get(name, ((), ()))[at]
-        if told and meant and set(told) != set(meant):
+        known = (words.severities, words.buckets)[at]
+        if told and meant and set(told) != set(meant) <= {*known}:  # else `unknown-value`
             key = ("severities", "buckets")[at]
             message = f"the gate `{name}` has the {key} {ticked(told)}, but the vocabulary declares {ticked(meant)}"
             notes = [(project.file.place("vocabulary", "gates", name, key), "declared here")]

@@ -19,6 +19,7 @@ def gate_severity_outside_gate_bucket(check: CheckDocument) -> Iterator[Diagnost
     words = check.vocabulary
     if (
         check.severity in words.gate_severities
+        and words.gate_buckets <= {*words.buckets}  # else `unknown-value`
         and check.primary_bucket
         and check.primary_bucket not in words.gate_buckets
     ):

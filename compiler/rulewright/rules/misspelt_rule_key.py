@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -35,9 +36,21 @@ def misspelt_rule_key(project: Project) -> Iterator[Diagnostic]:
                 near = None if entry.name in known else did_you_mean(entry.name, known - present)
                 if near is not None:
                     yield warning(entry.key, f"nothing reads `{entry.name}`", help=near)
+        yield from _other_lists(project, root)
         phrases = descend(root, "crisis", "action_phrases")
         actions = phrases.keys if isinstance(phrases, Mapping) else ()
         for action in text_scalars(root, "crisis", "required_actions"):
             near = None if action.value in actions else did_you_mean(str(action.value), actions)
             if near is not None:
                 yield warning(action, f"`action_phrases` has no entry for `{action.value}`", help=near)
+
+
+def _other_lists(project: Project, root: Mapping) -> Iterator[Diagnostic]:
+    """The lists under `forbidden` that almost have the name of a list of other rule sets, which they should replace."""
+    own = {entry.name for entry in entries(root, "forbidden")}
+    others = [entries(each, "forbidden") for each in project.rule_files.values() if each is not root]
+    known = Counter(entry.name for each in others for entry in each)
+    for entry in entries(root, "forbidden") if "extends" in root else ():
+        near = None if entry.name in known else did_you_mean(entry.name, known.keys() - own)
+        if near is not None:
+            yield warning(entry.key, f"no other rule set has a list `{entry.name}`", help=near)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
-from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.diagnostics import Diagnostic, Span, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright.lower.applicability import applies, by_condition, is_silenced
@@ -13,17 +14,24 @@ from rulewright.lower.environments import prompt_environment
 from rulewright.lower.lowering import lower_prompt
 from rulewright.lower.scan_plan import DEFAULTS, facts
 from rulewright.project import Project
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.judging.prompts import filled
 from rulewright_runtime.verify import decisions
 
+COMPARED: Final = re.compile(
+    r"\bscenario\.(?P<key>jurisdiction) *[!=]= *['\"](?P<word>\w+)"
+    r"|['\"](?P<tag>\w+)['\"] +(?:not +)?in +scenario\.tags"
+)
+
 
 def prompt_cannot_be_rendered(project: Project) -> Iterator[Diagnostic]:
-    """A prompt reads a key that its check, or a scenario in which the check applies, does not have.
+    """A prompt reads a missing key, or compares the scenario with a word that no scenario has.
 
     Why it matters: the judge can't be asked, so every transcript of the scenario gets UNCLEAR and waits for a person.
     Instead: add the key, or read it only where it has a value: `{% if scenario.note != '' %}`.
     """
+    yield from _unknown_words(project)
     for check in project.checks if project.semantics == "seed" else ():
         for prompt in _asked(check):
             if "{{" in str(prompt.value) or "{%" in str(prompt.value):
@@ -63,3 +71,19 @@ def _place(prompt: Scalar, key: object) -> Span:
     """The place of a missing key in a value or condition of the prompt; the whole prompt if it is not known."""
     found = None if key is None else re.search(rf"\{{[{{%][^}}]*?\b({re.escape(str(key))})\b", str(prompt.value))
     return place(prompt, found.start(1), found.end(1)) if found else prompt.span
+
+
+def _unknown_words(project: Project) -> Iterator[Diagnostic]:
+    """The words of no scenario with which prompts compare its jurisdiction or its tags."""
+    scenarios = project.scenarios.values()
+    known = {
+        "jurisdiction": {*project.rule_sets} | {each.jurisdiction for each in scenarios if each.jurisdiction},
+        "tags": {*project.vocabulary.words("tags"), *(tag for each in scenarios for tag in each.tags)},
+    }
+    for check in project.checks if project.scenarios else ():
+        for prompt in _asked(check):
+            for found in COMPARED.finditer(str(prompt.value)):
+                key, word = found["key"] or "tags", found["word"] or found["tag"]
+                if known[key] and word not in known[key]:
+                    span = place(prompt, *found.span("word" if found["word"] else "tag"))
+                    yield warning(span, f"no scenario has the {key} `{word}`", help=did_you_mean(word, known[key]))

@@ -32,8 +32,7 @@ SHORTEST: Final = 4  # letters of a word that says something
 
 
 def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A prompt explains PASS in the words of `fail_rule` or the same verdict without its negation, or names a verdict
-    that does not exist, or one inside another.
+    """A prompt explains a verdict in the words of the other or without its negation, or an unknown one.
 
     Why it matters: the judge follows the prompt, readers follow the rules, and each believes the opposite. An unknown
     verdict is an unusable reply.

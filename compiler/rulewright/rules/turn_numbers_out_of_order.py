@@ -17,7 +17,8 @@ def turn_numbers_out_of_order(scenario: ScenarioDocument) -> Iterator[Diagnostic
     """
     expected = 1
     seen: dict[int, TurnDocument] = {}
-    for turn in scenario.turns:
+    numbers = [turn.number for turn in scenario.turns]
+    for at, turn in enumerate(scenario.turns):
         number = turn.number
         if number is None and "turn_number" in turn.node:
             continue  # `wrong-type` reports it
@@ -28,6 +29,12 @@ def turn_numbers_out_of_order(scenario: ScenarioDocument) -> Iterator[Diagnostic
             yield error(_place(turn), f"duplicate turn number {number}; {expected} comes next", notes=notes)
         elif number < expected:
             yield error(_place(turn), f"turn {number} comes after turn {expected - 1}")
+        elif number > expected and number in numbers[at + 1 :]:
+            other = scenario.turns[numbers.index(number, at + 1)]
+            message = f"duplicate turn number {number}; {expected} comes next"
+            yield error(_place(turn), message, notes=[(_place(other), "also here")])
+            expected += 1
+            continue
         elif number > expected:
             yield warning(_place(turn), f"turn {number} follows turn {expected - 1}; {expected} is missing")
         if number is not None:
