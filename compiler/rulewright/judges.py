@@ -21,6 +21,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.judging.independence import Independence
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live
 from rulewright_runtime.judging.judge import open_judge as open_recorded
+from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import ModelAnswer, ModelCall, request_key
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.live import (
@@ -29,7 +30,6 @@ from rulewright_runtime.runs.live import (
     WaitingJudge,
     ask_of,
     model_and_endpoint,
-    open_live_judge,
 )
 from rulewright_runtime.terminal import complain
 from rulewright_runtime.transcripts.messages import UNKNOWN_MODEL, Transcript
@@ -59,7 +59,7 @@ def open_live(judge: str, project: Project | None, options: JudgeOptions = USUAL
 
     Raises UsageError for a limit in USD without a price, and ModelError for a model that can't be opened.
     """
-    live = open_live_judge(judge)
+    live = LiveJudge(open_model(judge))
     usd = _chosen("max_usd", options, project)
     price = _price(live.model.identity.model, project, usd)
     ledger = options.ledger or str((project.root if project is not None else Path()) / LEDGER)
@@ -116,7 +116,7 @@ def open_waiting_judge(
     if not is_live(judge):
         return open_recorded(judge)
 
-    live = open_live_judge(judge)
+    live = LiveJudge(open_model(judge))
     live.settings = settings(live.model.identity.model)
     if questions is not None and live.settings.has_limit:
         refuse_questions(questions(), live)

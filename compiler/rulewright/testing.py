@@ -22,9 +22,10 @@ from rulewright.render.human import render
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.judging.judge import PLUGIN, REPLAY, open_judge
+from rulewright_runtime.models import open_model
 from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.runs.live import WaitingJudge, open_live_judge
+from rulewright_runtime.runs.live import LiveJudge, WaitingJudge
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.verdicts import VerdictResult
@@ -104,7 +105,7 @@ def _named_judge(specification: str) -> object:
     """The judge that an option names; shared by all tests, so that a model's ledger is opened once."""
     if specification.startswith((REPLAY, PLUGIN)):
         return open_judge(specification)
-    return WaitingJudge(open_live_judge(specification))
+    return WaitingJudge(LiveJudge(open_model(specification)))
 
 
 def resolve_judge(judge: Any) -> Any:

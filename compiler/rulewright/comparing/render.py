@@ -10,8 +10,8 @@ from rulewright.reporting.overview import Figure
 from rulewright.reporting.report_files import Link
 from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.english import plural, some
+from rulewright_runtime.report.gathered import unresolved_lines
 from rulewright_runtime.report.text import escape, p_value, section, table
-from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import left, one_line, width, wrapped
 

@@ -12,10 +12,10 @@ from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
+from rulewright_runtime.report.gathered import unresolved_lines
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import UNPROVEN, gaps, judge_line, outside_gates, scores, unproven
 from rulewright_runtime.report.text import code, escape, number, percent, place_of, table
-from rulewright_runtime.report.unresolved import unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line
 

@@ -12,8 +12,8 @@ from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.aggregate.outcome import gates_not_run
 from rulewright_runtime.english import some
 from rulewright_runtime.plan.scan import Check
+from rulewright_runtime.report.gathered import gate_line, gate_result, is_unresolved
 from rulewright_runtime.report.text import place_of
-from rulewright_runtime.report.unresolved import gate_line, gate_result, is_unresolved
 from rulewright_runtime.strict_json import JsonMapping
 
 

@@ -20,9 +20,9 @@ from markupsafe import Markup, escape
 
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import HEADLINE
+from rulewright_runtime.report.gathered import gate_line, unresolved_lines
 from rulewright_runtime.report.summary import UNPROVEN, gaps, label_name
 from rulewright_runtime.report.text import number, percent
-from rulewright_runtime.report.unresolved import gate_line, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line, visible
 from rulewright_runtime.workflow.hil_text import history_line

@@ -90,7 +90,7 @@ class BatchRun:
         """Score one case of a batch and add its result, or its error."""
         problem = case.problem
         if case.before is not None:
-            self._warn(case, f"the test id is in the batch `{case.before}` before, and both cases count")
+            self.add_warning(_note(case, f"the test id is in the batch `{case.before}` before, and both cases count"))
         if problem is None:
             try:
                 scorer = settings.scorer(case.archetype or UNKNOWN, case.metric_id)
@@ -107,9 +107,9 @@ class BatchRun:
             return
         for name in self._lists:
             if not all(map(str.strip, case.inputs[name])):
-                self._warn(case, f"`{name}` holds an empty phrase, which every text contains")
+                self.add_warning(_note(case, f"`{name}` holds an empty phrase, which every text contains"))
         if not any(map(case.inputs.get, self._lists)):
-            self._warn(case, "there is nothing to look for, so every metric is at its best")
+            self.add_warning(_note(case, "there is nothing to look for, so every metric is at its best"))
         result = self._result(case, scored)
         if opinions:
             result.update(opinions)
@@ -131,9 +131,6 @@ class BatchRun:
         """Add an error; beyond `_MAX_NOTES` errors are only counted."""
         self.refused += entry["test_id"] is None
         self._add_note("errors", self.errors, entry)
-
-    def _warn(self, case: Case, message: str) -> None:
-        self.add_warning(_note(case, message))
 
     def add_warning(self, entry: JsonObject) -> None:
         """Add a warning; beyond `_MAX_NOTES` warnings are only counted."""

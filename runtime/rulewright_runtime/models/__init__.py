@@ -19,7 +19,7 @@ from rulewright_runtime.models.call import Model
 PROVIDERS: Final = {
     "anthropic": "http",
     "command": "command",
-    "local": "local",
+    "local": "http",
     "openai": "http",
     "python": "callables",
 }

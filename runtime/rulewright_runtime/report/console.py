@@ -7,9 +7,9 @@ from typing import Final
 
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.report.gathered import is_unresolved, unresolved_lines
 from rulewright_runtime.report.summary import equations, gaps, judge_line, label_name, outside_gates, scores, unproven
 from rulewright_runtime.report.text import number, percent, place_of
-from rulewright_runtime.report.unresolved import is_unresolved, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import fit, left, paint, right, wrapped
 

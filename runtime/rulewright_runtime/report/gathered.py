@@ -1,14 +1,20 @@
-"""Accumulators of a summary, in bounded memory for any number of transcripts: exact sums, rates of flags, lists."""
+"""Accumulators of a summary, in bounded memory for any number of transcripts: exact sums, rates of flags, lists, and
+the unresolved part of a run: the bounds of its score and gates, and the missing answers that decide them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any, Final
 
 from msgspec import Struct, field
 
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.english import plural, some
+from rulewright_runtime.plan.scorecard import HEADLINE
+from rulewright_runtime.report.text import headline_name, number
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 MAX_ENTRIES: Final = 1000  # of a list in summary.json; all are counted, and the run's rows contain all
 
@@ -128,3 +134,168 @@ def merged(value: Any, more: Any) -> Any:
     if value is None or isinstance(value, str):
         return more
     raise TypeError(f"two values of the type {type(value).__name__} can't be merged")
+
+
+UNTOUCHED: Final = "whatever the missing answers say"
+INCONCLUSIVE: Final = "inconclusive"
+_STRENGTH: Final = ("not_run", "passed", "undecided", "failed")  # the strongest state of a row is that of the run
+_RESULTS: Final = {("passed",): "passed", ("failed",): "failed", ("not_run",): "not run"}
+
+
+class _Gate(Struct):
+    """The possible results of one gate over the rows so far."""
+
+    states: set[str] = field(default_factory=lambda: {"not_run"})
+    answers: FirstEntries = field(default_factory=FirstEntries)
+
+
+class Unresolved(Struct):
+    """Collects rows one by one; `result` is the finished part of a summary as JSON data."""
+
+    transcripts: int = 0
+    answers: int = 0
+    exact: bool = True
+    low: RunningSum = field(default_factory=RunningSum)  # the bounds of scores that are certainly present
+    high: RunningSum = field(default_factory=RunningSum)
+    lows: dict[float, int] = field(default_factory=dict)  # bounds of scores that may be absent, with counts
+    highs: dict[float, int] = field(default_factory=dict)
+    gates: dict[str, _Gate] = field(default_factory=dict)
+
+    def add(self, row: JsonMapping, headline: str | None = HEADLINE) -> None:
+        """Add one row of `scores.jsonl`; `headline` is the output whose mean is bounded."""
+        engine = row[ENGINE]
+        bounds = engine.get("bounds")
+        for name, gate in engine["gates"].items():
+            states = bounds["gates"][name]["states"] if bounds else [gate["state"]]
+            decides = bounds["gates"][name]["decided_by"] if bounds else []
+            self._add_gate(str(row.get("transcript_id")), name, states, decides)
+        if bounds is None:
+            self._add_score(row.get(headline or ""))
+            return
+        self.transcripts += 1
+        self.answers += len(bounds["unknown"])
+        self.exact = self.exact and bounds["exact"]
+        score = bounds["overall_score"]
+        if score["low"] is not None:
+            self._add_ends(score["low"], score["high"], absent=score["absent"])
+
+    def merge(self, more: Unresolved) -> None:
+        """Merge the results of later rows."""
+        self.transcripts += more.transcripts
+        self.answers += more.answers
+        self.exact = self.exact and more.exact
+        for name in ("low", "high", "lows", "highs"):
+            setattr(self, name, merged(getattr(self, name), getattr(more, name)))
+        for name, other in more.gates.items():
+            gate = self.gates.setdefault(name, _Gate())
+            gate.states = _strongest(gate.states, other.states)
+            gate.answers.merge(other.answers)
+
+    def _add_score(self, score: Json) -> None:
+        if type(score) in (int, float):
+            self._add_ends(score, score, absent=False)
+
+    def _add_ends(self, low: float, high: float, *, absent: bool) -> None:
+        if absent:
+            self.lows[low] = self.lows.get(low, 0) + 1
+            self.highs[high] = self.highs.get(high, 0) + 1
+        else:
+            self.low.add(low)
+            self.high.add(high)
+
+    def _add_gate(self, transcript: str, name: str, states: Iterable[str], decides: Iterable[str]) -> None:
+        gate = self.gates.setdefault(name, _Gate())
+        gate.states = _strongest(gate.states, states)
+        for check_id in decides:
+            gate.answers.add({"transcript_id": transcript, "check_id": check_id})
+
+    def result(self, refused: int, headline: str | None = HEADLINE) -> JsonObject:
+        """`{headline, transcripts, answers, refused, exact, overall_score, gates}`.
+
+        `overall_score` bounds the mean of the headline. Each gate has its possible `states` over the whole run (it
+        fails if it fails for one transcript) and the `answers` that decide it. A refused input may have had any score
+        and failed any gate.
+        """
+        lows, highs = ({**ends, end: ends.get(end, 0) + refused} for ends, end in ((self.lows, 0.0), (self.highs, 1.0)))
+        return {
+            "headline": headline,
+            "transcripts": self.transcripts,
+            "answers": self.answers,
+            "refused": refused,
+            "exact": self.exact,
+            "overall_score": {"low": lowest_mean(self.low, lows), "high": _highest_mean(self.high, highs)},
+            "gates": {name: _gate(gate, refused) for name, gate in sorted(self.gates.items())},
+        }
+
+
+def lowest_mean(fixed: RunningSum, optional: Mapping[float, int]) -> float | None:
+    """The lowest mean of the `fixed` values and any subset of the `optional` ones, which map values to counts; None if
+    there are no values."""
+    taken = RunningSum(list(fixed.parts), fixed.count)
+    for value, times in sorted(optional.items()):
+        for _ in range(times):
+            if taken.mean is not None and value >= taken.mean:
+                return taken.mean
+            taken.add(value)
+    return taken.mean
+
+
+def _highest_mean(fixed: RunningSum, optional: Mapping[float, int]) -> float | None:
+    mirrored = RunningSum([-part for part in fixed.parts], fixed.count)
+    lowest = lowest_mean(mirrored, {-value: times for value, times in optional.items()})
+    return None if lowest is None else 0.0 - lowest
+
+
+def _strongest(left: Iterable[str], right: Iterable[str]) -> set[str]:
+    """The possible states of a gate over two parts of a run, each with its possible states."""
+    return {max(one, other, key=_STRENGTH.index) for one, other in product(left, right)}
+
+
+def _gate(gate: _Gate, refused: int) -> dict[str, object]:
+    if gate.states == {"failed"}:
+        return {"states": ["failed"], "answers": []}
+    return {"states": sorted(gate.states | ({"failed"} if refused else set())), "answers": gate.answers.items}
+
+
+def gate_result(gate: JsonMapping) -> str:
+    """The result of a gate over the whole run: `passed`, `failed`, `not run` if it ran for no transcript, or
+    `inconclusive` if it is not settled."""
+    return _RESULTS.get(tuple(gate["states"]), INCONCLUSIVE)
+
+
+def is_unresolved(unresolved: JsonMapping) -> bool:
+    """Whether an answer is missing or an input was refused."""
+    return bool(unresolved["answers"] or unresolved["refused"])
+
+
+def unresolved_lines(unresolved: JsonMapping) -> list[str]:
+    """The unresolved part as sentences; empty if everything is resolved."""
+    if not is_unresolved(unresolved):
+        return []
+    parts = []
+    if unresolved["answers"]:
+        where = plural(unresolved["transcripts"], "transcript")
+        parts.append(f"{plural(unresolved['answers'], 'answer')} missing in {where}")
+    if unresolved["refused"]:
+        parts.append(f"{plural(unresolved['refused'], 'input')} refused")
+    lines = [" and ".join(parts) + _score_bound(unresolved)]
+    return lines + [gate_line(name, gate) for name, gate in unresolved["gates"].items()]
+
+
+def _score_bound(unresolved: JsonMapping) -> str:
+    """The bounds of the headline's mean, as text; empty if it has none."""
+    name, score = headline_name(unresolved), unresolved["overall_score"]
+    if name is None or score["low"] is None:
+        return ""
+    bound = "" if unresolved["exact"] else " (an outer bound)"
+    return f": {name} {number(score['low'])} to {number(score['high'])}{bound}"
+
+
+def gate_line(name: str, gate: JsonMapping) -> str:
+    """The possible states of a gate, and the answers that decide them, as text."""
+    if len(gate["states"]) == 1:
+        return f"gate {name}: {gate['states'][0].replace('_', ' ')} {UNTOUCHED}"
+    answers = [f"{each['transcript_id']} x {each['check_id']}" for each in gate["answers"]]
+    decide = plural(len(answers), "answer decides it", "answers decide it")
+    which = f"; {decide}: {some(answers)}" if answers else ""
+    return f"gate {name}: {' or '.join(gate['states']).replace('_', ' ')}{which}"

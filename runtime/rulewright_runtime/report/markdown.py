@@ -7,6 +7,7 @@ from typing import Final
 
 from rulewright_runtime.aggregate.outcome import GATE_STATES
 from rulewright_runtime.english import plural
+from rulewright_runtime.report.gathered import gate_result, unresolved_lines
 from rulewright_runtime.report.summary import (
     UNPROVEN,
     equations,
@@ -18,7 +19,6 @@ from rulewright_runtime.report.summary import (
     unproven,
 )
 from rulewright_runtime.report.text import escape, headline_name, number, percent, place_of, section, table
-from rulewright_runtime.report.unresolved import gate_result, unresolved_lines
 from rulewright_runtime.strict_json import JsonMapping
 
 NO_GATE: Final = "No gate holds a check, so a transcript fails when a check does."

@@ -18,9 +18,8 @@ from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
-from rulewright_runtime.report.gathered import FirstEntries, Flags, Means, merge
+from rulewright_runtime.report.gathered import FirstEntries, Flags, Means, Unresolved, merge
 from rulewright_runtime.report.text import headline_name
-from rulewright_runtime.report.unresolved import Unresolved
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 if TYPE_CHECKING:

@@ -23,7 +23,6 @@ from rulewright_runtime.errors import InputError, JudgeError
 from rulewright_runtime.execution import Engine
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
 from rulewright_runtime.judging.judge import SPEAKERS, JudgeRecord, JudgeRequest, TooLongError
-from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import (
     TOO_LONG,
     CallFailure,
@@ -157,11 +156,6 @@ class LiveJudge:
             judge, refuse = self.model.identity.model, self.settings.independence.refusal_among
             refusal = refuse(judge, speakers(item)) if isinstance(item, Transcript) else None
             yield item if refusal is None else InputError(refusal, item.path, item.line)
-
-
-def open_live_judge(specification: str) -> LiveJudge:
-    """Open the judge `PROVIDER:MODEL`. Raises ModelError if it can't be opened."""
-    return LiveJudge(open_model(specification))
 
 
 class _Pump:

@@ -98,7 +98,8 @@ def run(
             _check_consistency(store, stored)
             store.replan(stored.run_id, plan)
         else:
-            stored = _begin(plan, store, now, publish)
+            stored = store.begin(plan, [(task.id, *initial_task(task)) for task in plan.tasks], now())
+            publish(store.events(stored.run_id))
         _publish_constitution(store, stored.run_id, settings, now, publish)
         notifier = Notifier(settings, lambda pid: store.add_process("command", pid))
         run_context = RunContext(
@@ -154,15 +155,6 @@ def _check_adapters(plan: WorkflowPlan, adapter: Callable[[str], AgentAdapter]) 
             adapter(agent)
         except AgentError as error:
             raise EngineError(f"agent `{agent}` can't be reached: {error}") from None
-
-
-def _begin(
-    plan: WorkflowPlan, store: Store, now: Callable[[], str], publish: Callable[[Sequence[Event]], None]
-) -> StoredWorkflow:
-    records = [(task.id, *initial_task(task)) for task in plan.tasks]
-    stored = store.begin(plan, records, now())
-    publish(store.events(stored.run_id))
-    return stored
 
 
 def resumable(plan: WorkflowPlan, store: Store, resume: bool | str = True, *, changed: bool = False) -> StoredWorkflow:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from rulewright_runtime.report.gathered import RunningSum
-from rulewright_runtime.report.unresolved import Unresolved, gate_result, lowest_mean, unresolved_lines
+from rulewright_runtime.report.gathered import RunningSum, Unresolved, gate_result, lowest_mean, unresolved_lines
 
 
 def row(name: str, state: str, score: float | None, **bounds: Any) -> dict[str, Any]:
