@@ -237,7 +237,9 @@ class Scheduler:
         finally:
             self._active.pop(key).set()
             self.on_progress(self.progress)
-        return answer
+        is_counted = None not in (answer.usage.input_tokens, answer.usage.output_tokens)
+        usd = actual_spending(request.call, answer.usage, self.price).usd if is_counted else None
+        return replace(answer, usd=None if usd is None else float(usd))
 
     async def _claim_and_call(self, key: str, request: CallRequest) -> ModelAnswer:
         claim = self.ledger.claim(key, self.model.identity, request)
@@ -301,9 +303,7 @@ class Scheduler:
         else:
             actual = actual_spending(request.call, answer.usage, self.price)
             seconds = time.monotonic() - started
-            is_counted = None not in (answer.usage.input_tokens, answer.usage.output_tokens)
-            price = float(actual.usd) if is_counted and actual.usd is not None else None
-            answer = replace(answer, seconds=round(seconds, 3), usd=price)
+            answer = replace(answer, seconds=round(seconds, 3))
             self.ledger.store_answer(key, number, answer, seconds, actual.usd)
             self._breaker.record_success(request.transcript_id, request.check_id)
             self.progress.answered += 1

@@ -136,8 +136,8 @@ class ModelAnswer(msgspec.Struct, frozen=True):
     """The answer of a model.
 
     `model` is the model's name in the response. `finish` other than `stop` means that `text` is not a complete reply:
-    cut off at the token limit, refused, or filtered. `raw` is the unchanged body. `seconds` and `usd` are the duration
-    and the price of the call, as far as they are known.
+    cut off at the token limit, refused, or filtered. `raw` is the unchanged body. `seconds` is the duration of the
+    call and `usd` its cost at today's price, as far as they are known.
     """
 
     text: str

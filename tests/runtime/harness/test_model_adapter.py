@@ -86,13 +86,18 @@ def test_conversations_are_held_at_once_and_the_files_are_the_same_at_any_number
 
 def test_expressions_read_latency_and_cost_which_the_ledger_repeats(tmp_path: Path) -> None:
     price = Price(Decimal(1), Decimal(2))
+    runs = []
     with model_server(lambda asked, _: chat(reply_to(asked))) as server:
-        played(server, tmp_path, price=price)
-        first = lines(tmp_path)
-        for path in (tmp_path / "run" / "transcripts").iterdir():
-            path.unlink()
-        played(server, tmp_path, price=price)
-    assert lines(tmp_path) == first
+        for known in (None, price, price):
+            played(server, tmp_path, price=known)
+            runs.append(lines(tmp_path))
+            for path in (tmp_path / "run" / "transcripts").iterdir() if len(runs) < 3 else ():
+                path.unlink()
+        assert len(server.requests) == 12
+    unpriced, first, again = runs
+    assert again == first
+    assert "cost" not in unpriced[-1]["usage"]
+    assert unpriced[-1]["usage"]["latency"] == first[-1]["usage"]["latency"]
     used = [line["usage"] for line in first if line["role"] == "assistant"]
     assert all(each["latency"] > 0 and each["cost"] > 0 for each in used)
     (transcript, *_) = Reader().read([tmp_path / "run" / "transcripts"])
