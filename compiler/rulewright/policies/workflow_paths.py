@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise, product
 from typing import Any, Final, NamedTuple
 
 from rulewright.claims.workflow_reach import (
@@ -16,6 +16,7 @@ from rulewright.claims.workflow_reach import (
     programs_of_task,
     reviews_of,
 )  # fmt: skip
+from rulewright.proving.program_parts import paths_of
 from rulewright.proving.workflow_values import points_of
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.polarity import Polarity, condition
@@ -144,13 +145,35 @@ class _Paths:
                 yield lost, lost
 
     def scores(self) -> Iterator[Results]:
-        """Metrics of all levels, or one that differs from the others."""
-        levels = points_of([program for task in self.tasks for program in programs_of_task(task)])
+        """Metrics of all levels, or one that differs from the others: of what the machines can't tell apart, one."""
+        programs = [program for task in self.tasks for program in programs_of_task(task)]
+        levels, reads_metrics = (
+            points_of(programs),
+            any("metrics" in path for p in programs for path in paths_of(p) or ()),
+        )
         kinds = dict.fromkeys(m.type for t in self.tasks if t.confidence is not None for m in t.confidence.metrics)
-        for level in reversed(levels):
-            yield self.scored(dict.fromkeys(kinds, level))
-        for kind, rest, level in product(kinds, (1.0, 0.0), levels):
-            yield self.scored({**dict.fromkeys(kinds, rest), kind: level})
+        found: dict[object, Results] = {}
+        for levels_of_all in self.levels(kinds, sorted(levels, reverse=True)):
+            given = self.scored(levels_of_all)
+            scores = [each["confidence_score"] for each in given if "confidence_score" in each]
+            sides = tuple([(score > point) - (score < point) for score in scores for point in map(score_of, levels)])
+            found.setdefault(repr(given) if reads_metrics or not scores else sides, given)
+        yield from found.values()
+
+    def levels(self, kinds: Iterable[str], points: Sequence[float]) -> Iterator[Mapping[str, float]]:
+        """Levels of all metrics: the same, or one that brings the confidence to a point, and those between."""
+        yield from (dict.fromkeys(kinds, level) for level in points)
+        for kind, rest in product(kinds, (1.0, 0.0)):
+            others = dict.fromkeys(kinds, rest)
+            ends = [self.scored({**others, kind: level}) for level in (0.0, 1.0)]
+            pairs = [
+                (low.get("confidence_score"), high.get("confidence_score")) for low, high in zip(*ends, strict=True)
+            ]
+            known = [(float(low), float(high)) for low, high in pairs if low is not None and high is not None]
+            turns = {(point - low) / (high - low) for point in points for low, high in known if high > low}
+            line = sorted({*points, *(each for each in turns if 0 <= each <= 1)})
+            between = [(low + high) / 2 for low, high in pairwise(line)]
+            yield from ({**others, kind: level} for level in (*line, *between))
 
     def scored(self, levels: Mapping[str, float]) -> Results:
         one, two = (_scored(task, levels) for task in self.tasks)
