@@ -25,7 +25,7 @@ from rulewright.calibration.propagate import (
     next_item,
     transport_errors,
 )
-from rulewright.comparing.pairs import other_judge, other_replies
+from rulewright.comparing.recombine import other_judge, other_replies
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import check_person
 from rulewright.reporting.stored_run import StoredRun

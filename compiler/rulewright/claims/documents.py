@@ -21,8 +21,7 @@ from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
 from rulewright.expression.types import BOOL
 from rulewright.load import Mapping, Scalar, load_file
-from rulewright.lower.environments import scenario_environment
-from rulewright.lower.expressions import build_in
+from rulewright.lower.expressions import build_in, scenario_environment
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.policy import compile_policy, read_environment
 from rulewright.lower.rubrics import lower_rubrics

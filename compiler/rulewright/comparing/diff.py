@@ -9,8 +9,18 @@ from typing import Final
 
 import msgspec
 
-from rulewright.comparing.pairs import Pairs, other_judge, other_replies, pairs
-from rulewright.comparing.recombine import NOT_RUN, REPLY, RULE, Recombiner, Side, rank_of
+from rulewright.comparing.recombine import (
+    NOT_RUN,
+    REPLY,
+    RULE,
+    Pairs,
+    Recombiner,
+    Side,
+    other_judge,
+    other_replies,
+    pairs,
+    rank_of,
+)
 from rulewright.reporting.contrasts import cluster_of
 from rulewright.reporting.run_reader import headline_of
 from rulewright.reporting.stored_run import StoredRun, read_run

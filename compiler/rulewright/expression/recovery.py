@@ -10,8 +10,7 @@ from lark import Lark, Token, UnexpectedToken
 
 import rulewright_grammar
 from rulewright.errors import ExpressionError
-from rulewright.expression.ast_builder import AstBuilder
-from rulewright.expression.expand import MACRO_NAMES, misuse
+from rulewright.expression.ast_builder import MACRO_NAMES, AstBuilder, misuse
 from rulewright.expression.expression_mistakes import Mistakes
 from rulewright.expression.lexer import OPERAND_ENDS, ExpressionLexer, ExpressionText, token
 from rulewright.expression.syntax_errors import CLOSERS, END, OPENERS, Trouble, end_of, explain, start_of

@@ -20,8 +20,14 @@ from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, INT, STRING, EnumType, RecordType, Type
 from rulewright.load import Scalar, plain, walk
-from rulewright.lower.environments import prompt_environment, scenario_environment, type_of, verdict_environment
-from rulewright.lower.expressions import build_in, composed
+from rulewright.lower.expressions import (
+    build_in,
+    composed,
+    prompt_environment,
+    scenario_environment,
+    type_of,
+    verdict_environment,
+)
 from rulewright.lower.lowering import lower_prompt
 from rulewright_runtime.plan.question import ReplyField
 from rulewright_runtime.plan.scan import Check

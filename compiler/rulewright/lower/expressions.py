@@ -1,21 +1,202 @@
-"""Builds the expressions and the declared parameters of documents; every mistake becomes a diagnostic at its column."""
+"""The environments of expressions, derived from the documents' schemas, and documents' expressions built in them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, get_args
 
 from rulewright.diagnostics import Diagnostic, Located, error
+from rulewright.documents.profile import Profile
 from rulewright.documents.scorecard import ParameterDocument
+from rulewright.documents.vocabulary import Vocabulary, schema_in
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, DOUBLE, DYN, INT, SCORE, STRING, Type
+from rulewright.expression.types import (
+    BOOL,
+    DOUBLE,
+    DYN,
+    INT,
+    SCORE,
+    STRING,
+    EnumType,
+    ListType,
+    MapType,
+    RecordType,
+    Type,
+    WrapperType,
+)  # fmt: skip
 from rulewright.load import Scalar, place
+from rulewright.spelling import Guess
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
+from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.plan.scorecard import Parameter, parameter_value
+from rulewright_runtime.transcripts.messages import ROLES, SPEAKERS
+
+# Keys of a scenario that the plan always holds; any other key is added when a program reads it.
+SCENARIO_FACTS: Final = ("id", "title", "category", "tags", "eligible_modes")
+VERDICT_RECORD: Final = "verdict record"  # the name of the type of `v`
+HIDDEN: Final = frozenset({"failure_mode_tags", "risk_triggers", "scenario_id", "tags"})
+ROLE: Final = EnumType("role", ROLES)
+SPEAKER: Final = EnumType("role", SPEAKERS)
+_SIMPLE: Final[dict[str, Type]] = {"string": STRING, "integer": INT, "number": DOUBLE, "boolean": BOOL}
+
+
+@cache
+def scenario_type(vocabulary: Vocabulary) -> RecordType:
+    """The type of `scenario`: its id, its tags from all three lists, and the keys of its file."""
+    schema = schema_in("scenario", vocabulary)
+    fields = {
+        name: type_of(property, schema, name) for name, property in schema["properties"].items() if name not in HIDDEN
+    }
+    tag = EnumType("tags", vocabulary.tags) if vocabulary.tags else STRING
+    always: dict[str, Type] = {"id": STRING, "title": STRING, "tags": ListType(tag), "eligible_modes": ListType(STRING)}
+    return RecordType("scenario", {**fields, **always}, optional=frozenset(fields) - set(SCENARIO_FACTS))
+
+
+@cache
+def check_type(vocabulary: Vocabulary) -> RecordType:
+    """The type of `check`: the keys of its file; all but `id` are optional."""
+    schema = schema_in("check", vocabulary)
+    fields = {name: type_of(property, schema, name) for name, property in schema["properties"].items()}
+    return RecordType("check", fields, optional=frozenset(fields) - {"id"})
+
+
+@cache
+def check_environment(vocabulary: Vocabulary) -> Environment:
+    """The environment of a profile's selection: `check`."""
+    return Environment(variables={"check": check_type(vocabulary)})
+
+
+def profile_expressions(document: Profile) -> list[tuple[Scalar, Environment]]:
+    """Return the profile's `select` with its environment, or nothing without it."""
+    return [] if document.select is None else [(document.select, check_environment(document.vocabulary))]
+
+
+@cache
+def scenario_environment(vocabulary: Vocabulary) -> Environment:
+    """The environment of eligibility and suppression: `scenario`."""
+    return Environment(variables={"scenario": scenario_type(vocabulary)})
+
+
+@cache
+def prompt_environment(vocabulary: Vocabulary) -> Environment:
+    """The environment of a prompt: `scenario` and `check`."""
+    return Environment(variables={"scenario": scenario_type(vocabulary), "check": check_type(vocabulary)})
+
+
+@cache
+def conversation_types(vocabulary: Vocabulary) -> dict[str, Type]:
+    """The variables of verdict conditions: the conversation, its parts, and its metadata."""
+    turn = RecordType(
+        "turn", {"number": INT, "role": SPEAKER, "content": STRING, "branch": STRING}, optional=frozenset({"branch"})
+    )
+    return {
+        "scenario": scenario_type(vocabulary),
+        "transcript": RecordType(
+            "transcript", {"id": STRING, "model": STRING, "text": STRING, "metadata": MapType(STRING, DYN)}
+        ),
+        "turns": ListType(turn),
+        "replies": ListType(turn),
+        "messages": ListType(message_type()),
+        "tool_calls": ListType(tool_call_type()),
+        "usage": usage_type(),
+        "answer": STRING,
+        "expected": DYN,
+    }
+
+
+@cache
+def usage_type() -> RecordType:
+    """The type of `usage`: recorded tokens, cost and latency in seconds."""
+    fields: dict[str, Type] = {"input_tokens": INT, "output_tokens": INT, "total_tokens": INT}
+    fields |= {"cost": DOUBLE, "latency": DOUBLE}
+    return RecordType("usage", fields, optional=frozenset(fields))
+
+
+@cache
+def tool_call_type() -> RecordType:
+    """The type of a tool call; `arguments` is absent where they are not JSON."""
+    fields = {"id": STRING, "name": STRING, "arguments": MapType(STRING, DYN), "raw": STRING, "result": STRING}
+    return RecordType("tool call", fields, optional=frozenset({"arguments", "result"}))
+
+
+@cache
+def message_type() -> RecordType:
+    """The type of a message of any role."""
+    maybe = dict.fromkeys(("name", "tool_call_id", "reasoning", "refusal", "timestamp"), STRING)
+    fields: dict[str, Type] = {
+        "role": ROLE,
+        "text": STRING,
+        "tool_calls": ListType(tool_call_type()),
+        "media": ListType(RecordType("medium", {"kind": STRING, "reference": STRING})),
+        "usage": usage_type(),
+        "metadata": MapType(STRING, DYN),
+        **maybe,
+    }
+    return RecordType("message", fields, optional=frozenset(maybe))
+
+
+@cache
+def verdict_of_check() -> RecordType:
+    """The type of `v("ID")`: another check's verdict on the same conversation."""
+    return RecordType(
+        "verdict",
+        {
+            "verdict": EnumType("verdict", get_args(Verdict)),
+            "eligible": BOOL,
+            "confidence": DOUBLE,
+            "rationale_code": WrapperType(STRING),
+            "adjudication_required": BOOL,
+        },
+    )
+
+
+@cache
+def verdict_environment(
+    each: str | None, params: tuple[tuple[str, Type], ...], checks: tuple[str, ...] | None, vocabulary: Vocabulary
+) -> Environment:
+    """The environment of an `expression` check's verdict, for `each` part or the whole conversation, with `params`.
+
+    `checks` are the ids that `v` accepts; None where the project is unknown.
+    """
+    variables = {**conversation_types(vocabulary), "params": RecordType("params", dict(params))}
+    verdicts = MapType(STRING, verdict_of_check())
+    variables["v"] = verdicts if checks is None else RecordType("v", dict.fromkeys(checks, verdict_of_check()))
+    items = {"turn": "turns", "reply": "replies", "message": "messages", "tool_call": "tool_calls"}
+    hints = {
+        "turn": "`turn` exists only with `each: turn` or `each: reply`",
+        "message": "`message` exists only with `each: message`",
+        "tool_call": "`tool_call` exists only with `each: tool_call`",
+        **({"reply": Guess("turn")} if each == "reply" else {}),
+    }
+    if each in items:
+        listed = variables[items[each]]
+        assert isinstance(listed, ListType)
+        variables["turn" if each == "reply" else each] = listed.element
+    return Environment(variables=variables, hints=hints, lookups=frozenset({"v"}))
+
+
+def type_of(schema: dict[str, Any], root: dict[str, Any], name: str) -> Type:
+    """Return the static type of the values that a schema admits; `dyn` where it admits several types."""
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+    if "enum" in schema and all(isinstance(word, str) for word in schema["enum"]):
+        return EnumType(name, tuple(schema["enum"]))
+    kind = schema.get("type")
+    if kind == "array":
+        return ListType(type_of(schema.get("items", {}), root, name))
+    if kind == "object" and "properties" in schema:
+        fields = {key: type_of(inner, root, key) for key, inner in schema["properties"].items()}
+        return RecordType(name, fields, optional=frozenset(fields) - set(schema.get("required", ())))
+    if kind == "object":
+        extra = schema.get("additionalProperties")
+        return MapType(STRING, type_of(extra, root, name) if isinstance(extra, dict) else DYN)
+    return _SIMPLE.get(kind, DYN) if isinstance(kind, str) else DYN
+
 
 NO_PROGRAM: Final = Program(())
 TOO_LARGE: Final = "the expression is too large, together with what it is joined with"

@@ -11,7 +11,7 @@ from rulewright.documents.check import MARKUP, CheckDocument
 from rulewright.documents.profile import Profile
 from rulewright.expression.environment import Environment
 from rulewright.load import Scalar
-from rulewright.lower.environments import prompt_environment
+from rulewright.lower.expressions import prompt_environment
 from rulewright.lower.lexicons import lower_lexicon
 from rulewright.lower.selection import repetitions
 from rulewright.lower.semantics import Policies, unit_of

@@ -25,7 +25,7 @@ from rulewright.expression.build import build
 from rulewright.expression.compose import fill
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, EnumType, RecordType
-from rulewright.lower.environments import scenario_environment
+from rulewright.lower.expressions import scenario_environment
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.selection import DEFAULT_REPETITIONS
 from rulewright_runtime.ir import Program

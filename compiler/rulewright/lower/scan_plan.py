@@ -16,9 +16,8 @@ from rulewright.documents.scenario import NumberedTurn, ScenarioDocument, hours_
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.types import BOOL
 from rulewright.load import plain
-from rulewright.lower.environments import SCENARIO_FACTS, scenario_environment
 from rulewright.lower.expression_checks import eligible, suppressed, verdict_cycles
-from rulewright.lower.expressions import build_in
+from rulewright.lower.expressions import SCENARIO_FACTS, build_in, scenario_environment
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.rubrics import fields_of_criterion, lower_rubrics
 from rulewright.lower.scorecard import lower_scorecard

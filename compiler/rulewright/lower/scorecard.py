@@ -33,8 +33,14 @@ from rulewright.expression.types import (
 )  # fmt: skip
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Scalar
-from rulewright.lower.environments import VERDICT_RECORD, check_type
-from rulewright.lower.expressions import NO_PROGRAM, PARAMETER_TYPES, ExpressionCollector, lower_parameter
+from rulewright.lower.expressions import (
+    NO_PROGRAM,
+    PARAMETER_TYPES,
+    VERDICT_RECORD,
+    ExpressionCollector,
+    check_type,
+    lower_parameter,
+)
 from rulewright.spelling import Guess, did_you_mean, is_spelt_like
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError

@@ -14,8 +14,7 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.compose import all_of, any_of, fill, negate
 from rulewright.expression.types import BOOL
-from rulewright.lower.environments import check_environment
-from rulewright.lower.expressions import build_in, composed
+from rulewright.lower.expressions import build_in, check_environment, composed
 from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, boolean
 

@@ -25,10 +25,10 @@ from rulewright.documents.library import parameters_of
 from rulewright.load import Loaded, Mapping, Scalar, Source, place, unsaved
 from rulewright.load import place as place_in
 from rulewright.lsp.cursor import MARK, CompletionContext, Cursor, completion_contexts, cursor_at, expression_at
-from rulewright.lsp.document_context import DocumentContext
 from rulewright.lsp.expression_help import Sort, describe_at, suggestions_at
 from rulewright.lsp.positions import offset_at, range_at, range_of
 from rulewright.lsp.references import target, targets
+from rulewright.lsp.workspace import DocumentContext
 from rulewright.manual import explain, pages
 from rulewright_runtime.english import ticked
 

@@ -14,10 +14,10 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.workflow import read_workflow
 from rulewright.expression.environment import Environment
 from rulewright.load import Loaded, Mapping, Node, Scalar, load_text
-from rulewright.lower.environments import prompt_environment
 from rulewright.lower.expression_checks import environment_of
+from rulewright.lower.expressions import prompt_environment
 from rulewright.lower.expressions_of import scoped_expressions
-from rulewright.lsp.document_context import DocumentContext
+from rulewright.lsp.workspace import DocumentContext
 
 MARK: Final = "rulewright_cursor"  # stands for the word at the cursor: a name in YAML, JSON and expressions alike
 MAX_LENGTH: Final = 200_000  # characters; parsing a larger file several times would be noticeable

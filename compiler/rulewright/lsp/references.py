@@ -11,7 +11,7 @@ from rulewright.documents.kinds import kind_of
 from rulewright.documents.library import ready_checks
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.lsp.cursor import Cursor
-from rulewright.lsp.document_context import DocumentContext
+from rulewright.lsp.workspace import DocumentContext
 from rulewright.manual import pages
 from rulewright.workflow import Workflow
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.compose import all_of, any_of
-from rulewright.lower.environments import scenario_environment
+from rulewright.lower.expressions import scenario_environment
 from rulewright.lower.lowering import LoweringContext
 from rulewright.policies.policy_model import (
     Policy,

@@ -14,8 +14,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
 from rulewright.expression.types import BOOL
 from rulewright.load import Scalar, walk
-from rulewright.lower.environments import scenario_environment
-from rulewright.lower.expressions import build_in
+from rulewright.lower.expressions import build_in, scenario_environment
 from rulewright.lower.scorecard import lower_without_project
 from rulewright.proving.atoms import ERROR, TRUE
 from rulewright.proving.domains import Domains

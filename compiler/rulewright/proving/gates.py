@@ -13,8 +13,7 @@ from typing import Final
 
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.expression.types import EnumType, RecordType, Type
-from rulewright.lower.environments import VERDICT_RECORD
-from rulewright.lower.expressions import PARAMETER_TYPES
+from rulewright.lower.expressions import PARAMETER_TYPES, VERDICT_RECORD
 from rulewright.lower.scorecard import verdict_type
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains, Path, domain_of_parameter

@@ -10,7 +10,7 @@ from rulewright.diagnostics import Diagnostic, Span, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright.lower.applicability import applies, by_condition, is_silenced
-from rulewright.lower.environments import prompt_environment
+from rulewright.lower.expressions import prompt_environment
 from rulewright.lower.lowering import lower_prompt
 from rulewright.lower.scan_plan import DEFAULTS, facts
 from rulewright.project import Project

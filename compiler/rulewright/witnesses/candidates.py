@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, EnumType, ListType, RecordType, Type
-from rulewright.lower.environments import scenario_type
+from rulewright.lower.expressions import scenario_type
 from rulewright.proving.domains import number as domain_of_numbers
 from rulewright.proving.domains import text as domain_of_texts
 from rulewright.proving.program_parts import path_at

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations, islice, pairwise, permutations, product
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rulewright.lower.environments import message_type, tool_call_type, usage_type
+from rulewright.lower.expressions import message_type, tool_call_type, usage_type
 from rulewright.witnesses.candidates import LONGEST, Written, placed
 from rulewright.witnesses.guesses import InputModel, varied
 from rulewright_runtime.strict_json import JsonObject

@@ -27,8 +27,7 @@ from tests.compiler.reporting.test_leaderboard import BAD, GOOD, answers, plan, 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.comparing.diff import _score, diff
-from rulewright.comparing.pairs import Pairs
-from rulewright.comparing.recombine import UNKNOWN, Causes, causes
+from rulewright.comparing.recombine import UNKNOWN, Causes, Pairs, causes
 from rulewright.comparing.render import diff_page, markdown, text
 from rulewright.errors import UsageError
 from rulewright_runtime.runs.store import run

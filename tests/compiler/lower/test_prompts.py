@@ -11,7 +11,7 @@ from tests.shared_data import folder
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.load import Mapping, Scalar, load_text
-from rulewright.lower.environments import prompt_environment
+from rulewright.lower.expressions import prompt_environment
 from rulewright.lower.lowering import Prompt, lower_prompt, prompt_hash
 from rulewright.project import load_project
 from rulewright_runtime.judging.prompts import filled

@@ -6,7 +6,7 @@ import pytest
 
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.expression.environment import Environment
-from rulewright.lower.environments import scenario_environment, verdict_environment
+from rulewright.lower.expressions import scenario_environment, verdict_environment
 from rulewright.lower.workflow_guards import TaskFeatures, loop_environment
 from rulewright.lsp.cursor import MARK
 from rulewright.lsp.expression_help import describe_at, suggestions_at

@@ -10,7 +10,7 @@ from tests.rounds import rounds
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, DYN, SCORE, STRING, TIMESTAMP, ListType, MapType, RecordType
-from rulewright.lower.environments import message_type
+from rulewright.lower.expressions import message_type
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains, text
 from rulewright.proving.relations import sources_of

@@ -11,7 +11,7 @@ from tests.runtime.plans import check, plan
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.expression.build import build
 from rulewright.expression.types import DYN
-from rulewright.lower.environments import verdict_environment
+from rulewright.lower.expressions import verdict_environment
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.envelope import encode
