@@ -20,13 +20,15 @@ LEDGER = ".rulewright/ledger.sqlite3"
 MAX_TEMPERATURE = 10
 
 
-def at_least(least: int) -> Callable[[str], int]:
-    """Return the type of an option that is a whole number of at least `least`."""
+def at_least(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Return the type of an option that is a whole number of at least `least`, and at most `most`."""
 
     def whole_number(text: str) -> int:
         number = int(text)
         if number < least:
             raise argparse.ArgumentTypeError(f"must be at least {least}")
+        if most is not None and number > most:
+            raise argparse.ArgumentTypeError(f"must be at most {most}")
         return number
 
     return whole_number
@@ -230,7 +232,7 @@ def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder 
     parser.add_argument("--scorecard", metavar="NAME", help="another scorecard of the project")
     parser.add_argument("--profile", metavar="NAME", help="another profile of the project: which checks run, and votes")
     parser.add_argument("--project", metavar="PATH", help="the project of both (default: the nearest project)")
-    parser.add_argument("--votes", type=at_least(1), metavar="N", help="count N votes of each judged check")
+    parser.add_argument("--votes", type=at_least(1, 101), metavar="N", help="count N votes of each judged check")
     parser.add_argument(
         "--majority-of",
         choices=("planned", "usable"),

@@ -7,6 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.strict_json import JsonObject
 
 Status = Literal["PENDING", "ACKED", "RESOLVED", "REJECTED", "WITHDRAWN"]
@@ -51,7 +52,7 @@ def apply_decision(item: QueueItem, move: Move, by: str, notes: str, now: str) -
         raise QueueError(
             f"`{item.id}` is {item.status} already: {item.resolved_by or 'a person'} decided at {item.resolved_at}"
         )
-    if not by.strip():
+    if not folded_name(by):
         raise QueueError("a decision needs the name of the person who takes it")
     if move == "ack":
         if item.status == "ACKED":

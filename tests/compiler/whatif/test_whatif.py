@@ -391,3 +391,6 @@ def test_votes_are_refused_where_nobody_is_asked(tmp_path: Path, capsys: pytest.
             main(["whatif", str(out), *words])
         assert ended.value.code == 3
         assert "the plan has no judged checks" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["whatif", str(out), "--votes", "1000000000"])
+    assert "must be at most 101" in capsys.readouterr().err

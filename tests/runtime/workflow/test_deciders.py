@@ -61,6 +61,14 @@ def test_an_agent_does_not_sign_under_its_name_however_it_is_written(tmp_path: P
     assert run.store.item(ITEM).status == "PENDING"
 
 
+@pytest.mark.parametrize("name", ["", " ", "\u200b", "\u3164", "\u2800\u00ad"])
+def test_a_name_that_shows_nothing_names_nobody(tmp_path: Path, name: str) -> None:
+    run = waiting(tmp_path)
+    with pytest.raises(QueueError, match="needs the name of the person"):
+        run.store.decide(ITEM, "resolve", by=name, now=NOW)
+    assert run.store.item(ITEM).status == "PENDING"
+
+
 def test_everybody_whom_a_workflow_names_is_an_agent(tmp_path: Path) -> None:
     text = """
     agents: {judge: {extends: reviewer, display_name: The Judge}}
