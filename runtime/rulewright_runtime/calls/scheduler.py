@@ -295,7 +295,8 @@ class Scheduler:
             with anyio.fail_after(self.limits.seconds):
                 answer = await self.model.answer(request.call)
         except (CallFailure, TimeoutError) as error:
-            failure = error if isinstance(error, CallFailure) else _timeout(self.limits.seconds)
+            late = f"no answer within {self.limits.seconds:g} s"
+            failure = error if isinstance(error, CallFailure) else CallFailure(late, "timeout")
             if failure.status:  # an endpoint does not charge for a refused request
                 actual = Spending(1, 0, reserved.usd and reserved.usd * 0)
             self.ledger.store_failure(key, number, failure, time.monotonic() - started, actual.usd)
@@ -322,10 +323,6 @@ class Scheduler:
         while True:
             await anyio.sleep(HEARTBEAT)
             self.on_progress(self.progress)
-
-
-def _timeout(seconds: float) -> CallFailure:
-    return CallFailure(f"no answer within {seconds:g} s", "timeout")
 
 
 def _pause(attempt: int, failure: CallFailure) -> float:

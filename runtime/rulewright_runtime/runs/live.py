@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import cache
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -45,6 +46,7 @@ LEDGER: Final = os.path.join(".rulewright", "ledger.sqlite3")
 OPEN_TRANSCRIPTS: Final = 64  # transcripts that wait for replies at the same time
 BYTES_PER_TOKEN: Final = 3  # of natural text; a low estimate, so that tokens are overestimated
 LEAST_REPLY: Final = 256  # tokens; a smaller limit leaves no usable reply
+_POSITION: Final = attrgetter("purpose", "window", "repetition", "attempt")  # of an exchange among those of its check
 FULL_REPLY: Final = 1024  # tokens of the longest rationale and evidence
 
 
@@ -232,7 +234,7 @@ class _Open:
         done, _ = await asyncio.wait(self.tasks, return_when=asyncio.FIRST_EXCEPTION)
         for task in done:
             task.result()
-        exchanges = tuple(exchange for one in self._exchanges for exchange in sorted(one, key=_request_key))
+        exchanges = tuple(exchange for one in self._exchanges for exchange in sorted(one, key=_POSITION))
         return replace(self._started.result(), exchanges=exchanges)
 
     async def _settle_in_order(self, started: Execution, pairs: list[tuple[CheckAsking, list[Exchange]]]) -> None:
@@ -301,10 +303,6 @@ def ask_of(question: JudgeRequest, capabilities: Capabilities) -> CallRequest | 
         question.repetition,
         question.attempt,
     )
-
-
-def _request_key(exchange: Exchange) -> tuple[str, int, int, int]:
-    return (exchange.purpose, exchange.window, exchange.repetition, exchange.attempt)
 
 
 @cache

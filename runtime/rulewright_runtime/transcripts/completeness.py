@@ -109,10 +109,12 @@ class ScriptedScenario:
     def completeness(self, turns: Sequence[Turn]) -> Completeness:
         """The completeness of a transcript with these turns."""
         failed = frozenset(index for index, turn in enumerate(turns) if turn.error is not None)
-        gaps = [self._failed(turns[index]) for index in sorted(failed)]
+        numbers = [turns[index].turn for index in sorted(failed)]
+        gaps = [self._gap("failed_turn", turn, f"turn {turn} holds an error in place of a message") for turn in numbers]
         if self._empty_reply == "reply":
             return Completeness(tuple(gaps)) if gaps else _COMPLETE
-        silent = frozenset(index for index, turn in enumerate(turns) if _is_silent(turn))
+        replies = {index: turn for index, turn in enumerate(turns) if turn.role == "assistant"}
+        silent = frozenset(index for index, turn in replies.items() if not says_something(turn.content))
         cut = frozenset(index for index, turn in enumerate(turns) if _is_cut(turn))
         branches: dict[int, str] = {}
         gaps += [*self._replies(turns, silent - failed), *self._messages(turns, branches)]
@@ -133,9 +135,6 @@ class ScriptedScenario:
     def _gap(self, kind: Kind, turn: int, reason: str) -> Gap:
         sessions = (one.number for one in self._sessions if one.first_turn <= turn <= one.last_turn)
         return Gap(kind, turn, reason, next(sessions, None))
-
-    def _failed(self, turn: Turn) -> Gap:
-        return self._gap("failed_turn", turn.turn, f"turn {turn.turn} holds an error in place of a message")
 
     def _replies(self, turns: Sequence[Turn], silent: frozenset[int]) -> Iterator[Gap]:
         """Yield a gap for each empty or missing reply; if no turns are expected, one reply is enough."""
@@ -201,10 +200,6 @@ class ScriptedScenario:
 
 
 _COMPLETE: Final = Completeness()
-
-
-def _is_silent(turn: Turn) -> bool:
-    return turn.role == "assistant" and not says_something(turn.content)
 
 
 def _is_cut(turn: Turn) -> bool:

@@ -75,16 +75,12 @@ def sentence(event: Event) -> str:
     return one_line(template(event.details, event.agent or "the agent"))
 
 
-def _seconds(milliseconds: Any) -> str:
-    return f"{milliseconds / 1000:.1f} s"
-
-
 def _usage(details: Details) -> str:
     cost = details["estimated_cost_usd"]
     parts = [
         plural(details["loop_count"], "iteration"),
         plural(details["retry_count"], "retry", "retries"),
-        _seconds(details["duration_ms"]),
+        f"{details['duration_ms'] / 1000:.1f} s",
     ]
     parts += [f"{details['tokens_used']} tokens", f"{cost:.4f} USD"] if cost or details["tokens_used"] else []
     return ", ".join(parts)

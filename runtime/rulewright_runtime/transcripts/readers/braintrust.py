@@ -58,10 +58,6 @@ class _Trace:
         return next((event for event, _ in self.events if event.get("is_root") or not _parents(event)), {})
 
 
-def _recognises(record: Record) -> bool:
-    return _is_event(record) or _listed(record) is not None
-
-
 def _is_event(record: Record) -> bool:
     return "root_span_id" in record and ("input" in record or "output" in record) and "attributes" not in record
 
@@ -158,4 +154,4 @@ def _messages(value: Json, names: Sequence[str], role: Role, where: str) -> list
     return run_messages(values, names, role, path) or [Message(role, (Part(text=msgspec.json.encode(value).decode()),))]
 
 
-FORMAT: Final = Format("braintrust", _recognises, read, joins=True)
+FORMAT: Final = Format("braintrust", lambda record: _is_event(record) or _listed(record) is not None, read, joins=True)

@@ -58,10 +58,6 @@ def _has_roles(values: list[Json]) -> bool:
     return all(is_record(value) and ("role" in value or is_of_langchain(value)) for value in values[:1])
 
 
-def _recognises(record: Record) -> bool:
-    return _is_chat(record) or _is_exchange(record)
-
-
 def _is_chat(record: Record) -> bool:
     return listed(record) is not None or _is_completion(record) or _is_response(record) or _is_prompted(record)
 
@@ -293,4 +289,4 @@ def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError
 LINES: Final = Format(
     "messages", lambda record: "role" in record and "content" in record, _read_lines, joins=True, local_ids=True
 )
-FORMAT: Final = Format("openai", _recognises, _read)
+FORMAT: Final = Format("openai", lambda record: _is_chat(record) or _is_exchange(record), _read)
