@@ -24,13 +24,13 @@ from rulewright_runtime.calls.scheduler import CallLimits, CallPortal
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.files import write_whole
-from rulewright_runtime.harness.adapters import Adapter, open_adapter
+from rulewright_runtime.harness.adapters import ADAPTERS, Adapter, open_adapter
 from rulewright_runtime.harness.harness_plan import RunPlan
 from rulewright_runtime.harness.harness_run import count_finished, holds_run, remaining_plan
 from rulewright_runtime.harness.harness_run import run as play
 from rulewright_runtime.harness.model_adapter import MAX_MESSAGE_TOKENS, ModelAdapter, SimulatedUser
 from rulewright_runtime.locks import lock_folder
-from rulewright_runtime.models import PROVIDERS, open_model
+from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import Model, family_of
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -160,7 +160,7 @@ class _Calls:
 
 def _adapter(args: argparse.Namespace, calls: _Calls) -> Adapter:
     """The adapter that plays the assistant; prints what is sent to another machine."""
-    if args.model.partition(":")[0] not in PROVIDERS:
+    if args.model.partition(":")[0] in ADAPTERS:
         return open_adapter(args.model)
     model = open_model(args.model)
     if model.host:

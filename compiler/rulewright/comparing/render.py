@@ -203,7 +203,7 @@ def cause(difference: JsonMapping) -> str:
 
 def _because(row: JsonMapping) -> str:
     names = row["because"] or row["was_because"]
-    unproven = ", found by nobody" if row["unproven"] else ""
+    unproven = ", unconfirmed" if row["unproven"] else ""
     return (
         f" ({'was ' if not row['because'] and names else ''}because of {', '.join(names)}{unproven})" if names else ""
     )

@@ -147,7 +147,7 @@ def _checked(run: StoredRun, taken: Iterable[Adjudication]) -> list[Adjudication
             raise UsageError(f"{decision.about} names no reason (`why`)")
         record = run.verdicts.get(decision.transcript_id, {}).get(decision.check_id)
         if record is None or not waits(record):
-            raise UsageError(f"{decision.about} is about a verdict that waits for nobody, or that is not in the run")
+            raise UsageError(f"{decision.about} decides no verdict of the run that waits for a person")
         seen = fingerprint(decision.transcript_id, run.fingerprint(decision.transcript_id), checks[decision.check_id])
         if decision.seen not in ("", seen):
             raise UsageError(f"{decision.about} is about another text or other rules than those of `{run.folder}`")
@@ -175,7 +175,7 @@ def check_person(run: FinishedRun | StoredRun, by: str, about: str) -> None:
     named = (judge.get("requested_model"), judge.get("name"), *judge.get("served_models", ()))
     machines = {str(name) for name in (*run.summary["models"], *run.plan.models, *named) if name}
     if not folded_name(by):
-        raise UsageError(f"{about} names no person (`by`)")
+        raise UsageError(f"{about} names no person; add one as `by`")
     if not spellings(by).isdisjoint(chain.from_iterable(map(spellings, machines))):
         raise UsageError(f"{about} is by `{by}`, a model of this run; a person decides")
 

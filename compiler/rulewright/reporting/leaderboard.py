@@ -103,7 +103,7 @@ def hindrances(board: JsonMapping) -> list[str]:
 
 
 _UNSETTLED: Final = {
-    "unproven": "failed and nobody found a failure",
+    "unproven": "without a confirmed failure",
     "unresolved": "with missing answers",
     "awaiting": "awaiting a person",
 }

@@ -159,7 +159,7 @@ def _facts(report: Data, words: JudgeWords | None) -> Iterator[tuple[str, str]]:
     summary = report["summary"]
     yield "plan", report["plan_hash"]
     judge = judge_line(summary.get("judge"))
-    yield "judge", judge or "nobody was asked"
+    yield "judge", judge or "none"
     if paid := cost(summary, words):
         yield "cost", ", ".join(paid)
     if parameters := summary.get("parameters"):

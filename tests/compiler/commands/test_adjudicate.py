@@ -174,7 +174,10 @@ def test_lines_that_wait_can_be_filled_in_and_read_back(
         (["--decide", *NIGHT, "PASS", "--by", "model-b", "--why", "x"], "a model of this run; a person decides"),
         (["--decide", *NIGHT, "PASS", "--by", "m\u200bodel-b", "--why", "x"], "a model of this run; a person decides"),
         (["--decide", *NIGHT, "PASS", "--by", "\u200b", "--why", "x"], "names no person"),
-        (["--decide", NIGHT[0], "RW-B1", "PASS", "--by", "Ana", "--why", "x"], "waits for nobody"),
+        (
+            ["--decide", NIGHT[0], "RW-B1", "PASS", "--by", "Ana", "--why", "x"],
+            "decides no verdict of the run that waits",
+        ),
         (["--ask"], "needs a terminal"),
     ],
 )

@@ -120,6 +120,12 @@ def replies(folder: Path, **by_scenario: list[Any]) -> str:
     return f"scripted:{file}"
 
 
+def test_a_model_without_its_provider_is_guessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenarios = write(tmp_path / "scenarios", marked())
+    assert main(["harness", str(scenarios), "--model", "gpt-5", "--out", str(tmp_path / "run")]) == 3
+    assert "unknown model `gpt-5`; did you mean `openai:gpt-5`?" in capsys.readouterr().err
+
+
 def test_a_dry_run_plans_and_estimates_and_asks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scenarios = write(tmp_path / "scenarios", marked())
     out = tmp_path / "run"
