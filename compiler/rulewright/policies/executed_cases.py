@@ -26,7 +26,7 @@ from rulewright_runtime.strict_json import JsonMapping, JsonObject
 MOST_CASES: Final = 2_000
 MOST_OF_A_SETTING: Final = 300  # values of several parameters
 MOST_VALUES: Final = 8  # of one part of a case
-_USUAL: Final = ("so", "no", "so no", "SO", "\u201cso\u201d\u00a0no")
+_USUAL: Final = ("so", "no", "so no", "SO", '"so" no', "\u201cso\u201d\u00a0no")
 _REFUSED: Final = "refused: "
 
 

@@ -63,6 +63,8 @@ def records(written: Written, effect: Callable[[JsonObject], Hashable]) -> Itera
     for name, values in respects.items():
         yield from (partial(_record, {name: value}) for value in values)
     telling = {name: _telling(name, values, effect) for name, values in respects.items()}
+    kept = telling.get("record", [])[:MOST_TELLING]
+    telling |= {"record": [*kept, *({**one, **two} for one, two in combinations(kept, 2) if one.keys() != two.keys())]}
     several = telling.get("calls", [])[:MOST_TELLING]
     joined = [{"calls": [*one, *two]} for one, two in permutations(several, 2)]
     yield from (partial(_record, chosen) for chosen in joined)

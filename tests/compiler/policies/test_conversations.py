@@ -105,6 +105,8 @@ TESTED = (
         (FAILED, FAILED.replace("'error'", "'erro'")),
         (TESTED, TESTED.replace("'shell'", "'shel'")),
         (FIRST, FIRST.replace("[0]", "[1]")),
+        ("transcript.model == 'big' && transcript.metadata.tier == 'gold' && size(tool_calls) >= 3",
+         "transcript.model == 'small' && transcript.metadata.tier == 'gold' && size(tool_calls) >= 3"),
         (FIRST, FIRST.replace("c.name == 'verify'", "c.name == 'look'")),
         ("citations(answer).exists(n, !citations(turns[0].content).exists(m, m == n))",
          "citations(answer).exists(n, !citations(turns[0].content).exists(m, m != n))"),

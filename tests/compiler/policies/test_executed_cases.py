@@ -46,6 +46,8 @@ def scored(scorecard: Path, witness: Mapping[str, object], folder: Path, monkeyp
 @pytest.mark.parametrize(
     ("written", "changed", "place"),
     [
+        ("default: false\n    environment: SAFE_V0_FOLD", "default: true\n    environment: SAFE_V0_FOLD",
+         "metrics.CR.score"),
         ("contains_ci(asked, it)", "contains_ci(it, asked)", "labels"),
         ("contains_ci(summary, it)", "contains_ci(recall, it)", "metrics.AC.score"),
         ("share: {of: must_contain, ", "share: {of: must_find, ", "metrics.AC.score"),
