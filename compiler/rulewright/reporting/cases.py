@@ -30,9 +30,6 @@ from rulewright_runtime.report.text import escape, percent, section, table
 from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.terminal import one_line
 
-FORMATS: Final = ("json", "console", "markdown", "html", "junit")
-SUFFIXES: Final = {"json": ".json", "console": ".txt", "markdown": ".md", "html": ".html", "junit": ".xml"}
-
 
 def write(
     form: str,
@@ -43,7 +40,7 @@ def write(
     status: int,
     columns: int | None = None,
 ) -> None:
-    """Write the report in one of `FORMATS`. `scorer` holds the general settings, by which means are graded; `status` is
+    """Write the report in this format. `scorer` holds the general settings, by which means are graded; `status` is
     the exit code, and `columns` the width of the terminal, to which details are cut, and None for a pipe or a file."""
     if form == "json":
         write_json(stream, run, head)

@@ -23,7 +23,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping as Node
 from rulewright.load import load_file
 from rulewright.lower.case_scorecard import lower_case_scorecard
-from rulewright.reporting.cases import SUFFIXES
+from rulewright.scoring.score_settings import SUFFIXES
 from rulewright.shipped import shipped_root
 from rulewright.spelling import question
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices

@@ -16,7 +16,6 @@ from rulewright.documents.base import descend, entries, fraction, items, numeric
 from rulewright.documents.kinds import CASE_SETTINGS_FILE
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
-from rulewright.reporting.cases import FORMATS
 from rulewright.spelling import did_you_mean, question
 from rulewright_runtime.cases.case_plan import SEMANTICS, CaseScorecardPlan, Choices, Setting, SettingValue
 from rulewright_runtime.cases.case_settings import CaseSettings, configuration, defaults, plain_value, prepare_settings
@@ -24,6 +23,8 @@ from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 
 DEFAULT_FILE: Final = CASE_SETTINGS_FILE
+SUFFIXES: Final = {"json": ".json", "console": ".txt", "markdown": ".md", "html": ".html", "junit": ".xml"}
+FORMATS: Final = tuple(SUFFIXES)  # of a report
 GROUPS: Final = ("archetypes", "metricIds")
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})

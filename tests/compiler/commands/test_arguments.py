@@ -67,11 +67,21 @@ def test_the_help_of_lint_imports_no_linter() -> None:
     assert not found & {"lark", "msgspec", "rulewright.linting.lint_run", "rulewright.rules", "yaml"}
 
 
-def test_a_run_imports_nothing_that_asks_a_model_or_reads_a_project() -> None:
-    program = "import sys, rulewright.commands.scan\nprint(*sys.modules)"
+def imported_with(module: str) -> set[str]:
+    program = f"import sys, {module}\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return {*done.stdout.split()}
+
+
+def test_a_run_imports_nothing_that_asks_a_model_or_reads_a_project() -> None:
     asking = {"anyio", "asyncio", "http.client", "sqlite3", "ssl", "rulewright_runtime.calls.scheduler"}
-    assert not (asking | {"jinja2", "jsonschema", "lark", "yaml", "rulewright.project"}) & {*done.stdout.split()}
+    project = {"jinja2", "jsonschema", "lark", "yaml", "rulewright.project"}
+    assert not (asking | project) & imported_with("rulewright.commands.scan")
+
+
+def test_compiling_a_project_imports_nothing_that_writes_pages_or_runs_workflows() -> None:
+    others = {"jinja2", "rulewright.reporting.overview", "rulewright_runtime.workflow.machine"}
+    assert not others & imported_with("rulewright.commands.chosen_project")
 
 
 def test_the_words_of_options_are_those_of_what_they_choose(capsys: pytest.CaptureFixture[str]) -> None:

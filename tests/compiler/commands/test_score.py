@@ -22,7 +22,7 @@ from tests.safe_cases import case, write
 from tests.shared_data import ROOT
 
 from rulewright.cli import main
-from rulewright.reporting.cases import SUFFIXES
+from rulewright.scoring.score_settings import SUFFIXES
 from rulewright_grammar import schema
 from rulewright_runtime.__main__ import main as runtime
 from rulewright_runtime.terminal import width

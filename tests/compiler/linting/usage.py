@@ -44,7 +44,7 @@ from rulewright.proving.label_table import check_labels
 from rulewright.render.output_formats import render
 from rulewright.reporting import cases as writing
 from rulewright.scoring.batches import load_scorecard
-from rulewright.scoring.score_settings import gather
+from rulewright.scoring.score_settings import SUFFIXES, gather
 from rulewright.workflow import load_workflow
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import report_head, score_batches
@@ -330,7 +330,7 @@ def _score(path: Path, chance: random.Random) -> None:
     head = report_head(
         run, batch_id="b", concern_id="c", generated_at="2026-01-01T00:00:00+00:00", about={"configuration": {}}
     )
-    for form in writing.FORMATS:
+    for form in SUFFIXES:
         with batch.with_suffix(".report").open("wb") as file:
             writing.write(form, file, run, head, prepared.scorer(None, None), run.status())
     batch.unlink()
