@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from rulewright.commands.output import person, serve_until_stopped
+from rulewright.commands.output import answer, person, serve_until_stopped
 from rulewright.commands.workflow_settings import open_store, settings_of
 from rulewright.serving.queue_app import serve
 from rulewright.workflow import load_workflow
@@ -46,13 +46,8 @@ def _run(args: argparse.Namespace) -> int:
 
 def _list(store: Store, args: argparse.Namespace) -> int:
     items = store.items(waiting=not args.all)
-    if args.format == "json":
-        print(json.dumps([msgspec.to_builtins(item) for item in items], ensure_ascii=False))
-        return 0
-    for item in items:
-        say(f"{item.id}  {item.status:<8}  {item.trigger}  {item.reason}")
-    if not items:
-        print("nothing waits for a person")
+    lines = [f"{item.id}  {item.status:<8}  {item.trigger}  {item.reason}" for item in items]
+    answer(args.format, msgspec.to_builtins(items), lines or ["nothing waits for a person"])
     return 0
 
 

@@ -66,17 +66,18 @@ def relabelled(
     settings, old = prepare_settings(plan, choices), prepare_settings(recorded, before.choices)
     check_thresholds(settings, choices)
     labels, recorded_labels = CaseLabels(settings), CaseLabels(old)
-    flips: list[JsonObject] = []
-    not_told: list[str] = []
     cases: list[CaseResult] = []
+    not_told: list[str] = []
     for case in results_of(str(report)):
         if is_counted_otherwise(case) or recorded_labels.of(case) != case.label:
             not_told.append(case.test_id)
-            continue
-        cases.append(case)
-        label = labels.of(case)
-        if label != case.label:
-            flips.append({"test_id": case.test_id, "batch_id": case.batch_id, "before": case.label, "after": label})
+        else:
+            cases.append(case)
+    flips = [
+        {"test_id": case.test_id, "batch_id": case.batch_id, "before": case.label, "after": label}
+        for case in cases
+        if (label := labels.of(case)) != case.label
+    ]
     found: JsonObject = {
         "run": str(report),
         "scorecard": plan.name,
