@@ -26,6 +26,12 @@ AND_THEN: Final = re.compile(
 NEGATION: Final = re.compile(r"\b(?:no|not|never|cannot|nobody|nothing|without)\b|n't\b", re.IGNORECASE)
 DENIES: Final = re.compile(r" ?(?:the \w+|it|they|\w+) (?:does not|do not|did not|is not|never) \w+", re.IGNORECASE)
 PREDICATE: Final = re.compile(r"^:? ?(?:the |an? )?\w+ (\w+(?: \w+){1,3})\.?\s*$")  # `the customer can pay`
+OMITS: Final = re.compile(
+    r"\b(?:fail|lack|omit|refus|leav|ignor|miss|avoid|instead|only|unless|before|after|but|hardly|these|following)",
+    re.I,
+)
+RULES: Final = {"note": 1, "pass_rule": 1, "fail_rule": -1}
+SAME: Final = 0.7  # of the words of two clauses
 CLAUSE: Final = 2  # words that a clause has
 ALIKE: Final = 2  # words that two texts share beyond those of the other pair
 SHORTEST: Final = 4  # letters of a word that says something
@@ -84,23 +90,38 @@ def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Iterator[
 
 
 def _denied(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Match[str]]) -> Iterator[Diagnostic]:
-    """The explanations and rules that differ by a negation, and a rule for what is not applicable."""
-    rules = {word: scalar(check.node, key) for word, key in (("PASS", "pass_rule"), ("FAIL", "fail_rule"))}
+    """The explanations and rules of one verdict that differ by a negation, those of two that do not, and a rule for
+    what is not applicable."""
+    said = {word: (lines[word][2], place(prompt, *lines[word].span(2))) for word in ("PASS", "FAIL") if word in lines}
+    told = [(each, scalar(check.node, each)) for each in RULES]
+    written = [(key, str(each.value), each.span, RULES[key]) for key, each in told if each is not None]
+    written += [(word, text, span, 1 if word == "PASS" else -1) for word, (text, span) in said.items()]
+    for at, (name, text, span, good) in enumerate(written):
+        for other, its_text, its_span, its_good in written[:at]:
+            clause = next(_contradictions(text, its_text, is_same=good == its_good), None)
+            if clause is not None:
+                how = "differ by a negation" if good == its_good else "say the same"
+                yield warning(span, f"`{name}` and `{other}` {how}: `{clause}`", notes=[(its_span, "the other one")])
+                return
+    unfit = PREDICATE.search(lines["NOT_APPLICABLE"][2]) if "NOT_APPLICABLE" in lines else None
+    for name, text, span, _ in written if unfit is not None else ():
+        if unfit is not None and name not in said and re.search(rf"\b{re.escape(unfit[1])}\b", text):
+            message = f"`{unfit[1]}` is NOT_APPLICABLE in the prompt, but `{name}` is about it"
+            yield warning(span, message, notes=[(place(prompt, *lines["NOT_APPLICABLE"].span(2)), "said here")])
     note = scalar(check.node, "note")
-    for word, rule in rules.items():
-        if rule is None:
-            continue
-        for one in _clauses(lines[word][2]) if word in lines else ():
-            if any(_words(one) == _words(other) and _is_denied(one) != _is_denied(other) for other in _clauses(rule)):
-                message = f"the prompt and `{word.lower()}_rule` differ by a negation: `{one}`"
-                yield warning(place(prompt, *lines[word].span(2)), message, notes=[(rule, "the rule")])
-        unfit = PREDICATE.search(lines["NOT_APPLICABLE"][2]) if "NOT_APPLICABLE" in lines else None
-        if unfit is not None and re.search(rf"\b{re.escape(unfit[1])}\b", str(rule.value)):
-            message = f"`{unfit[1]}` is NOT_APPLICABLE in the prompt, but `{word.lower()}_rule` is about it"
-            yield warning(rule, message, notes=[(place(prompt, *lines["NOT_APPLICABLE"].span(2)), "said here")])
     if note is not None and "FAIL" in lines and DENIES.match(str(note.value)) and DENIES.match(lines["FAIL"][2][1:]):
         message = "the note and the explanation of FAIL both deny something"
         yield warning(place(prompt, *lines["FAIL"].span(2)), message, notes=[(note, "the note")])
+
+
+def _contradictions(text: str, other: str, *, is_same: bool) -> Iterator[str]:
+    """The clauses of a text that have the words of one of the other, but another sense."""
+    for one in _clauses(text):
+        for two in _clauses(other):
+            shared, all_words = _words(one) & _words(two), _words(one) | _words(two)
+            is_alike = len(shared) >= (SAME if is_same else 1) * len(all_words)
+            if is_alike and (_is_denied(one) == _is_denied(two)) != is_same and not OMITS.search(f"{one} {two}"):
+                yield one
 
 
 def _clauses(text: Scalar | str) -> list[str]:

@@ -244,7 +244,12 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
         found = {turned * -1 for turned, each in comparisons(part, sign) if each.operator[0] != operator}
         if re.search(named, check.id) and found == {1} and not _points(part, sign, operator):
             return f"`{check.id}` names the other direction"
-    return _joined(words, part, sign) or _quantified(check, words, part, sign) or _turned(part, sign)
+    return (
+        _joined(words, part, sign)
+        or _quantified(check, words, part, sign)
+        or _turned(part, sign)
+        or _reordered(words, part, sign)
+    )
 
 
 def _turned(part: Expr, sign: int) -> str | None:
@@ -258,6 +263,24 @@ def _turned(part: Expr, sign: int) -> str | None:
     below = {each.operator[0] if turned == sign else OPPOSITE[each.operator[0]] for turned, each in counted}
     if len(counted) > 1 and len(below) > 1 and len({each.left for _, each in counted}) == len(counted):
         return "the counts are limited in different directions"
+    return None
+
+
+def _reordered(words: str, part: Expr, sign: int) -> str | None:
+    """Tools called in an order, where the words name the last of them before the first."""
+    before = re.fullmatch(r"([^.;]*?)\bbefore\b([^.;]*)\.?", words.lower())
+    denied = [each.operand for each in below(part) if isinstance(each, Unary)]
+    wanted = [each for each in below(part) if (each in denied) == (sign < 0)]
+    for call in (each for each in wanted if isinstance(each, Call) and each.function == "called_in_order"):
+        names = call.args[1].items if len(call.args) > 1 and isinstance(call.args[1], ListLiteral) else ()
+        stems = [{step[:STEM] for step in str(each.value).split("_")} for each in names if isinstance(each, Literal)]
+        own = [each - set().union(*stems[:at], *stems[at + 1 :]) for at, each in enumerate(stems)]
+        is_plain = before is not None and not DENIALS.search(words) and not any(limits_in(words))
+        if before is None or not is_plain or len(own) < 2 or not own[0] or not own[-1]:
+            continue
+        earlier, later = ({stem for stem in each if stem in before[2]} for each in (own[0], own[-1]))
+        if earlier and not later and not any(stem in before[1] for stem in own[0]):
+            return "the note names these tools in another order"
     return None
 
 
