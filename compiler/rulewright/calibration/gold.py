@@ -126,7 +126,7 @@ def _label(location: str, row: Sequence[str], count: int) -> GoldLabel:
         raise UsageError(f"{location}: expected an `id` like `TRANSCRIPT/CHECK`, found `{name}`")
     if target and target not in TARGETS:
         raise UsageError(f"{location}: unknown target `{target}`; expected one of {', '.join(TARGETS)}")
-    if target and not annotator:
+    if target and not plain_name(annotator):
         raise UsageError(f"{location}: a label needs an `annotator`; those of models begin with `{SYNTHETIC}`")
     if not split:
         raise UsageError(f"{location}: a label needs a `split`")

@@ -143,7 +143,7 @@ def _checked(run: StoredRun, taken: Iterable[Adjudication]) -> list[Adjudication
     told: list[Adjudication] = []
     for decision in taken:
         check_person(run, decision.by, decision.about)
-        if not decision.why.strip():
+        if not folded_name(decision.why):
             raise UsageError(f"{decision.about} names no reason (`why`)")
         record = run.verdicts.get(decision.transcript_id, {}).get(decision.check_id)
         if record is None or not waits(record):

@@ -58,7 +58,7 @@ def apply_decision(item: QueueItem, move: Move, by: str, notes: str, now: str) -
         if item.status == "ACKED":
             raise QueueError(f"`{item.id}` is ACKED already, by {item.acked_by}")
         return msgspec.structs.replace(item, status="ACKED", acked_at=now, acked_by=by)
-    if move == "reject" and not notes.strip():
+    if move == "reject" and not folded_name(notes):
         raise QueueError("a rejection needs a reason")
     return msgspec.structs.replace(
         item, status=STATUS_AFTER[move], resolved_at=now, resolved_by=by, resolution_notes=notes.strip()

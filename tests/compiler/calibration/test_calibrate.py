@@ -335,6 +335,7 @@ def test_a_gate_has_one_limit(folder: Path, tmp_path: Path, capsys: pytest.Captu
         ('"a\nc/b",PASS,ann,report\na/b,MAYBE,ann,report', "4: unknown target `MAYBE`"),
         ("a/b,MAYBE,ann,report", "unknown target `MAYBE`"),
         ("a/b,PASS,,report", "a label needs an `annotator`"),
+        ("a/b,PASS,\u200b,report", "a label needs an `annotator`"),
         ("a/b,PASS,ann,", "a label needs a `split`"),
         ("a/b,PASS,ann", "expected 4 fields, found 3"),
         ("a/b,PASS,ann,one\na/b,FAIL,ann,one", "labels `a/b` twice"),

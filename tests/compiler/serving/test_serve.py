@@ -173,6 +173,7 @@ def test_each_transcript_leads_to_the_next_that_waits(runs: Path) -> None:
         ({"by": " model b (FICTIONAL)"}, 422, "a model of this run; a person decides"),
         ({"by": ""}, 422, "names no person"),
         ({"why": " "}, 422, "names no reason"),
+        ({"why": "\u200b"}, 422, "names no reason"),
         ({"verdict": "UNCLEAR"}, 400, "a decision is"),
         ({"check": "t12-c999"}, 400, "there is no such verdict"),
         ({"check": "t12-c5"}, 422, "the run has changed since this page was shown"),

@@ -372,8 +372,9 @@ def test_a_rejection_fails_the_task_and_nothing_after_it_runs(tmp_path: Path) ->
     text = "tasks: {build: {agent: dev, requires_human: true}, ship: {agent: dev, dependencies: [build]}}"
     run = bench(tmp_path, text)
     run.run()
-    with pytest.raises(QueueError, match="needs a reason"):
-        run.decide("reject")
+    for reason in ("", "\u200b"):
+        with pytest.raises(QueueError, match="needs a reason"):
+            run.decide("reject", reason)
     run.decide("reject", "too risky")
     result = run.run(resume=True)
     assert (result.status, result.blocked) == ("FAILED", ("ship",))
