@@ -36,7 +36,7 @@ ScopedExpressions = list[tuple[Scalar, Environment]]
 # such document.
 EXPRESSION_READERS: Final = {
     "CheckDocument": ("expression_checks", "check_expressions"),
-    "Profile": ("environments", "profile_expressions"),
+    "Profile": ("expressions", "profile_expressions"),
     "ScenarioDocument": ("harness", "branch_expressions"),
     "StateMachineDocument": ("machines", "transition_expressions"),
     "ScorecardDocument": ("scorecard", "scorecard_expressions"),
