@@ -13,9 +13,8 @@ from typing import IO, Any, Final, NamedTuple
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.transcripts.containers import Row, as_record, decoded
+from rulewright_runtime.transcripts.containers import Row, as_record, decoded, finite
 from rulewright_runtime.transcripts.messages import Transcript
-from rulewright_runtime.transcripts.readers.record_values import finite
 
 ENDING: Final = ".parquet"
 GROUP_BYTES: Final = 2 * 2**20  # of lines in a row group

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import ENDINGS, is_compressed, open_expanded
@@ -146,6 +147,15 @@ def decoded(data: bytes, shown: str, number: int) -> Json:
         return decode(data)
     except UNDECODED as error:
         return InputError(why_not(error, data), shown, number)
+
+
+def finite(value: object) -> Json:
+    """A value of Python with null for NaN and infinite numbers, which JSON lacks: tables hold NaN for no number."""
+    if isinstance(value, dict):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else cast("Json", value)
 
 
 def is_document(path: str, shown: str, limit: int) -> bool:

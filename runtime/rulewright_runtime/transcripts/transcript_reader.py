@@ -25,6 +25,7 @@ from rulewright_runtime.transcripts.containers import (
     MAX_DOCUMENT,
     Row,
     csv_rows,
+    finite,
     is_document,
     kind_of,
     numbered_lines,
@@ -266,7 +267,6 @@ def from_record(record: Mapping[str, object]) -> Transcript:
     Raises InputError for a record that a `Reader` refuses or that holds several conversations.
     """
     from rulewright_runtime.transcripts.readers import format_of, has_turns, is_turns, unknown
-    from rulewright_runtime.transcripts.readers.record_values import finite
 
     try:
         given = {key: finite(value) for key, value in record.items()}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Final, TypeGuard, cast
+from typing import Final, TypeGuard
 
 import msgspec
 
@@ -23,15 +22,6 @@ def shown(value: object) -> str:
     """A value as quoted in an error message."""
     text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=repr).decode()
     return f"`{text[:_MAX_SHOWN]}`"
-
-
-def finite(value: object) -> Json:
-    """A value of Python with null for NaN and infinite numbers, which JSON lacks: tables hold NaN for no number."""
-    if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else cast("Json", value)
 
 
 def is_record(value: object) -> TypeGuard[JsonObject]:
