@@ -12,7 +12,7 @@ from rulewright.load import Mapping, walk
 from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.artifacts import has_format
 
-NEVER: Final = {"required_fields": ("markdown", "md", "text", "txt"), "required_sections": ("json",)}
+NEVER: Final = {"required_fields": ("text", "txt"), "required_sections": ("json",)}
 
 
 def file_of_another_format(workflow: Workflow) -> Iterator[Diagnostic]:
