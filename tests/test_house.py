@@ -9,10 +9,16 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from tests.source_code import parsed, walked
+
+from rulewright.cli import COMMANDS, PARSES_ITSELF, SHARING
+from rulewright.lower.expressions_of import EXPRESSION_READERS
+from rulewright.rules import MODULES
+from rulewright_runtime.models import PROVIDERS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {
@@ -274,6 +280,19 @@ def test_few_imports_stand_inside_functions() -> None:
         if isinstance(each, ast.Import | ast.ImportFrom)
     }
     assert 0 < len(inside) <= 80  # each is for a library that few need, or for a start that people wait for
+
+
+def test_what_is_imported_when_it_is_first_needed_is_there() -> None:
+    commands = [SHARING.get(name, (name.replace("-", "_"), "run")) for name in COMMANDS if name != PARSES_ITSELF]
+    places = {
+        "rulewright.commands": commands,
+        "rulewright.lower": EXPRESSION_READERS.values(),
+        "rulewright.rules": [(module, "KINDS") for module in MODULES.values()],
+        "rulewright_runtime.models": [(module, "open_model") for module in PROVIDERS.values()],
+    }
+    for package, found in places.items():
+        for module, name in found:
+            assert hasattr(import_module(f"{package}.{module}"), name), f"{package}.{module}.{name}"
 
 
 def test_linting_an_expression_loads_lark_and_a_schema_jsonschema(tmp_path: Path) -> None:
