@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any, Final
@@ -274,6 +275,11 @@ def _row_types(plan: ScorecardPlan) -> dict[str, Type]:
     }
 
 
+def _plain(number: str | None) -> str | None:
+    """A decimal in its shortest form."""
+    return None if number is None else f"{Decimal(number).normalize():f}"
+
+
 def _settings(plan: ScorecardPlan, other: ScorecardPlan, given: JsonMapping) -> JsonObject:
     found: JsonObject = {}
     nodes = [node for each in (plan, other) for program in programs_of(each) for node in program.nodes]
@@ -283,7 +289,7 @@ def _settings(plan: ScorecardPlan, other: ScorecardPlan, given: JsonMapping) -> 
     for gate in plan.gates:
         found |= flat(f"gates.{gate.name}", gate, ("name", "of", "stops", "undecided"))
     for rate in (*(dimension.rate for dimension in plan.dimensions), *plan.rates):
-        found |= {f"rates.{rate.name}.kind": rate.kind, f"rates.{rate.name}.empty": rate.empty}
+        found |= {f"rates.{rate.name}.kind": rate.kind, f"rates.{rate.name}.empty": _plain(rate.empty)}
     found |= flat("flags", {"labels": dict(plan.flags.labels)})
     found |= {"flags.raised": sorted(plan.flags.raised), "flags.clear": sorted(plan.flags.clear)}
     return found | {"headline": plan.headline, "label": plan.label}

@@ -140,6 +140,8 @@ def _calls(written: Written) -> Iterator[list[_Call]]:
     ]
     yield from ([_Call(name, {})] for name in names)
     yield from asked
+    arguments = [each for each in written.guessed.get(("tool_call", "arguments"), ()) if isinstance(each, dict)]
+    yield from ([_Call(name, each)] for name in names for each in filter(_is_json, arguments))
     for name in names:
         yield from ([_Call(name, each)] for each in given)
         yield [_Call(name, None)]

@@ -21,7 +21,7 @@ from rulewright.errors import UsageError
 from rulewright.load.file_reader import load_text
 from rulewright.load.nodes import Mapping as MappingNode
 from rulewright.lower.scan_plan import facts
-from rulewright.proving.program_parts import extract, shape
+from rulewright.proving.program_parts import extract, shape, with_values
 from rulewright.witnesses.candidates import ConversationContext, OtherVerdict, Path, Written, contexts, written_in
 from rulewright.witnesses.conversation_records import records
 from rulewright.witnesses.guesses import InputModel
@@ -30,7 +30,7 @@ from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.ir import CONNECTIVES, Program
 from rulewright_runtime.plan.part import Verdict, programs_of
 from rulewright_runtime.plan.scan import Check, Plan, Scenario
-from rulewright_runtime.plan.verifiers import ExpressionVerifier
+from rulewright_runtime.plan.verifiers import ExpressionVerifier, Verifier
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcript_execution import CheckAsking
 from rulewright_runtime.transcripts.messages import Transcript
@@ -58,7 +58,7 @@ def conversations_with(
     `scenario` and the `verdicts` of other checks where conditions read them. `undecided` stands for a verdict that a
     person has to give. The records `examples` are tried first, then what `models` of these inputs say."""
     routes = [check.verifier for check in checks]
-    programs = [program for check in checks for program in programs_of(check.verifier)]
+    programs = [_ready(route, program) for route in routes for program in programs_of(route)]
     needs = sorted({name for route in routes for name in route.reads()})
     values = [value for route in routes for value in getattr(route, "parameters", {}).values()]
     if not all(isinstance(route, ExpressionVerifier) for route in routes):
@@ -80,6 +80,11 @@ def conversations_with(
     except (RuntimeFailure, UsageError):  # of a plug-in that is not installed here
         pass
     return found
+
+
+def _ready(route: Verifier, program: Program) -> Program:
+    """A condition with the values of the parameters."""
+    return with_values(program, {("params", name): each for name, each in getattr(route, "parameters", {}).items()})
 
 
 def _effect_of_parts(

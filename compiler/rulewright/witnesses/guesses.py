@@ -34,6 +34,7 @@ _ANYTHING: Final = (SOME_TEXT, 1, True)  # where nothing is known of a variable
 _TESTS: Final = frozenset((
     "contains", "startsWith", "endsWith", "matches", "contains_ci", "substring_ci", "same_text", "contains_any",
     "contains_all", "contains_none", "has_any_word", "is_json", "hasValue",
+    "valid_against",
 ))  # fmt: skip
 _WORDED: Final = holding(one_of([(ord("a"), ord("z") + 1)]))
 Name = TypeVar("Name", bound=Hashable)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from rulewright.witnesses.samples import samples
@@ -179,6 +179,35 @@ def _found_at(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         yield 0, "-" * value + others[1]
 
 
+def _valid(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Records for a schema: one with all of its fields, then those without one, and with other values of one."""
+    schema = others[1]
+    known = schema if isinstance(schema, dict) else {}
+    fields = {**{name: {} for name in known.get("required", ())}, **known.get("properties", {})}
+    among = {name: list(_instances(each)) for name, each in fields.items() if isinstance(each, dict)}
+    whole = {name: several[0] for name, several in among.items()}
+    yield 0, whole
+    yield from ((0, {key: each for key, each in whole.items() if key != name}) for name in whole)
+    yield from ((0, {**whole, name: each}) for name, several in among.items() for each in several[1:])
+    yield 0, {**whole, "so": True}
+
+
+def _instances(schema: Mapping[str, Any]) -> Iterator[Any]:
+    """Values of one field of a schema, the first of which mostly is one that it takes."""
+    yield from schema.get("enum", [schema["const"]] if "const" in schema else [])
+    bounds = [schema[key] for key in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum") if key in schema]
+    is_number = schema.get("type") in ("number", "integer") or bounds
+    if is_number:
+        low = max([schema.get(key, 0) for key in ("minimum", "exclusiveMinimum")])
+        yield from (low + 1, low, low + 0.25, *(near for each in bounds for near in (each, each - 1, each + 1)))
+    size = max(int(schema.get("minLength", 2)), 0)
+    yield from samples(schema["pattern"]) if "pattern" in schema else ()
+    usual: dict[str, Any] = {"boolean": True, "array": [], "object": {}, "string": "so".ljust(size, "o")}
+    yield from (usual[schema["type"]],) if schema.get("type") in usual else ()
+    yield from ("o" * int(schema[key]) for key in ("maxLength",) if key in schema)
+    yield from ("so", 1, True)
+
+
 def _any_argument(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
     yield from ((number, value) for number in range(len(others)))
 
@@ -205,6 +234,7 @@ INVERSES: Final[dict[str, Inverse]] = {
     "size": _first(_sized(lambda count: "o" * count), _sized(lambda count: ["o"] * count), _sized(bytes)),
     "json": _first(json.dumps),
     "getFullYear": _first(lambda year: parse_timestamp(f"{year:04}-01-01T00:00:00Z")),
+    "valid_against": _valid,
     "is_json": _first(lambda value: '{"a": 1}'),
     "hasValue": _first(lambda value: "so"),
     "-_": _first(lambda value: -value),

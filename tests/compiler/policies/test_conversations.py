@@ -45,6 +45,12 @@ def shown_regions(found: JsonMapping) -> list[JsonMapping]:
     return shown
 
 
+PAID = (
+    "tool_call.name == 'pay' && !valid_against(tool_call.arguments, {'type': 'object', 'required': ['to', 'amount'], "
+    "'properties': {'amount': {'type': 'number', 'minimum': 0}, 'currency': {'enum': ['EUR', 'CHF']}}})"
+)
+
+
 @pytest.mark.parametrize(
     ("one", "two", "each"),
     [
@@ -74,6 +80,8 @@ def shown_regions(found: JsonMapping) -> list[JsonMapping]:
             "",
         ),
         ("rouge_l(answer, turns[0].content) >= 0.35", "rouge_l(answer, turns[0].content) >= 0.55", ""),
+        (PAID, PAID.replace("'minimum': 0", "'minimum': 5"), "tool_call"),
+        (PAID, PAID.replace("['to', 'amount']", "['to']"), "tool_call"),
     ],
 )
 def test_a_conversation_shows_what_it_is_said_to_show(tmp_path: Path, one: str, two: str, each: str) -> None:
@@ -83,7 +91,7 @@ def test_a_conversation_shows_what_it_is_said_to_show(tmp_path: Path, one: str, 
     for region in shown_regions(found):
         for path, verdict in zip(paths, (region["before"], region["after"]), strict=True):
             result = check_transcript(path.parent.parent, region["witness"])
-            assert [each.verdict for each in result.verdicts] == [verdict]
+            assert [each.verdict for each in result.verdicts] == [verdict.partition(",")[0]]
 
 
 SAME = "tool_calls.exists(c, size(tool_calls.filter(o, o.name == c.name && o.raw == c.raw)) > 3)"

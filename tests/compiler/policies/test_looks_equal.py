@@ -227,3 +227,11 @@ def test_a_prompt_is_told_by_the_lines_that_changed(
     said = capsys.readouterr().out
     assert "changed text check.verifier.judging.prompt[0].text:\n  - You are reviewing" in said
     assert "  + Review" in said
+
+
+def test_a_rate_of_nothing_is_the_same_number_however_it_is_written(tmp_path: Path) -> None:
+    card = Path("benchmark/configs/scorecards/two-tier.yaml").resolve()
+    other, text = tmp_path / "other.yaml", card.read_text(encoding="utf-8")
+    assert "empty: 0}" in text
+    other.write_text(text.replace("empty: 0}", "empty: 0.0}"), encoding="utf-8")
+    assert policy_diff(card, other)["verdict"] == "equal"
