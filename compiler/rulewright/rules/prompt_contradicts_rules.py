@@ -96,9 +96,10 @@ def _denied(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Match[str]
     told = [(each, scalar(check.node, each)) for each in RULES]
     written = [(key, str(each.value), each.span, RULES[key]) for key, each in told if each is not None]
     written += [(word, text, span, 1 if word == "PASS" else -1) for word, (text, span) in said.items()]
-    for at, (name, text, span, good) in enumerate(written):
-        for other, its_text, its_span, its_good in written[:at]:
-            clause = next(_contradictions(text, its_text, is_same=good == its_good), None)
+    clauses = [_clauses(text) for _, text, *_ in written]
+    for at, (name, _, span, good) in enumerate(written):
+        for (other, _, its_span, its_good), its_clauses in zip(written[:at], clauses, strict=False):
+            clause = next(_contradictions(clauses[at], its_clauses, is_same=good == its_good), None)
             if clause is not None:
                 how = "differ by a negation" if good == its_good else "say the same"
                 yield warning(span, f"`{name}` and `{other}` {how}: `{clause}`", notes=[(its_span, "the other one")])
@@ -114,20 +115,19 @@ def _denied(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Match[str]
         yield warning(place(prompt, *lines["FAIL"].span(2)), message, notes=[(note, "the note")])
 
 
-def _contradictions(text: str, other: str, *, is_same: bool) -> Iterator[str]:
+def _contradictions(clauses: dict[str, set[str]], others: dict[str, set[str]], *, is_same: bool) -> Iterator[str]:
     """The clauses of a text that have the words of one of the other, but another sense."""
-    for one in _clauses(text):
-        for two in _clauses(other):
-            shared, all_words = _words(one) & _words(two), _words(one) | _words(two)
-            is_alike = len(shared) >= (SAME if is_same else 1) * len(all_words)
+    for one, words in clauses.items():
+        for two, its_words in others.items():
+            is_alike = len(words & its_words) >= (SAME if is_same else 1) * len(words | its_words)
             if is_alike and (_is_denied(one) == _is_denied(two)) != is_same and not OMITS.search(f"{one} {two}"):
                 yield one
 
 
-def _clauses(text: Scalar | str) -> list[str]:
-    """The clauses of a text that are long enough to tell something."""
-    parts = re.split(r"[.;:,]\s|\n|\band\b", text if isinstance(text, str) else str(text.value))
-    return [each.strip(" .:") for each in parts if len(_words(each)) >= CLAUSE]
+def _clauses(text: str) -> dict[str, set[str]]:
+    """The clauses of a text that are long enough to tell something, with their words."""
+    clauses = {each.strip(" .:"): _words(each) for each in re.split(r"[.;:,]\s|\n|\band\b", text)}
+    return {clause: words for clause, words in clauses.items() if len(words) >= CLAUSE}
 
 
 def _is_denied(clause: str) -> bool:
