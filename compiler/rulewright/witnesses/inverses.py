@@ -181,10 +181,12 @@ def _found_at(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
 
 def _valid(value: Any, others: Sequence[Any]) -> Iterator[tuple[int, Any]]:
     """Records for a schema: one with all of its fields, then those without one, and with other values of one."""
-    schema = others[1]
-    known = schema if isinstance(schema, dict) else {}
-    fields = {**{name: {} for name in known.get("required", ())}, **known.get("properties", {})}
-    among = {name: list(_instances(each)) for name, each in fields.items() if isinstance(each, dict)}
+    schema = others[1] if len(others) > 1 and isinstance(others[1], dict) else {}
+    try:
+        fields = {**{name: {} for name in schema.get("required", ())}, **schema.get("properties", {})}
+        among = {name: list(_instances(each)) for name, each in fields.items()}
+    except (TypeError, ValueError, AttributeError):  # no schema of a record
+        return
     whole = {name: several[0] for name, several in among.items()}
     yield 0, whole
     yield from ((0, {key: each for key, each in whole.items() if key != name}) for name in whole)

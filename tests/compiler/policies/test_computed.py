@@ -221,6 +221,13 @@ def test_no_value_is_too_odd_to_be_carried_back(name: str) -> None:
                 assert number >= 0
 
 
+@pytest.mark.parametrize(
+    "schema", [{"required": 5}, {"properties": {"a": {"minimum": "x", "minLength": []}}}, {"properties": {"a": 1}}]
+)
+def test_what_is_no_schema_is_not_carried_back(schema: object) -> None:
+    assert list(INVERSES["valid_against"](True, [UNKNOWN, schema])) == []
+
+
 def test_what_is_said_to_have_a_value_has_one_for_every_input() -> None:
     chance, total = random.Random(9), 0
     for _ in range(10 * PAIRS):
