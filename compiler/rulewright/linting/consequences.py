@@ -36,8 +36,9 @@ OF_ROUTING: Final = STRUCTURE_CODES | {"missing-phase"}
 STAGES: Final = (NAMING, STRUCTURE_CODES, None)  # the order of corrections: each stage builds on the one before
 # A code, and the codes beside which it is doubtful in the same document.
 UNSURE: Final = {
+    "reply-lexicon-reads-the-user": frozenset({"detector-is-not-routed", "scorer-type-contradicts-routing"}),
     "check-misses-own-example": frozenset(
-        {"comparison-out-of-range", "condition-always-holds", "condition-never-holds"}
+        {"condition-adds-nothing", "comparison-out-of-range", "condition-always-holds", "condition-never-holds"}
     ),
     "check-never-fails": frozenset({"comparison-out-of-range", "parameter-does-not-fit"}),
     "check-never-passes": frozenset({"comparison-out-of-range", "parameter-does-not-fit"}),

@@ -69,3 +69,4 @@ def _of_other_words(project: Project) -> Iterator[Diagnostic]:
             message = f"the gate `{name}` has the {key} {ticked(told)}, but the vocabulary declares {ticked(meant)}"
             notes = [(project.file.place("vocabulary", "gates", name, key), "declared here")]
             yield warning(place, message, notes=notes)
+            return
