@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.syntax_tree import (
-    Binary,
-    Call,
-    Expr,
-    ListLiteral,
-    Literal,
-    Name,
-    Select,
-    chain,
-    children,
-    last_name,
-)
-from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
+from rulewright.expression.syntax_tree import Binary, Expr, Name, Select, chain, children, last_name
+from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 from rulewright.proving.program_parts import written
 from rulewright.proving.studies import placed_conditions, span_of
 from rulewright.rules.units_differ import measured_in
@@ -35,27 +24,11 @@ def condition_adds_nothing(document: DocumentWithExpressions) -> Iterator[Diagno
             yield warning(span_of(placed, part), message)
     yield from _of_one_value(document)
     for expression, each in parts_of(document):
-        yield from _called_anyway(expression, each)
         sides = chain(each, "||") if isinstance(each, Binary) and each.operator == "||" else ()
         if any(isinstance(side, Select) and side.field == "eligible" for side in sides):
             for side in filter(_is_decided, sides):
                 message = f"`{expression.text(side)}` is redundant: only an eligible check has such a verdict"
                 yield warning(expression.span(side), message, help="did you mean `and`?")
-
-
-def _called_anyway(expression: WrittenExpression, part: Expr) -> Iterator[Diagnostic]:
-    """The search for tools called in an order, or for one of them, where the other search decides it."""
-    if not isinstance(part, Binary) or part.operator not in _WORDS.values():
-        return
-    calls = [each for each in chain(part, part.operator) if isinstance(each, Call) and len(each.args) == 2]
-    for ordered in (each for each in calls if each.function == "called_in_order"):
-        names = ordered.args[1].items if isinstance(ordered.args[1], ListLiteral) else ()
-        values = {each.value for each in names if isinstance(each, Literal)}
-        for call in (each for each in calls if each.function == "called"):
-            if isinstance(call.args[1], Literal) and call.args[1].value in values:
-                idle = ordered if part.operator == "||" else call
-                message = f"`{expression.text(idle)}` is redundant: tools that were called in an order were called"
-                yield warning(expression.span(idle), message, help="did you mean `not called`?")
 
 
 def _is_decided(part: Expr) -> bool:

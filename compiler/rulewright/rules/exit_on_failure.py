@@ -9,7 +9,6 @@ from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.workflow import TaskDocument
 from rulewright.expression.direction import ORDERED
 from rulewright.expression.syntax_tree import Binary, Expr, Literal, Unary, chain, last_name
-from rulewright.load import Scalar
 from rulewright.lower.expressions_of import expressions_of
 
 GOOD: Final = frozenset({"GO", "PASS", "APPROVED", "COMPLETED"})
@@ -17,7 +16,7 @@ WANTED: Final = frozenset({"challenger_approved", "approved", "passed", "confide
 
 
 def exit_on_failure(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A loop ends, or a gate passes, on refused or undecided work, low confidence or the first iterations.
+    """A loop ends, or a gate passes, when its work was refused or undecided, or when its confidence is low.
 
     Why it matters: the task leaves the loop with the refused work, and leaves it again at the next attempt.
     Instead: end the loop on `review.decision == GO`, `pair.challenger_approved` or a sufficient confidence; the bound
@@ -25,27 +24,10 @@ def exit_on_failure(task: TaskDocument) -> Iterator[Diagnostic]:
     """
     for written in expressions_of(task):
         for part in chain(written.checked.expr, "||"):
-            if ends_early := _only_early(part, written.scalar, task):
-                yield warning(
-                    written.span(ends_early), f"`{written.text(ends_early)}` holds only in the first iterations"
-                )
             if _is_refusal(part, wanted=True):
                 ends = any(written.scalar in loop.conditions for loop in task.loops)
                 what = "the loop ends" if ends else "the gate passes"
                 yield warning(written.span(part), f"{what} where `{written.text(part)}`: the work was refused")
-
-
-def _only_early(part: Expr, condition: Scalar, task: TaskDocument) -> Binary | None:
-    """The part of an exit condition that sets an upper bound to the number of the iteration."""
-    sides = chain(part, "&&") if any(condition in loop.conditions for loop in task.loops) else ()
-    return next(
-        (
-            each
-            for each in sides
-            if isinstance(each, Binary) and each.operator[0] == "<" and last_name(each.left) == "iteration"
-        ),
-        None,
-    )
 
 
 def _is_refusal(part: Expr, *, wanted: bool) -> bool:

@@ -36,8 +36,7 @@ OUTSIDE: Final = (
         "is not a repetition",
         "",
     ),
-    (re.compile(r"(?<=[|(])([dws])(?=[+*]|\{\d)|(?<=[\]}])([dws])(?=\{\d)"), "is a letter", ""),
-    (re.compile("\b"), "is a backspace", r"\\b"),
+    (re.compile(r"(?<=[|(])([dws])(?=[+*]|\{\d)"), "is a letter", r"\\\1"),
     (re.compile(r"(\((?:\?:)?[a-z']+(?: [a-z']+)*),([a-z']+(?: [a-z']+)*\))"), "is one phrase with a comma", r"\1|\2"),
     (re.compile(r"(?<=\w) \| (?=\w)"), "has blanks that belong to the alternatives", "|"),
     (re.compile(r"(?:^|(?<=\)))\\\\b(?=\w|\()|(?<=[\w)])\\\\b$"), "is a backslash and a letter", r"\\b"),
@@ -143,8 +142,7 @@ def _slip(text: str) -> tuple[int, int, str, str] | None:
         for slip, meaning, meant in slips:
             found = slip.search(searched)
             if found is not None:
-                shown = found[0].replace("\b", "\\b")
-                return *found.span(), found.expand(meant), f"`{shown}` in a regular expression {meaning}"
+                return *found.span(), found.expand(meant), f"`{found[0]}` in a regular expression {meaning}"
     return None
 
 

@@ -13,7 +13,6 @@ from rulewright.load import Mapping, Node, plain
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
-    from rulewright.documents.lexicon import FactDocument
     from rulewright.documents.scenario import ScenarioDocument
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.project import Project
@@ -97,8 +96,6 @@ def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> I
         ("`{}` has the title of `{}`", _copies(titles)),
         ("the lexicon `{}` has the patterns of `{}`", _copies(lexicons)),
         ("`{}` is raised by the check of `{}`", _copies(raised)),
-        ("`{}` looks for an outcome of `{}`", _copies(_outcomes(subject))),
-        ("`{}` searches for the figures of `{}`", _figures(subject)),
         ("`{}` has the description of `{}`", _copies(_described(subject, copied))),
         ("`{}` has the description of `{}`", _of_other_documents(subject, copied)),
     ):
@@ -192,27 +189,3 @@ def _questions(rubric: Iterable[Node]) -> Iterator[Definition]:
 
 def _plain_name(text: str) -> str:
     return text.replace("-", "_").lower()
-
-
-def _outcomes(project: Project) -> Iterator[Definition]:
-    """The outcomes for which checks search a corpus."""
-    for check in project.checks:
-        for outcome in text_scalars(check.node, "routing", "outcomes"):
-            yield Definition(check.id, (check.routing.corpus, outcome.value), outcome.span)
-
-
-def _figures(project: Project) -> Iterator[tuple[Definition, Definition]]:
-    """The facts of a programme whose figures are those of a fact about something else, which the expression names."""
-    for programme in (each for corpus in project.corpora.values() for each in corpus.programmes):
-        facts = [
-            (fact, Definition(fact.id, fact.figure.value, fact.figure.span)) for fact in programme.facts if fact.figure
-        ]
-        for one, copy in facts:
-            for other, original in facts:
-                named = [_names(each, str(copy.content)) for each in (one, other)]
-                if one is not other and copy.content == original.content and named == [False, True]:
-                    yield original, copy
-
-
-def _names(fact: FactDocument, text: str) -> bool:
-    return any(each.text.lower() in text.lower() for each in fact.about)

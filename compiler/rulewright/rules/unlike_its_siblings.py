@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import Document, entries, place_of, texts
+from rulewright.documents.base import Document, entries
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.load import Entry, Mapping, Node, Scalar
 from rulewright.project import Project
@@ -22,7 +22,6 @@ SELF: Final = "SELF0"  # stands for the name of a definition
 OTHERS: Final = 2  # definitions that agree, to be a habit
 SLIPS: Final = 2  # tokens of one slip: an operator and the name beside it
 CHECKS: Final = 4  # checks whose ids agree with their buckets, to be a habit
-SHOWN: Final = re.compile(r"(counts|rates|lists|dimensions)\.(\w+)")
 SECTION_OF: Final = re.compile(r"\bscoring\.gates\.(\w+)")
 
 
@@ -39,12 +38,9 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
             yield from _copied(entries(subject.node, section))
             yield from _left_out(entries(subject.node, section))
         named = {each.name for section in DEFINED for each in entries(subject.node, section)}
-        copied = list(_copied(entries(subject.node, "output"), named))
-        yield from copied
-        yield from (each for each in _shown(subject) if all(each.span != other.span for other in copied))
+        yield from _copied(entries(subject.node, "output"), named)
     elif isinstance(subject, Project):
         yield from _buckets(subject)
-        yield from _dimensions(subject)
 
 
 def _section(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
@@ -86,28 +82,13 @@ def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Iterator[D
     """The texts that are those of another definition and name it, where the definition's own name has a meaning, too:
     it is `named`, or another of its texts has it."""
     written = {part.name: dict(_texts(part.value)) for part in parts}
-    for name, own in written.items():
-        means = name in named or any(name in TOKEN.findall(str(each.value)) for each in own.values())
-        for steps, value in own.items() if means else ():
+    for name, texts in written.items():
+        means = name in named or any(name in TOKEN.findall(str(each.value)) for each in texts.values())
+        for steps, value in texts.items() if means else ():
             same = [each for each in written if each != name and _same(written[each].get(steps), value)]
             other = next((each for each in same if each in TOKEN.findall(str(value.value))[1:]), None)
             if other is not None:
                 yield warning(value, f"`{name}` has `{value.value}` of `{other}`", help=f"write `{name}`")
-
-
-def _shown(document: Document) -> Iterator[Diagnostic]:
-    """The outputs that are named after one definition of a section and show another one."""
-    for entry in entries(document.node, "output"):
-        found = SHOWN.fullmatch(str(entry.value.value)) if isinstance(entry.value, Scalar) else None
-        named = [each.name for each in entries(document.node, found[1]) if _has(entry.name, each.name)] if found else []
-        if found and named and not _has(entry.name, found[2]) and not any(_has(each, found[2]) for each in named):
-            meant = f"{found[1]}.{named[0]}"
-            yield warning(entry.value, f"the output `{entry.name}` shows `{found[0]}`", help=Guess(meant))
-
-
-def _has(name: str, part: str) -> bool:
-    """Whether a name has the words of another one."""
-    return f"_{part}_" in f"_{name}_"
 
 
 def _same(one: Scalar | None, other: Scalar) -> bool:
@@ -142,13 +123,3 @@ def _buckets(project: Project) -> Iterator[Diagnostic]:
         check = odd[0][0]
         message = f"all other ids name the bucket of their check, but `{check.id}` is in `{check.primary_bucket}`"
         yield warning(check.place("primary_bucket"), message, help=Guess(min(meant)))
-
-
-def _dimensions(project: Project) -> Iterator[Diagnostic]:
-    """The dimensions of the scoring file that are named after a bucket and count only others."""
-    parts = entries(None if project.scoring is None else project.scoring.node, "quality_dimensions")
-    counted = {bucket for each in parts for bucket in texts(each.value, "buckets")}
-    for each in parts:
-        if each.name in project.vocabulary.buckets and each.name not in counted and texts(each.value, "buckets"):
-            place = place_of(each.value, "buckets")
-            yield warning(place, f"the dimension `{each.name}` does not count its bucket", help=Guess(each.name))
