@@ -9,7 +9,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import CheckDocument
-from rulewright.load import place
+from rulewright.load import Scalar, place
 from rulewright.spelling import Guess, is_slip_of
 from rulewright_runtime.plan.part import VERDICTS
 
@@ -23,12 +23,21 @@ EVIDENCE: Final = re.compile(r"For (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite
 AND_THEN: Final = re.compile(
     r"\b(?:Answer|Reply|Give|Say|Return) (PASS|FAIL|UNCLEAR|NOT_APPLICABLE)(?: (?:here|instead|then))?[.;]"
 )
+NEGATION: Final = re.compile(r"\b(?:no|not|never|cannot|nobody|nothing|without)\b|n't\b", re.IGNORECASE)
+# A word with which a clause denies something, or sets a condition, without one of `NEGATION`.
+OMITS: Final = re.compile(
+    r"\b(?:fail|lack|omit|refus|leav|ignor|miss|avoid|instead|only|unless|before|after|but|hardly|these|following)",
+    re.I,
+)
+RULES: Final = {"note": 1, "pass_rule": 1, "fail_rule": -1}  # 1: about PASS
+SAME: Final = 0.7  # of the words of two clauses
+CLAUSE: Final = 2  # words that a clause has
 ALIKE: Final = 2  # words that two texts share beyond those of the other pair
 SHORTEST: Final = 4  # letters of a word that says something
 
 
 def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A prompt explains PASS in the words of `fail_rule`, names a verdict that does not exist, or one inside another.
+    """A prompt explains a verdict in the words of the other or without its negation, or an unknown one.
 
     Why it matters: the judge follows the prompt, readers follow the rules, and each believes the opposite. An unknown
     verdict is an unusable reply.
@@ -61,6 +70,7 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
         message = f"evidence is needed for FAIL, but the prompt asks for it for {wrong[1]}"
         yield warning(place(check.prompt, *wrong.span(1)), message, help=Guess("FAIL"))
     yield from _swapped(check, lines)
+    yield from _contradicted(check, check.prompt, lines)
 
 
 def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Iterator[Diagnostic]:
@@ -76,6 +86,44 @@ def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Iterator[
         notes = [(each, "the rule") for each in rules if each is not None]
         message = "the prompt explains PASS and FAIL in the words of the rule for the other"
         yield warning(place(check.prompt, *lines["PASS"].span(1)), message, notes=notes)
+
+
+def _contradicted(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Match[str]]) -> Iterator[Diagnostic]:
+    """The first clause about one verdict that another text denies, or that a text about the other verdict repeats."""
+    told = [(key, scalar(check.node, key)) for key in RULES]
+    written = [(key, str(rule.value), rule.span, RULES[key]) for key, rule in told if rule is not None]
+    written += [
+        (word, lines[word][2], place(prompt, *lines[word].span(2)), sign)
+        for word, sign in (("PASS", 1), ("FAIL", -1))
+        if word in lines
+    ]
+    clauses = [_clauses(text) for _, text, *_ in written]
+    for at, (name, _, span, sign) in enumerate(written):
+        for (other, _, its_span, its_sign), its_clauses in zip(written[:at], clauses, strict=False):
+            clause = next(_contradictions(clauses[at], its_clauses, is_same=sign == its_sign), None)
+            if clause is not None:
+                how = "differ by a negation" if sign == its_sign else "say the same"
+                yield warning(span, f"`{name}` and `{other}` {how}: `{clause}`", notes=[(its_span, "the other one")])
+                return
+
+
+def _contradictions(clauses: dict[str, set[str]], others: dict[str, set[str]], *, is_same: bool) -> Iterator[str]:
+    """The clauses of a text that have the words of one of the other, but another sense."""
+    for one, words in clauses.items():
+        for two, its_words in others.items():
+            is_alike = len(words & its_words) >= (SAME if is_same else 1) * len(words | its_words)
+            if is_alike and (_is_denied(one) == _is_denied(two)) != is_same and not OMITS.search(f"{one} {two}"):
+                yield one
+
+
+def _clauses(text: str) -> dict[str, set[str]]:
+    """The clauses of a text that are long enough to tell something, with their words."""
+    clauses = {each.strip(" .:"): _words(each) for each in re.split(r"[.;:,]\s|\n|\band\b", text)}
+    return {clause: words for clause, words in clauses.items() if len(words) >= CLAUSE}
+
+
+def _is_denied(clause: str) -> bool:
+    return len(NEGATION.findall(clause)) % 2 == 1
 
 
 def _misspelt(words: set[str], text: str) -> dict[str, Guess]:
