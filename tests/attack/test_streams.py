@@ -91,6 +91,6 @@ def test_no_file_of_ours_becomes_a_standard_stream(place: Path) -> None:
 
 
 def test_a_demo_that_does_not_fit_on_the_disk_says_so(tmp_path: Path) -> None:
-    status, said = run(tmp_path, ["bash", "-c", f"ulimit -f 4; {sys.executable} -m rulewright demo -o here"], "")
+    status, said = run(tmp_path, ["bash", "-c", f"ulimit -f 4; {sys.executable} -B -m rulewright demo -o here"], "")
     assert (status, said.splitlines()[-1]) == (3, "error: can't write `here`: file too large")
     assert "Traceback" not in said
