@@ -236,10 +236,10 @@ def test_every_row_has_a_place_in_the_product() -> None:
 
 
 DECIDING = {
-    "case_scorecard", "decisions", "gate", "machine", "play", "prompts", "replies", "scoring", "verdict_effects",
+    "case_scorecard", "decisions", "gate", "machine", "effects", "play", "prompts", "replies", "scoring",
     "selection", "trace",
     "scan_plan",  # of lint: the scenarios that a check's `when` reaches, decided as `decisions` does
-    "workflow_reach", "workflow_values",  # of proofs: they decide as `gate` and `machine` do
+    "workflow_paths", "workflow_reach", "workflow_values",  # of proofs: they decide as `gate` and `machine` do
 }  # fmt: skip
 
 
