@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from rulewright.categories import category_line, category_of, since
 from rulewright.commands.output import answer
@@ -18,6 +18,8 @@ from rulewright.function_pages import function_names, function_page
 from rulewright.load import Mapping, plain
 from rulewright.manual import explain, pages
 from rulewright.spelling import did_you_mean
+
+WIDEST: Final = 36  # characters of the first column of a list
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,9 +55,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _columns(listing: dict[str, str]) -> Iterator[str]:
-    """Names with their summaries, in two columns."""
-    width = max(map(len, listing))
-    return (f"{name:<{width}}  {summary}" for name, summary in listing.items())
+    """Names with their summaries, in two columns; after a long name its summary has a line of its own."""
+    width = min(max(map(len, listing)), WIDEST)
+    for name, summary in listing.items():
+        if len(name) > width:
+            yield name
+        yield f"{name if len(name) <= width else '':<{width}}  {summary}"
 
 
 def _ready_checks(name: str, format: str) -> int:

@@ -338,8 +338,11 @@ def test_explain_prints_a_page_and_guesses_a_code(capsys: pytest.CaptureFixture[
 def test_explain_shows_what_a_key_means_in_each_kind_of_document(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "explain", "exit_conditions")
     assert code == 0
-    listed = dict(line.split("  ", 1) for line in out.splitlines())
-    assert listed["tasks.NAME.loop.exit_conditions (workflows)"].strip() == "expressions that end the loop"
+    lines = [line.strip() for line in out.splitlines()]
+    at = lines.index("tasks.NAME.loop.exit_conditions (workflows)")  # too long for the first column
+    assert lines[at + 1] == "expressions that end the loop"
+    code, out, _ = run(capsys, "explain", "project")
+    assert (code, out.splitlines()[0].split("  ")[0]) == (0, "project (the project file)")
     code, out, _ = run(capsys, "explain", "lint.severity", "--format", "json")
     assert list(json.loads(out)) == ["lint.severity (the project file)"]
     code, out, _ = run(capsys, "explain", "scenario", "--format", "json")
