@@ -144,7 +144,7 @@ _LIMIT_IN_CELL: Final = {"levenshtein": 0.75}  # promptfoo's, in tables only
 # Texts between commas in which promptfoo reads quotes, or fills in variables before it splits them.
 _MORE_THAN_COMMAS: Final = re.compile(r"""["{]""")
 # What RE2 reads and JavaScript refuses or takes for other characters.
-_OTHER_IN_JAVASCRIPT: Final = re.compile(r"\\[AzQEpPCa]|\[\[:|\(\?(?:[imsU-]+[:)]|P)")
+_OTHER_IN_JAVASCRIPT: Final = re.compile(r"\\[AzQEpPCa]|\[\^?\]|\[\[:|\(\?(?:[imsU-]+[:)]|P)")
 _ALIASES: Final = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric"}
 
 

@@ -165,6 +165,7 @@ def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: 
         ("{assert: [{type: contains, value: b, transform: x}]}", "4:20: `contains` with the key `transform`"),
         ("{assert: [{type: regex, value: '(?=a)'}]}", "4:20: the regular expression `(?=a)` is refused"),
         (r"{assert: [{type: regex, value: '\p{L}'}]}", "4:20: JavaScript reads `\\p` of the regular expression"),
+        ("{assert: [{type: regex, value: 'b[]a]'}]}", "4:20: JavaScript reads `[]` of the regular expression"),
         ("{assert: [{type: regex, value: '(?i)a'}]}", "4:20: JavaScript reads `(?i)` of the regular expression"),
         ("{assert: [{type: contains-any, value: '{{a}}, b'}], vars: {a: 'c, d'}}", "4:20: `contains-any` is only"),
         ("{assert: [{type: contains-all, value: '\"a, b\", c'}]}", "4:20: `contains-all` is only translated with v"),
