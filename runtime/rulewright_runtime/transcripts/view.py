@@ -6,6 +6,7 @@ A value that was not recorded is absent, so that reading it is an error.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
@@ -204,28 +205,29 @@ def _with_results(messages: Sequence[Record]) -> list[Record]:
     """The tool calls of the messages with their results. A result belongs to the call of its id in the last message
     before it that has one; without an id, to one of the last calls."""
     calls: list[Record] = []
-    last: dict[str, list[Record]] = {}  # by id, the calls of the last message with one of that id
+    last: dict[str, deque[Record]] = {}  # by id, the calls of the last message with one of that id
     early: list[Record] = []
     for message in messages:
         if asked := [dict(each) for each in message["tool_calls"]]:
             calls += asked
-            of_id: dict[str, list[Record]] = {}
+            of_id: dict[str, deque[Record]] = {}
             for each in asked:
-                of_id.setdefault(each["id"], []).append(each)
-            last |= of_id | {"": asked}
+                of_id.setdefault(each["id"], deque()).append(each)
+            last |= of_id | {"": deque(asked)}
         elif message["role"] == "tool" and not _answer(last, message):
             early.append(message)
     for message in early:
         _answer(last, message)
-    return calls
+    return [each | {"result": "\n".join(each["result"])} if "result" in each else each for each in calls]
 
 
-def _answer(calls: Mapping[str, Sequence[Record]], result: Record) -> bool:
+def _answer(calls: Mapping[str, deque[Record]], result: Record) -> bool:
     """Give a result to the first call of its id that has none, or add it to the last one's. Whether there is a call."""
     found = calls.get(result.get("tool_call_id") or "")
     if found:
-        call = next((each for each in found if "result" not in each), found[-1])
-        call["result"] = f"{call['result']}\n{result['text']}" if "result" in call else result["text"]
+        while len(found) > 1 and "result" in found[0]:
+            found.popleft()
+        found[0].setdefault("result", []).append(result["text"])
     return bool(found)
 
 

@@ -163,6 +163,14 @@ def test_no_result_of_a_tool_hides_another(ids: tuple[str, ...], expected: list[
     assert [each.get("result") for each in calls] == expected
 
 
+def test_results_without_end_are_joined_once() -> None:
+    """Joined one by one, they would be copied for minutes."""
+    results = [says("tool", "x" * 2000, tool_call_id="1")] * 20_000
+    messages = (says("assistant", "", ToolCall("1", "find", {})), *results)
+    (call,) = View(Transcript.of(Conversation("c", messages))).tool_calls
+    assert call["result"] == "\n".join(["x" * 2000] * 20_000)
+
+
 def test_a_check_of_every_tool_call_does_not_apply_where_none_was_made() -> None:
     assert verdict(each="tool_call", passes="has(tool_call.arguments)").verdict == "NOT_APPLICABLE"
     found = verdict(each="tool_call", passes="has(tool_call.arguments)", messages=CALLS)
