@@ -15,7 +15,7 @@ from rulewright.documents.base import descend, entries, items, number, texts
 from rulewright.documents.kinds import CASE_SETTINGS, OUTPUT_KEYS, kind_of, outputs_by_id
 from rulewright.documents.layout import CASE_LINES, SUFFIXES, files_below, holds_outputs
 from rulewright.errors import DocumentError
-from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source, walk
+from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source, load_file, walk
 from rulewright.load.json_reader import read_lines
 from rulewright.rules.listed_twice import repeated_in
 from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, load_scorecard
@@ -71,9 +71,10 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
 
 def table_findings(path: Path) -> tuple[Loaded, list[Diagnostic]]:
     """A table of cases or outputs, and its findings, each at the lines of its row."""
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
-    dependencies.note_content(path, None)
-    table, rows, found = Source(str(path), text), dict[int, str](), list[Diagnostic]()
+    loaded = load_file(path)
+    if loaded.diagnostics:
+        return loaded, list(loaded.diagnostics)
+    table, rows, found = loaded.source, dict[int, str](), list[Diagnostic]()
     for each in records_of(str(path))[1]:
         if isinstance(each, InputError):
             found.append(error(_line(table, each.line or 1), each.reason, code="bad-case"))
@@ -85,7 +86,7 @@ def table_findings(path: Path) -> tuple[Loaded, list[Diagnostic]]:
     for told in case_document_findings(root) if rows and root is not None else ():
         notes = tuple(replace(note, span=_line(table, note.span.line)) for note in told.notes)
         found.append(replace(told, span=_line(table, told.span.line), notes=notes, fix=None))
-    return Loaded(None, table, ()), found
+    return loaded, found
 
 
 def _line(table: Source, number: int) -> Span:

@@ -39,13 +39,14 @@ from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelectio
 from rulewright.load import Loaded, Mapping, Source, load_file, load_text
 from rulewright.load.file_reader import unsaved
 from rulewright_runtime.files import write_whole
+from rulewright_runtime.input_files import open_regular
 
 KNOWN_BY: Final = (
     "documents are known by their keys: `fail`, `pass`, `prompt` or `routing` (check), `scenario_id`, `patterns` "
     "(lexicon), `tasks` (workflow), `scorecard`, `project`, `test_id` (test case)"
 )
 MAX_ROUNDS = 10  # fixes that uncover further fixes
-MAX_HEADER: Final = 2**16  # characters of the first line of a table
+MAX_HEADER: Final = 2**16  # bytes of the first line of a table
 
 
 def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Report:
@@ -169,9 +170,13 @@ def _about_cases(project: Path) -> Iterator[Loaded | Path]:
 
 
 def _lists_ids(table: Path) -> bool:
-    """Whether the header of a table names test ids."""
-    with table.open(encoding="utf-8-sig", errors="replace") as file:
-        return "test_id" in file.readline(MAX_HEADER)
+    """Whether the header of a table names test ids. Of a table that can't be read, loading it tells why."""
+    dependencies.note_content(table, None)
+    try:
+        with open_regular(table) as file:
+            return b"test_id" in file.readline(MAX_HEADER)
+    except (OSError, ValueError):
+        return True
 
 
 def _table(path: Path, selection: RuleSelection, around: Callable[[Path], LintSettings]) -> Report:

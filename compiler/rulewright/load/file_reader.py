@@ -62,7 +62,8 @@ def unsaved(texts: Mapping[str, str]) -> Iterator[None]:
 
 
 def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded:
-    """Load `text` as the file `path`: `.json` is JSON, `.jsonl` and `.ndjson` lists of JSON lines, all else YAML.
+    """Load `text` as the file `path`: `.json` is JSON, `.jsonl` and `.ndjson` lists of JSON lines, `.csv` and `.tsv`
+    tables without a root, all else YAML.
 
     With `comments`, JSON may have `//` comments.
     """
@@ -77,6 +78,8 @@ def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded
         root, findings = json_reader.read(source, comments=comments)
     elif path.endswith((".jsonl", ".ndjson")):
         root, findings = json_reader.read_lines(source)
+    elif path.lower().endswith((".csv", ".tsv")):  # whoever knows the columns reads the rows
+        root, findings = None, []
     else:
         from rulewright.load import yaml_reader
 

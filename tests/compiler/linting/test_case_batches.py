@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -282,3 +283,13 @@ def test_the_outputs_of_a_project_are_read_by_its_own_scorecard(tmp_path: Path) 
         "`fields` must be a list, not a number",
         "`fields` must be a list, not a text",
     ]
+
+
+def test_a_table_that_is_a_pipe_or_leads_nowhere_does_not_end_lint(tmp_path: Path) -> None:
+    project = with_own_scorecard(tmp_path)
+    os.mkfifo(project / "cases" / "pipe.csv")
+    (project / "cases" / "gone.csv").symlink_to(tmp_path / "nowhere.csv")
+    found = [(each.code, Path(each.span.path).name) for each in lint([project]).diagnostics]
+    assert {("unreadable-file", "pipe.csv"), ("unreadable-file", "gone.csv"), ("duplicate-test-id", "batch.csv")} <= {
+        *found
+    }
