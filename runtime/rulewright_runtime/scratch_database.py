@@ -23,7 +23,8 @@ def scratch_database(*statements: str) -> sqlite3.Connection:
     RuntimeFailure if the disk is full."""
     from rulewright_runtime.scratch_connection import ScratchConnection  # few runs need it
 
-    database = ScratchConnection("", isolation_level=None)  # without a name it is deleted with the connection
+    # Without a name it is deleted with the connection, which the garbage collector may close in another thread.
+    database = ScratchConnection("", isolation_level=None, check_same_thread=False)
     for statement in (f"PRAGMA cache_size = {_CACHE}", "PRAGMA journal_mode = OFF", *statements, "BEGIN"):
         database.execute(statement)
     return database

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from rulewright_runtime.errors import RuntimeFailure
@@ -16,3 +19,13 @@ def test_a_full_disk_for_temporary_files_is_reported() -> None:
         database.executemany("insert into seen values (?)", [("x" * 1000,)] * 100)
     with pytest.raises(RuntimeFailure, match="the disk for temporary files"):
         database.execute("insert into seen values (?)", ("x" * 100_000,))
+
+
+def test_it_may_end_in_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    failures: list[object] = []
+    report: Callable[[object], None] = failures.append
+    monkeypatch.setattr("sys.unraisablehook", report)
+    with ThreadPoolExecutor(1) as pool:
+        database = pool.submit(scratch_database, "create table seen (key)").result()
+    del database  # as the garbage collector does, in whichever thread it runs
+    assert failures == []
