@@ -27,7 +27,7 @@ from rulewright.lower.semantics import policies
 from rulewright.policies.case_rows import case_flips
 from rulewright.policies.checks import UNDECIDED_VERDICT, policy_of_check
 from rulewright.policies.example_rows import Step, rows_apart, shown_by, verdicts_of
-from rulewright.policies.executed_cases import cases_apart
+from rulewright.policies.executed_cases import differing_cases
 from rulewright.policies.executed_checks import executed_apart
 from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.policy_model import ENDED, Policy
@@ -126,8 +126,8 @@ def _cases(one: Path, two: Path, assignments: Sequence[str], config: str | None,
     found = _data(left, right, compared(left, right))
     if found["settings"]:
         told = {(each["place"], each["before"], each["after"]) for each in found["regions"] if each["witness"]}
-        apart = cases_apart(plans, [settings for _, settings in cards])
-        found["regions"] += [each for each in apart if (each["place"], each["before"], each["after"]) not in told]
+        differing = differing_cases(plans, [settings for _, settings in cards])
+        found["regions"] += [each for each in differing if (each["place"], each["before"], each["after"]) not in told]
     if report is not None:
         found |= case_flips(report, found, [settings for _, settings in cards])
     if _verdict(found) == EQUAL:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice, product
@@ -44,12 +43,10 @@ class _Given:
         """What a run of the scorecard uses, or why it is refused."""
         path = folder / "settings.json"
         path.write_text(json.dumps(self.file), encoding="utf-8")
-        around = {**os.environ, **self.environment}
         try:
-            found = gather(
-                plan, file=str(path), environment=around, flags=self.flags, assignments=list(self.assignments)
-            )
-            return found.prepared(plan)
+            words = list(self.assignments)
+            given = gather(plan, file=str(path), environment=self.environment, flags=self.flags, assignments=words)
+            return given.prepared(plan)
         except DocumentError as refused:
             return f"{_REFUSED}{refused.diagnostics[0].message}"
         except (UsageError, PlanError) as refused:
@@ -61,7 +58,7 @@ class _Given:
         return {key: value for key, value in {**about, "--set": " ".join(self.assignments)}.items() if value}
 
 
-def cases_apart(plans: Sequence[CaseScorecardPlan], settings: Sequence[CaseSettings]) -> Iterator[JsonObject]:
+def differing_cases(plans: Sequence[CaseScorecardPlan], settings: Sequence[CaseSettings]) -> Iterator[JsonObject]:
     """A region for each part of a case's result that differs for an example, and for each parameter that is set
     otherwise, with a case and settings on which both scorecards were executed."""
     with TemporaryDirectory() as name:
@@ -74,16 +71,16 @@ def cases_apart(plans: Sequence[CaseScorecardPlan], settings: Sequence[CaseSetti
             for judged in _judged(plans):
                 results = [_result(*each, judged) for each in zip(cases, settings, strict=True)]
                 telling.setdefault(repr(results), (record, *cases))
-                for region in _apart(record, results, judged):
+                for region in _differences(record, results, judged):
                     found.setdefault(_key(region), region)
         yield from found.values()
         some = list(telling.values())
         told: set[str] = set()
         for given in _settings(plans):
-            found_under = None if given.place in told else _apart_under(given, plans, some, folder)
-            if found_under is not None:
+            found_there = None if given.place in told else _difference_under(given, plans, some, folder)
+            if found_there is not None:
                 told.add(given.place)
-                yield found_under
+                yield found_there
 
 
 def _key(region: JsonMapping) -> tuple[str, ...]:
@@ -93,7 +90,7 @@ def _key(region: JsonMapping) -> tuple[str, ...]:
     return refusals or (region["place"], *(steps if region["place"] == "labels" else ()))
 
 
-def _apart(record: JsonObject, results: Sequence[JsonMapping], judged: JsonMapping) -> Iterator[JsonObject]:
+def _differences(record: JsonObject, results: Sequence[JsonMapping], judged: JsonMapping) -> Iterator[JsonObject]:
     """What differs in the results of one case."""
     one, two = results
     witness = {**({"judge": dict(judged)} if judged else {}), "case": record}
@@ -216,7 +213,7 @@ def _nested(path: str, value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _apart_under(
+def _difference_under(
     given: _Given, plans: Sequence[CaseScorecardPlan], some: Sequence[tuple[Any, ...]], folder: Path
 ) -> JsonObject | None:
     """The first difference of two scorecards that are given the same settings: one of them refuses them, or a case is
@@ -225,8 +222,8 @@ def _apart_under(
     about = {"place": given.place, "where": []}
     if isinstance(one, str) or isinstance(two, str):
         before, after = (each if isinstance(each, str) else "accepted" for each in (one, two))
-        apart = (before == "accepted") != (after == "accepted")
-        return {**about, "before": before, "after": after, "witness": given.shown()} if apart else None
+        differ = (before == "accepted") != (after == "accepted")
+        return {**about, "before": before, "after": after, "witness": given.shown()} if differ else None
     for record, *cases in some:
         labels = [_result(*each, {})["labels"] for each in zip(cases, (one, two), strict=True)]
         if labels[0] != labels[1]:

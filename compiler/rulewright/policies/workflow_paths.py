@@ -1,4 +1,4 @@
-"""Where two machines of a task part, found by running both from the start on the same results of activities."""
+"""Where two machines of a task diverge, found by running both from the start on the same results of activities."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Context = JsonMapping
 Results = tuple[Context, Context]  # what an activity gives to each of the two machines
 
 
-class Parting(NamedTuple):
+class Divergence(NamedTuple):
     """The place and event at which two machines take different steps, or their gates say otherwise, the places before,
     and what is known there."""
 
@@ -63,8 +63,8 @@ class _Node(NamedTuple):
     path: tuple[str, ...]
 
 
-def partings(tasks: tuple[TaskPlan, TaskPlan], may_be_lost: Mapping[str, frozenset[str]]) -> Iterator[Parting]:
-    """Every way in which two tasks part that a bounded search finds, the shortest paths first. `may_be_lost` are the
+def divergences(tasks: tuple[TaskPlan, TaskPlan], may_be_lost: Mapping[str, frozenset[str]]) -> Iterator[Divergence]:
+    """Every way in which two tasks diverge that a bounded search finds, the shortest paths first. `may_be_lost` are the
     results that the engine may drop at a place."""
     paths = _Paths(tasks, may_be_lost)
     begun = start(tasks[0].machine), start(tasks[1].machine)
@@ -76,7 +76,7 @@ def partings(tasks: tuple[TaskPlan, TaskPlan], may_be_lost: Mapping[str, frozens
         if repr(node[:3]) not in seen:
             seen.add(repr(node[:3]))
             for each in paths.after(node):
-                if isinstance(each, Parting):
+                if isinstance(each, Divergence):
                     yield each
                 else:
                     pending.append(each)
@@ -87,7 +87,7 @@ class _Paths:
         self.tasks, self.may_be_lost = tasks, may_be_lost
         self.gates = [_GateRun(task.gate) for task in tasks if task.gate is not None]
 
-    def after(self, node: _Node) -> Iterator[_Node | Parting]:
+    def after(self, node: _Node) -> Iterator[_Node | Divergence]:
         """What may happen next: further nodes where both machines take the same step."""
         here = [task.machine.place(state.place) for task, state in zip(self.tasks, node.states, strict=True)]
         if here[0] != here[1] or status(self.tasks[0].machine, node.states[0]) in TERMINAL:
@@ -100,12 +100,12 @@ class _Paths:
                 known = _counted({**node.known[0], **given[0]}, rounds), _counted({**node.known[1], **given[1]}, rounds)
                 one, two = (str(each.get(GATE, {}).get("verdict")) for each in given)
                 if one != two:
-                    yield Parting(place.name, event, None, (one, two), _told(path), known)
+                    yield Divergence(place.name, event, None, (one, two), _told(path), known)
                 yield from self.stepped(place, event, node.states, _Node(node.states, known, rounds, path))
 
     def stepped(
         self, place: MachineState, event: Event, states: tuple[TaskState, TaskState], node: _Node
-    ) -> Iterator[_Node | Parting]:
+    ) -> Iterator[_Node | Divergence]:
         try:
             one, two = (
                 step(task.machine, state, event, known)
@@ -114,7 +114,7 @@ class _Paths:
         except StateError:
             return
         if _effect(one) != _effect(two):
-            yield Parting(place.name, event, (one, two), None, _told(node.path), node.known)
+            yield Divergence(place.name, event, (one, two), None, _told(node.path), node.known)
         if one.state.place == two.state.place:
             known = [
                 {name: value for name, value in each.items() if name not in taken.transition.forgets}

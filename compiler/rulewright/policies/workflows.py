@@ -12,7 +12,7 @@ from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_guards import features_of, gate_environment, loop_environment
 from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting
-from rulewright.policies.workflow_paths import Parting, partings
+from rulewright.policies.workflow_paths import Divergence, divergences
 from rulewright.proving.domains import Domain, Domains, Path, whole
 from rulewright.proving.program_parts import extract, paths_of, reading, unabridged
 from rulewright.proving.results import in_words
@@ -76,12 +76,12 @@ def policy_of_workflow(workflow: Workflow) -> Policy:
 
 def executed(regions: Sequence[JsonObject], pair: Sequence[Workflow]) -> list[JsonObject]:
     """The regions with inputs on a path from the start that both machines were run on, in the place of those that only
-    meet the conditions; and a region for each further way in which two tasks part."""
+    meet the conditions; and a region for each further way in which two tasks diverge."""
     one, two = ({each.task.id: each.task for each in lowered(workflow).tasks} for workflow in pair)
     found: dict[tuple[str, str, str], JsonObject] = {}
     for name in (each for each in one if each in two and one[each] != two[each]):
-        for parting in partings((one[name], two[name]), _MAY_BE_LOST):
-            region = _parted(name, parting)
+        for each in divergences((one[name], two[name]), _MAY_BE_LOST):
+            region = _diverging(name, each)
             found.setdefault((region["place"], region["before"], region["after"]), region)
     shown = [_with_path(each, found.pop((each["place"], each["before"], each["after"]), None)) for each in regions]
     told = {each["place"] for each in shown if each["witness"]}
@@ -96,8 +96,8 @@ def _with_path(region: JsonObject, found: JsonObject | None) -> JsonObject:
     return {**region, "witness": {**found["witness"], "path": path.removeprefix(_GONE)}, "why": ""}
 
 
-def _parted(task: str, parting: Parting) -> JsonObject:
-    place, event, steps, verdicts, path, known = parting
+def _diverging(task: str, found: Divergence) -> JsonObject:
+    place, event, steps, verdicts, path, known = found
     at = "policy_gate" if steps is None else f"{event} at {place}"
     said = verdicts if steps is None else [_outcome(each.transition).text for each in steps]
     return {
