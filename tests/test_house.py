@@ -331,7 +331,7 @@ def test_every_private_function_is_used_in_its_module() -> None:
 # One concept in several layers: a command and what it runs, a document and its part of the plan, a format that is
 # written and read.
 SHARED_NAMES = {
-    "baseline", "calibrate", "cases", "diff", "errors", "harness", "hil", "judge", "leaderboard", "lexicon",
+    "baseline", "calibrate", "cases", "corpus", "diff", "errors", "harness", "hil", "judge", "leaderboard", "lexicon",
     "lexicons", "play", "plugins", "scan", "score", "scorecard", "verdicts", "verifiers", "workflow",
     "workflow_machine",
 }  # fmt: skip

@@ -15,8 +15,8 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.judges import independence_of
 from rulewright.project import load_project
-from rulewright_runtime.models.call import Capabilities
-from rulewright_runtime.models.http import LocalModel
+from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.models.local import LocalModel
 from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
 from rulewright_runtime.runs.store import run
 

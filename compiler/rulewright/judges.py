@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from rulewright.arguments.shared_options import LEDGER
 from rulewright.errors import UsageError
-from rulewright.planning.questions import exact_price, first_questions
+from rulewright.planning.cost_bound import exact_price, first_questions
 from rulewright.project import Project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
 from rulewright_runtime.calls.ledger import Ledger

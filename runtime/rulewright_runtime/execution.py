@@ -13,7 +13,7 @@ from rulewright_runtime.aggregate.outcome import without_scores
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.judging.judge import Judge, open_judge
 from rulewright_runtime.matching.match import Matcher
-from rulewright_runtime.plan.file import reading_verdicts
+from rulewright_runtime.plan.guard import reading_verdicts
 from rulewright_runtime.plan.judge_needs import reads_script, refuse_without_judge, searched_lexicons
 from rulewright_runtime.plan.question import WholeWindow
 from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Plan

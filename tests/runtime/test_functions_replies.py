@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import lookup, texts
+from rulewright_runtime.functions import lookup, personal, texts
 from rulewright_runtime.functions.language import PROFILE, STRICT
 from rulewright_runtime.functions.table import MAX_STEPS
 
@@ -114,7 +114,7 @@ def test_a_function_gives(case: tuple[Any, ...]) -> None:
     assert run(function, *arguments) == expected
 
 
-REPLIES = sorted(set(texts.TABLE) | {"is_json", "json", "valid_against", "called", "call_count"})
+REPLIES = sorted(set(texts.TABLE) | set(personal.TABLE) | {"is_json", "json", "valid_against", "called", "call_count"})
 ODD: list[Any] = [None, True, 1, 1.5, "", "a", "\ud800", [], [1], ["a"], [{"name": 1}], {}, {"a": 1}, b"a"]
 
 
@@ -149,5 +149,5 @@ def test_comparing_texts_that_are_too_long_is_a_limit() -> None:
 def test_a_function_that_finds_something_can_quote_it(
     function: str, text: str, more: tuple[Any, ...], quoted: list[str]
 ) -> None:
-    spans = texts.SPANS[function](text, *more)
+    spans = {**texts.SPANS, **personal.SPANS}[function](text, *more)
     assert [text[start:end] for start, end in spans] == quoted

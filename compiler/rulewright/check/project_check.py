@@ -22,9 +22,9 @@ from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.scorecard import ScorecardDocument, read_case_scorecard
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node
+from rulewright.lower.corpora import lower_corpus
 from rulewright.lower.harness import harness_findings
 from rulewright.lower.jurisdictions import unknown_jurisdictions
-from rulewright.lower.lexicons import lower_corpus
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.machines import lower_machine
 from rulewright.lower.routing_conflicts import routing_conflicts

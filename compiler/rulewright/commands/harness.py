@@ -16,8 +16,8 @@ from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
 from rulewright.judges import known_answers, refuse_below
+from rulewright.planning.cost_bound import exact_price
 from rulewright.planning.harness import calls_needed, compile_run_plan, run_cost
-from rulewright.planning.questions import exact_price
 from rulewright.project import Project, load_project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price
 from rulewright_runtime.calls.scheduler import CallLimits, CallPortal
@@ -28,10 +28,12 @@ from rulewright_runtime.harness.adapters import ADAPTERS, Adapter, open_adapter
 from rulewright_runtime.harness.harness_plan import RunPlan
 from rulewright_runtime.harness.harness_run import count_finished, holds_run, remaining_plan
 from rulewright_runtime.harness.harness_run import run as play
-from rulewright_runtime.harness.model_adapter import MAX_MESSAGE_TOKENS, ModelAdapter, SimulatedUser
+from rulewright_runtime.harness.model_adapter import ModelAdapter
+from rulewright_runtime.harness.simulated_user import MAX_MESSAGE_TOKENS, SimulatedUser
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.models import open_model
-from rulewright_runtime.models.call import Model, family_of
+from rulewright_runtime.models.call import Model
+from rulewright_runtime.models.capabilities import family_of
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, say

@@ -1,15 +1,15 @@
-"""Lexicons and marker sets, and reference corpora of programmes with their facts, sources and jurisdictions."""
+"""Lexicons and marker sets: patterns and phrases to search in transcripts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import Document, items, optional_text, optional_texts, scalar, text, text_scalars
-from rulewright.documents.typed_reader import At, Key, entries_of, read
+from rulewright.documents.base import Document, items, optional_text, optional_texts, scalar, text_scalars
+from rulewright.documents.typed_reader import At, Key, read
 from rulewright.load import Mapping, Node, Scalar, Sequence, place
 from rulewright_runtime.regex import compile_re2
 
@@ -144,62 +144,3 @@ def _refused(pattern: str, reason: str) -> tuple[int, int]:
     named = reason.rpartition(": ")[2]
     start = pattern.find(named) if named else -1
     return (start, start + len(named)) if start >= 0 else (0, len(pattern))
-
-
-Patterns: TypeAlias = Annotated[tuple[PatternEntry, ...], At(by=read_patterns)]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FactDocument(Document):
-    """One fact about a programme; `figure` is a regular expression that finds the figures in a sentence about it."""
-
-    id: Key
-    about: Patterns
-    agrees: Patterns
-    contradicts: Patterns
-    figure: Scalar | None
-    figures: tuple[str, ...]
-    closed: bool
-    source: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ProgrammeDocument(Document):
-    """A programme; without jurisdictions it exists everywhere."""
-
-    id: Key
-    names: Patterns
-    jurisdictions: tuple[str, ...]
-    verify_at: Patterns
-    facts: tuple[FactDocument, ...]
-    source: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CorpusDocument(Document):
-    """A corpus file; `sources` maps a source's key to its title, `places` a jurisdiction to its names."""
-
-    name: Key
-    sources: Annotated[dict[str, str], At(by=_titles)]
-    claims: Patterns
-    named: Scalar | None
-    closed: bool
-    promises: Patterns
-    hedges: Patterns
-    verify_at: Patterns
-    refers_back: Patterns
-    places: Annotated[dict[str, tuple[PatternEntry, ...]], At(by=_patterns_by_name)]
-    programmes: tuple[ProgrammeDocument, ...]
-
-
-def read_corpus(node: Mapping, name: str) -> CorpusDocument:
-    """The model of a corpus's mapping; `name` is the file's stem."""
-    return read(CorpusDocument, node, name=name)
-
-
-def _titles(node: Node | None) -> dict[str, str]:
-    return {name: text(each, "title") for name, each in entries_of(node)}
-
-
-def _patterns_by_name(node: Node | None) -> dict[str, tuple[PatternEntry, ...]]:
-    return {name: read_patterns(each) for name, each in entries_of(node)}

@@ -1,4 +1,4 @@
-"""Lowers when a check applies, and its conditions `pass`, `fail` and `unclear` or its three phases to its verifier."""
+"""Lowers the conditions `pass`, `fail` and `unclear` of a check to its verifier."""
 
 from __future__ import annotations
 
@@ -7,31 +7,26 @@ from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from math import isfinite
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, cast, get_args
-
-import msgspec
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.vocabulary import invisiblebench
-from rulewright.expression.build import Built, build
-from rulewright.expression.compose import choose, fill
 from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, DYN, INT, STRING, EnumType, RecordType, Type
+from rulewright.expression.types import BOOL, DYN, Type
 from rulewright.load import Scalar, plain, walk
+from rulewright.lower.eligibility import eligible
 from rulewright.lower.expressions import (
     build_in,
-    composed,
     prompt_environment,
     scenario_environment,
     type_of,
     verdict_environment,
 )
 from rulewright.lower.lowering import lower_prompt
-from rulewright_runtime.plan.question import ReplyField
+from rulewright.lower.phases import reply_environment
 from rulewright_runtime.plan.scan import Check
-from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier, PhasedVerifier
+from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
 from rulewright_runtime.values import INT_MAX, INT_MIN
 
 if TYPE_CHECKING:
@@ -42,51 +37,6 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.lower.lowering import LoweringContext
-
-
-ANY = ("any",)
-
-
-def eligible(check: CheckDocument, exempt: tuple[str, ...], findings: list[Diagnostic]) -> Built | None:
-    """Return the program of the check's eligibility; None: it always applies.
-
-    A universal check always applies. Otherwise a scenario's `eligible_modes` decides alone; without it one of the
-    check's tags must be among the scenario's, or its `when` must hold. A capability-aware check applies nowhere when
-    the project says that its claim is true of the system under evaluation.
-    """
-    own = (
-        None
-        if check.when is None
-        else build_in(check.when, scenario_environment(check.vocabulary), findings, expect=BOOL)
-    )
-    if check.routing.system_capability_aware and check.id in exempt:
-        return _over_scenario("false")
-    if check.is_universal or (check.when is not None and own is None):
-        return None
-    lists = _over_scenario("size(scenario.eligible_modes) > 0")
-    listed = _over_scenario(fill("id in scenario.eligible_modes", id=check.id))
-    applies = own or _has_one_of(check.tags or ())
-    program = choose(lists.program, listed.program, applies.program)
-    if check.when is not None and composed(program, check.when, findings) is None:
-        return None
-    return Built(program, BOOL, lists.reads | listed.reads | applies.reads)
-
-
-def suppressed(check: CheckDocument) -> Built | None:
-    """Return the program that decides whether the check leaves no record at all; None: never."""
-    tags = check.routing.safety_override_suppressed_by
-    return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags)) if tags else None
-
-
-def _has_one_of(tags: tuple[str, ...]) -> Built:
-    """The condition that a scenario has one of the tags; true everywhere without tags or with exactly `any`."""
-    if not tags or tags == ANY:
-        return _over_scenario("true")
-    return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags))
-
-
-def _over_scenario(text: str) -> Built:
-    return build(text, scenario_environment(invisiblebench()), expect=BOOL)
 
 
 PARTS: Final = (None, *get_args(Each))
@@ -199,65 +149,3 @@ def check_findings(check: CheckDocument) -> list[Diagnostic]:
     if check.prompt is not None and (check.is_judged or check.has_edge):
         lower_prompt(check.prompt, prompt_environment(check.vocabulary), findings)
     return findings
-
-
-KINDS: Final[dict[str, Literal["integer", "boolean"]]] = {"integer": "integer", "boolean": "boolean"}
-TYPES: Final[dict[str, Type]] = {"string": STRING, "integer": INT, "boolean": BOOL}
-RESERVED: Final = frozenset({"verdict", "evidence", "rationale_code"})
-
-
-def lower_phases(check: CheckDocument, lowering: LoweringContext) -> PhasedVerifier | None:
-    """Return the verifier, or None with a finding."""
-    phases, name = check.phases, check.routing.deterministic_precheck
-    has_lexicon = name is not None and lowering.use_lexicon(check, name)
-    missing = [
-        key
-        for key, present in (
-            ("routing.deterministic_precheck", name),
-            ("phases", "phases" in check.node),
-            ("phases.confirm.fields", phases.confirm is None or phases.fields),
-        )
-        if not present
-    ]
-    if missing:
-        lowering.lacks(check, " and ".join(f"`{key}`" for key in missing), code="missing-phase")
-    if missing or name is None or phases.confirm is None or phases.violates is None or phases.sweep is None:
-        return None  # schema validation reports keys missing from `phases`
-    fields = _fields(check, lowering.findings)
-    violates = build_in(phases.violates, _environment(fields), lowering.findings, expect=BOOL)
-    if not has_lexicon or violates is None:
-        return None
-    confirm = lowering.judging_with(check, phases.confirm)
-    sweep: Scalar = phases.sweep
-    return PhasedVerifier(
-        candidates=name,
-        confirm=msgspec.structs.replace(confirm, fields=fields, violates=violates.program, adaptive_stop=False),
-        sweep=lowering.judging_with(check, sweep),
-    )
-
-
-def reply_environment(check: CheckDocument) -> Environment:
-    """The environment of `violates`, with those fields of the check that can be read."""
-    return _environment(_fields(check, []))
-
-
-def _fields(check: CheckDocument, findings: list[Diagnostic]) -> tuple[ReplyField, ...]:
-    fields = []
-    for name, kind in check.phases.fields.items():
-        if name in RESERVED:
-            place = check.key_place("phases", "confirm", "fields", name)
-            findings.append(error(place, f"every reply has `{name}` already", code="taken-field"))
-        if isinstance(kind, tuple):
-            fields.append(ReplyField(name, "words", kind))
-        else:
-            fields.append(ReplyField(name, KINDS.get(kind, "string")))
-    return tuple(fields)
-
-
-def _environment(fields: tuple[ReplyField, ...]) -> Environment:
-    """The environment of `violates`: the fields of a reply, with their words as names."""
-    types = {
-        field.name: EnumType(field.name, field.words) if field.words else TYPES.get(field.type, STRING)
-        for field in fields
-    }
-    return Environment(variables={"reply": RecordType("reply", types)})

@@ -16,7 +16,8 @@ from rulewright.documents.scenario import NumberedTurn, ScenarioDocument, hours_
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.types import BOOL
 from rulewright.load import plain
-from rulewright.lower.expression_checks import eligible, suppressed, verdict_cycles
+from rulewright.lower.eligibility import eligible, suppressed
+from rulewright.lower.expression_checks import verdict_cycles
 from rulewright.lower.expressions import SCENARIO_FACTS, build_in, scenario_environment
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.rubrics import fields_of_criterion, lower_rubrics
@@ -27,7 +28,8 @@ from rulewright.lower.verifiers import SCORER_TYPES, lower_verifier, probes_of
 from rulewright.project import Project, accepted
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.plan.file import calls, seal
+from rulewright_runtime.plan.file import seal
+from rulewright_runtime.plan.guard import calls
 from rulewright_runtime.plan.scan import Check, CueAnchor, LeftOut, Plan, Scenario, ScriptedTurn, Session
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned
 from rulewright_runtime.polarity import Polarity, condition

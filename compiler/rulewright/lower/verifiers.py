@@ -9,11 +9,13 @@ from rulewright.diagnostics import error
 from rulewright.documents.base import texts
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.lower.expression_checks import lower_expression, lower_phases
+from rulewright.lower.corpora import lower_corpus
+from rulewright.lower.expression_checks import lower_expression
 from rulewright.lower.jurisdictions import lower_rules
-from rulewright.lower.lexicons import lower_corpus, phrases
+from rulewright.lower.lexicons import phrases
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.machines import lower_machine
+from rulewright.lower.phases import lower_phases
 from rulewright.lower.selection import repetitions
 from rulewright.spelling import unknown_name
 from rulewright_runtime.plan.part import PROBE_KINDS

@@ -19,7 +19,7 @@ from pygls.lsp.server import LanguageServer
 
 from rulewright.load import unsaved
 from rulewright.lsp import code_actions as actions
-from rulewright.lsp import completions
+from rulewright.lsp import completions, hover
 from rulewright.lsp.cursor import cursor_at
 from rulewright.lsp.positions import NAME, UTF16, offset_at, path_of, range_of, to_protocol
 from rulewright.lsp.references import target
@@ -166,7 +166,7 @@ def hover_at(server: Server, params: types.HoverParams) -> types.Hover | None:
     if document is None:
         return None
     with unsaved(server.editor_workspace.unsaved_texts()):
-        return completions.hover(
+        return hover.hover(
             document.loaded, params.position, server.editor_workspace.context_of(document), server.encoding
         )
 

@@ -19,8 +19,9 @@ from rulewright.lower.harness import lower_run_plan
 from rulewright.project import Project, stopping
 from rulewright_runtime.harness.adapters import Adapter
 from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptTurn
-from rulewright_runtime.harness.model_adapter import ModelAdapter, SimulatedUser
+from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.harness.play import choose, turn_request
+from rulewright_runtime.harness.simulated_user import SimulatedUser
 from rulewright_runtime.models.call import CallRequest, ModelAnswer
 from rulewright_runtime.transcripts.messages import Turn
 

@@ -1,25 +1,21 @@
-"""The questions of a scan: as lines and batches to be answered elsewhere, and the bound of what they cost."""
+"""The questions of a plan for an external judge: as JSON lines, and as a batch of chat completions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from rulewright.documents.project_file import ModelPrice
-from rulewright_runtime.calls.budget import MESSAGE_TOKENS, Price, cost
-from rulewright_runtime.calls.scheduler import CallLimits
-from rulewright_runtime.execution import Engine
+from rulewright.planning.cost_bound import questions_by_key
 from rulewright_runtime.judging.judge import JudgeRequest, custom_id
-from rulewright_runtime.models.call import ModelCall, capabilities_of
+from rulewright_runtime.models.call import ModelCall
+from rulewright_runtime.models.capabilities import capabilities_of
 from rulewright_runtime.models.wire import WIRES
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.plan.verifiers import PhasedVerifier
 from rulewright_runtime.runs.live import ask_of
-from rulewright_runtime.transcript_execution import Execution
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verify.judge import FIRST_TEMPERATURE, NEXT_TEMPERATURE
 
@@ -81,79 +77,3 @@ def as_batch(question: PlannedQuestion, model: str) -> dict[str, object]:
     assert question.call is not None, "a call that does not fit is not asked"
     body = WIRES["openai"].body(model, question.call, capabilities_of("openai", model))
     return {"custom_id": custom_id(question.request), "method": "POST", "url": "/v1/chat/completions", "body": body}
-
-
-QuestionKey = tuple[str, str, str, int]  # transcript, check, purpose, window
-
-
-class _CallBound(NamedTuple):
-    """The most calls and tokens that the questions of one key take."""
-
-    calls: int
-    sent: int
-    received: int
-
-
-def exact_price(price: ModelPrice | None) -> Price | None:
-    """A price as its decimals are written, so that nothing is rounded."""
-    return None if price is None else Price(Decimal(str(price.input)), Decimal(str(price.output)))
-
-
-def bound_of(plan: Plan, transcripts: Iterable[Transcript], price: ModelPrice | None) -> dict[str, Any]:
-    """Return the bound of a scan as JSON data: answered `calls`, `attempts` of each, and `tokens` and `cost_usd` of all
-    attempts; the cost is null where the price is unknown."""
-    judgings = {check.id: [each for each in check.verifier.judgings() if each.repetitions] for check in plan.checks}
-    question_bounds = [
-        _bound_of_question(question, judgings[key[1]]) for key, question in questions_by_key(plan, transcripts).items()
-    ]
-    attempts = CallLimits().attempts
-    sent, received = (
-        attempts * sum(column)
-        for column in ([each.sent for each in question_bounds], [each.received for each in question_bounds])
-    )
-    usd = cost(exact_price(price), sent, received)
-    return {
-        "calls": sum(each.calls for each in question_bounds),
-        "attempts": attempts,
-        "tokens": sent + received,
-        "cost_usd": None if usd is None else float(usd),
-    }
-
-
-def _bound_of_question(question: JudgeRequest, judgings: list[Any]) -> _CallBound:
-    repetitions = max(each.repetitions for each in judgings)
-    budgets = max((each.budgets for each in judgings), key=len)
-    calls = repetitions * len(budgets)
-    received = repetitions * max(sum(each.budgets) for each in judgings)
-    return _CallBound(calls, calls * (len(question.prompt.encode()) + MESSAGE_TOKENS), received)
-
-
-def questions_by_key(plan: Plan, transcripts: Iterable[Transcript]) -> dict[QuestionKey, JudgeRequest]:
-    """Return every question that a scan may ask, with its longest prompt."""
-    questions: dict[QuestionKey, JudgeRequest] = {}
-    for question in _questions(plan, transcripts):
-        key = (question.transcript_id, question.check_id, question.purpose, question.window)
-        longest = questions.get(key)
-        if longest is None or len(longest.prompt) < len(question.prompt):
-            questions[key] = question
-    return questions
-
-
-def first_questions(
-    plan: Plan, transcripts: Iterable[Transcript], *, gates_only: bool = False
-) -> Iterator[JudgeRequest]:
-    """Iterate over the questions that a scan asks regardless of the answers: the first ones of every check, with
-    `gates_only` of the first check, since it may make the others unnecessary."""
-    for started in Engine(plan, gates_only=gates_only).started(transcripts):
-        askings = started.askings if isinstance(started, Execution) else ()
-        for asking in askings[:1] if gates_only else askings:
-            yield from asking.resume() or ()
-
-
-def _questions(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[JudgeRequest]:
-    for started in Engine(plan).started(transcripts):
-        for asking in started.askings if isinstance(started, Execution) else ():
-            questions = asking.resume()
-            while questions is not None:
-                yield from questions
-                questions = asking.resume((None,) * len(questions))

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.corpus import CorpusDocument
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.layout import path_fits, resolve
-from rulewright.documents.lexicon import CorpusDocument, LexiconDocument, MarkerSet
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.documents.profile import Profile
 from rulewright.documents.project_file import Accept, JudgeSection, ModelPrice, ProjectFile, Scoring, Semantics
 from rulewright.documents.scenario import ScenarioDocument

@@ -13,6 +13,7 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error, is_within, warning
 from rulewright.documents.base import Document, first_place, items, scalar, text, with_vocabulary
 from rulewright.documents.check import CheckDocument, read_check
+from rulewright.documents.corpus import read_corpus
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import (
     DocumentPath,
@@ -27,7 +28,6 @@ from rulewright.documents.lexicon import (
     LexiconDocument,
     MarkerSet,
     invalid_regex,
-    read_corpus,
     read_lexicon,
     read_lexicons,
     read_markers,

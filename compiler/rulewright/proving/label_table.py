@@ -17,10 +17,10 @@ from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.load import Mapping as MappingNode
 from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_of_defaults
+from rulewright.proving.decision_tables import survey
 from rulewright.proving.domains import Domain, DomainPiece, Domains, Path, domain_of_parameter, score
 from rulewright.proving.program_parts import COMPARISONS, inline, substitute
 from rulewright.proving.results import Refuted, Unknown
-from rulewright.proving.search import survey
 from rulewright.scoring.batches import CaseScorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings, defaults

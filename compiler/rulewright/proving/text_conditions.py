@@ -1,25 +1,18 @@
-"""Reads conditions on one text, and RE2 expressions, as languages: the texts for which they hold.
-
-Which characters a class of an expression holds is asked of RE2 itself.
-"""
+"""Reads conditions on one text as languages: the texts for which they hold."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final, NamedTuple
 
 from rulewright.proving.languages import (
     ANY,
-    BOUNDARY,
     CHARACTER,
     EMPTY,
-    END,
-    START,
     Language,
-    Ranges,
     at_least,
     complement,
     has_assertions,
@@ -33,8 +26,8 @@ from rulewright.proving.languages import (
     with_cases,
 )
 from rulewright.proving.program_parts import MIRRORED, extract, unabridged, value_of, with_item
-from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.functions.strings import WHITESPACE, compile_pattern
+from rulewright.proving.re2_syntax import language_of
+from rulewright_runtime.functions.strings import WHITESPACE
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.matching.folding import fold, fold_case
@@ -191,128 +184,3 @@ def _cut_at(program: Program, node: Node) -> tuple[int, int | None] | None:
     if not all(type(each) is int and 0 <= each <= MOST_CUT for each in found) or sorted(found) != found:
         return None
     return found[0], found[1] if len(found) == 2 else None
-
-
-_MOST_COUNT: Final = 100  # repetitions that are written out
-_EVERY: Final = (range(0xD800), range(0xE000, 0x110000))
-_GROUP: Final = re.compile(r"\((?:\?(?:P?<\w+>|([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])))?")
-_REPEAT: Final = re.compile(r"(?:([*+?])|\{(\d+)(,?)(\d*)\})\??")
-_CLASS: Final = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)
-_ESCAPE: Final = re.compile(
-    r"\\(?:x\{[0-9a-fA-F]+\}|x[0-9a-fA-F]{2}|[pP](?:\{\^?\w+\}|\w)|0[0-7]{0,2}|[1-7][0-7]{1,2}|.)", re.DOTALL
-)
-_ASSERTIONS: Final = {"^": START, "$": END, r"\A": START, r"\z": END, r"\b": BOUNDARY}
-_REFUSED: Final = (r"\Q", r"\E", r"\C", r"\B")  # \B also holds between the bytes of a character
-
-
-class UnreadableError(Exception):
-    """The expression has a part that is not read as a language."""
-
-
-@lru_cache(maxsize=512)
-def language_of(expression: str) -> Language | None:
-    """The texts that the expression matches as a whole; None for an invalid expression, and for one with parts that
-    are not read: lines (`(?m)`), quoted parts (`\\Q`), bytes, `\\B`, and many repetitions."""
-    try:
-        compile_pattern(expression)
-        parser = _Parser(expression)
-        found = parser.alternatives("")
-    except (UnreadableError, RuntimeFailure, RecursionError):
-        return None
-    return found if parser.at == len(expression) else None
-
-
-class _Parser:
-    """Reads an expression from left to right; `flags` are those of the group that is read."""
-
-    def __init__(self, expression: str) -> None:
-        self.expression = expression
-        self.at = 0
-
-    def taken(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        found = pattern.match(self.expression, self.at)
-        self.at = self.at if found is None else found.end()
-        return found
-
-    def alternatives(self, flags: str) -> Language:
-        """Everything up to the end of the group."""
-        found: list[Language] = []
-        parts: list[Language] = []
-        while (here := self.expression[self.at : self.at + 1]) not in ("", ")"):
-            if here == "|":
-                self.at += 1
-                found.append(sequence(parts))
-                parts = []
-            elif here == "(":
-                inside, flags = self.group(flags)
-                parts.append(self.with_repeats(inside))
-            else:
-                parts.append(self.with_repeats(self.atom(here, flags)))
-        return union([*found, sequence(parts)])
-
-    def group(self, flags: str) -> tuple[Language, str]:
-        """A group, and the flags that hold after it."""
-        opened = self.taken(_GROUP)
-        if opened is None:
-            raise UnreadableError
-        changed = "".join(sorted({*flags, *(opened[1] or "")} - {*(opened[2] or "")}))
-        if "m" in changed:
-            raise UnreadableError
-        if opened[3] == ")":
-            if self.taken(_REPEAT):  # repeats what is before the flags
-                raise UnreadableError
-            return EMPTY, changed
-        inside = self.alternatives(changed)
-        self.at += 1
-        return inside, flags
-
-    def atom(self, here: str, flags: str) -> Language:
-        if here in "^$":
-            self.at += 1
-            return Language("at", _ASSERTIONS[here])
-        if here in ".[\\":
-            found = self.taken(_CLASS if here == "[" else _ESCAPE) if here != "." else self.taken(re.compile(r"\."))
-            if found is None or found[0] in _REFUSED:
-                raise UnreadableError
-            is_assertion = found[0] in _ASSERTIONS
-            return Language("at", _ASSERTIONS[found[0]]) if is_assertion else one_of(_characters(found[0], flags))
-        self.at += 1
-        return one_of(_characters(re.escape(here), flags)) if "i" in flags else literal(here)
-
-    def with_repeats(self, language: Language) -> Language:
-        while repeat := self.taken(_REPEAT):
-            language = _times(language, repeat)
-        return language
-
-
-def _times(language: Language, repeat: re.Match[str]) -> Language:
-    if repeat[1]:
-        several = repeated(language)
-        return {"*": several, "+": sequence([language, several])}.get(repeat[1], union([EMPTY, language]))
-    least = int(repeat[2])
-    most = least if not repeat[3] else int(repeat[4]) if repeat[4] else None
-    if max(least, most or 0) > _MOST_COUNT:
-        raise UnreadableError
-    rest = repeated(language) if most is None else EMPTY
-    for _ in range((most or least) - least):
-        rest = union([EMPTY, sequence([language, rest])])
-    return sequence([*[language] * least, rest])
-
-
-@lru_cache(maxsize=256)
-def _characters(source: str, flags: str) -> Ranges:
-    """The characters that an expression for one character matches."""
-    kept = "".join(each for each in flags if each in "is")
-    found = compile_pattern(f"(?{kept}:{source})+" if kept else f"(?:{source})+").finditer(_every())
-    return tuple([_code_points(*each.span()) for each in found])
-
-
-def _code_points(start: int, end: int) -> tuple[int, int]:
-    """The range of the characters between two places in the text of all characters."""
-    low, high = ord(_every()[start]), ord(_every()[end - 1]) + 1
-    return low, high
-
-
-@lru_cache(maxsize=1)
-def _every() -> str:
-    return "".join(chr(code) for codes in _EVERY for code in codes)

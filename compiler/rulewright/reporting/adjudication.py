@@ -6,10 +6,8 @@ verdict, who decided, when and why.
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
-from operator import attrgetter
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal
 
@@ -17,31 +15,19 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
+from rulewright.reporting.derived_run import write_derived
 from rulewright.reporting.stored_run import FinishedRun, StoredRun, has_skipped, open_run, score_again, stored
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.files import write_whole
 from rulewright_runtime.judging.independence import spellings
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.person_names import folded_name
-from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.scan import Check
-from rulewright_runtime.report.gathered import FirstEntries
-from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import (
     DECISIONS,
-    GENERATED,
-    LOG,
-    MANIFEST,
-    REPLIES,
-    ROWS,
-    SUMMARY,
-    remove,
-    write_summary,
 )
-from rulewright_runtime.runs.run_rows import log_of, summary_of, verdict_key
-from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
+from rulewright_runtime.strict_json import UNDECODED, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
 CODE: Final = "adjudicated"
@@ -192,58 +178,3 @@ def _with(record: VerdictResult, decision: Adjudication) -> VerdictResult:
         cause=None,
         extra={**{key: value for key, value in record.extra.items() if key != "unverified_fail"}, CODE: about},
     )
-
-
-_RESULTS: Final = frozenset(Summary().result())  # computed by a summary; the rest describes its run
-
-
-def write_derived(
-    out: Path, recorded: StoredRun, run: StoredRun, about: JsonMapping, decisions: bytes = b"", replies: bytes = b""
-) -> JsonObject:
-    """Write to the folder `out` the run that was made of the `recorded` one, and return its summary.
-
-    `about` overrides parts of the recorded run's description (None removes one). `decisions` and `replies` are the
-    contents of these files, if the new run has them. Raises OSError.
-    """
-    summary = _summary_of(recorded, run, about)
-    scores = {name: msgspec.json.encode(row) + b"\n" for name, row in run.rows.items()}
-    verdicts = dict(_recorded_lines(run) if run.verdicts is recorded.verdicts else _lines(run))
-    rows = dict(zip(ROWS, (verdicts, scores), strict=True))
-    files = {"plan.json": encode(run.plan), **{name: b"".join(found.values()) for name, found in rows.items()}}
-    files |= {name: data for name, data in ((DECISIONS, decisions), (REPLIES, replies)) if data}
-    if run.log is not None:
-        header = msgspec.structs.replace(run.log.header, plan=run.plan.hash)
-        files[LOG] = log_of(header, run.log.steps, rows if replies else {**rows, REPLIES: {}})
-    for name in (SUMMARY, MANIFEST, *GENERATED):  # whoever finds a summary can trust what stands beside it
-        remove(os.fspath(out / name))
-    for name, data in files.items():
-        write_whole(out / name, data)
-    write_summary(out, run.plan, summary, DECISIONS)
-    return summary
-
-
-def _summary_of(recorded: StoredRun, run: StoredRun, about: JsonMapping) -> JsonObject:
-    """The summary of the rows, with the description and the refused inputs of the recorded run."""
-    made = summary_of(run.plan)
-    kept = {name: value for name, value in recorded.summary.items() if name not in _RESULTS and name not in about}
-    made.about = kept | {name: value for name, value in about.items() if value is not None}
-    made.refused = FirstEntries(recorded.summary["refused"]["count"], list(recorded.summary["refused"]["inputs"]))
-    for name, row in run.rows.items():
-        made.add(row, run.verdicts[name].values(), run.harness(name))
-    return made.result()
-
-
-def _recorded_lines(run: StoredRun) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines of each transcript's verdicts as they are."""
-    lines = iter((run.folder / ROWS[0]).read_bytes().splitlines(keepends=True))
-    for name, verdicts in run.verdicts.items():
-        yield name, b"".join(islice(lines, len(verdicts)))
-
-
-def _lines(run: StoredRun) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines of each transcript's verdicts, as a scan writes them."""
-    fields_of = attrgetter(*VerdictResult.__struct_fields__)
-    for name, row in run.rows.items():
-        key = verdict_key(row)
-        records = (VerdictResult(*fields_of(verdict)) for verdict in run.verdicts[name].values())
-        yield name, b"".join(key + msgspec.json.encode(record)[1:] + b"\n" for record in records)

@@ -20,7 +20,7 @@ from rulewright.reporting.run_reader import engine_of, rows, score_of
 from rulewright.reporting.stored_run import open_run
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, two_sided, wilson
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
-from rulewright_runtime.cases.tally import Sample
+from rulewright_runtime.cases.confidence_intervals import Sample
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE

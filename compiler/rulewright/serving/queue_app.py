@@ -10,8 +10,9 @@ from urllib.parse import quote, unquote
 
 from markupsafe import Markup
 
+from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
-from rulewright.web.server import LocalServer, RefusedError, Request, Response, local_page, sender
+from rulewright.web.server import LocalServer, RefusedError, Request, Response, local_page
 from rulewright_runtime.workflow.hil import OPEN, QueueError, QueueItem
 from rulewright_runtime.workflow.hil_text import Version, changes
 from rulewright_runtime.workflow.run_context import utc_now

@@ -32,8 +32,9 @@ from rulewright.reporting.chat_page import said_in
 from rulewright.reporting.report_files import run_page
 from rulewright.reporting.stored_run import JudgedTranscript
 from rulewright.serving.open_runs import LoadedRun, OpenRun
+from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
-from rulewright.web.server import RefusedError, Request, Response, local_page, sender
+from rulewright.web.server import RefusedError, Request, Response, local_page
 from rulewright_runtime.errors import BusyError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import lock_folder

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rulewright.comparing.recombine import Side, carried_out, only
 from rulewright.errors import UsageError
-from rulewright.reporting.adjudication import write_derived
+from rulewright.reporting.derived_run import write_derived
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, has_skipped, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import OUTCOMES

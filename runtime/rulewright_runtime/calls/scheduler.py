@@ -1,5 +1,4 @@
-"""The scheduler: sends calls to a model within limits, retries failures, and serves stored answers. When an endpoint
-stops answering, its circuit breaker lets calls wait, and finally stops the run."""
+"""The scheduler: sends calls to a model within limits, retries failures, and serves stored answers."""
 
 from __future__ import annotations
 
@@ -17,122 +16,10 @@ from aiolimiter import AsyncLimiter
 from anyio.from_thread import start_blocking_portal
 from msgspec.structs import replace
 
+from rulewright_runtime.calls.breaker import Breaker
 from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending, max_spending
 from rulewright_runtime.calls.ledger import Ledger
-from rulewright_runtime.errors import OutageError
 from rulewright_runtime.models.call import CallFailure, CallRequest, Model, ModelAnswer, request_key
-
-THRESHOLD: Final = 8  # consecutive failures
-FIRST_COOLING: Final = 1.0  # seconds without calls; doubled after each failed probe
-MAX_COOLING: Final = 60.0  # seconds
-FIRST_OUTAGE: Final = 30.0  # seconds that an endpoint may be out of reach before its first answer
-UNREADABLE: Final = 24  # responses that are no answers, before the first answer: the address is wrong
-FORBIDDEN: Final = 8  # transcripts in a row of which a call is forbidden: the access was withdrawn
-FEW: Final = 3  # transcripts in a row that may be the cause of their failures; of more, the endpoint is
-MAX_HOLD: Final = 600.0  # seconds that a server may ask to wait; for more the run stops
-_NONE: Final = ("", "")  # the question of a failure that no question causes
-ENDPOINT_FAILURES: Final = frozenset({"network", "server", "timeout"})  # not failures of one request
-
-
-class Breaker:
-    """A closed breaker passes all calls. An open one lets them wait, and sends one at a time as a probe."""
-
-    def __init__(self, outage: float, is_known: Callable[[], bool]) -> None:
-        """End the run after `outage` seconds without an answer; `is_known` says whether the model has answered any
-        run."""
-        self._outage, self._is_known = outage, is_known
-        self._failures = 0
-        self._since: float | None = None  # the first failure after the last answer
-        self._open_until = 0.0
-        self._cooling = FIRST_COOLING
-        self._give_up_at = 0.0  # set by the first failure
-        self._probe = anyio.Lock()
-        self._fatal: str | None = None
-        self._has_answered = False
-        self._unreadable = 0
-        self._forbidden: set[str] = set()  # transcripts since the last answer
-        self._failed: set[tuple[str, str]] = set()  # transcripts and checks that the endpoint failed on, likewise
-        self._doubtful: set[tuple[str, str]] = set()  # those of before the last answer, to another question
-
-    async def wait(self) -> None:
-        """Wait until a call may be sent. Raises OutageError when the run has to stop."""
-        self._check()
-        if self._failures < THRESHOLD:
-            return
-        async with self._probe:
-            while self._failures >= THRESHOLD and (remaining := self._open_until - anyio.current_time()) > 0:
-                await anyio.sleep(remaining)
-            self._cool(anyio.current_time())  # this call is the probe; the next one waits
-        self._check()
-
-    def record_success(self, transcript: str = "", check: str = "") -> None:
-        """Close the breaker: the endpoint answered a call about a transcript and a check."""
-        self._forbidden.clear()
-        self._doubtful = (self._doubtful | self._failed) - {(transcript, check), _NONE}
-        self._failed.clear()
-        self._failures, self._since, self._cooling, self._has_answered = 0, None, FIRST_COOLING, True
-
-    def record_failure(self, failure: CallFailure, transcript: str = "", check: str = "") -> None:
-        """Count a failed attempt of a call about a transcript and a check. Raises OutageError when the run has to
-        stop: not for failures about a few transcripts, which are their own if others were answered."""
-        if failure.is_fatal:
-            self._fatal = str(failure)
-        elif (failure.retry_after or 0.0) > MAX_HOLD:
-            self._fatal = f"{failure}; it asks to wait {failure.retry_after:.0f} s"
-        elif failure.kind in ENDPOINT_FAILURES or (failure.kind == "limited" and not self._has_answered):
-            self._count(failure, (transcript, check))
-        elif failure.kind == "malformed" and not self._has_answered:
-            self._unreadable += 1
-            if self._unreadable >= UNREADABLE:
-                self._fatal = f"{failure}, nor was any before; is the address right?"
-        self._check()
-
-    def record_forbidden(self, failure: CallFailure, transcript: str) -> None:
-        """Record that all attempts of a call were forbidden.
-
-        Raises OutageError if no call seems to be allowed. A firewall that forbids one text only costs that text.
-        """
-        self._forbidden.add(transcript)
-        if not (self._has_answered or self._is_known()) or len(self._forbidden) >= FORBIDDEN:
-            self._fatal = f"{failure}; may this key use the model, and does a firewall let the requests pass?"
-        self._check()
-
-    def _count(self, failure: CallFailure, question: tuple[str, str]) -> None:
-        """Count a failure of the endpoint, unless it is the question's own: others were answered after one before."""
-        if failure.kind == "network":
-            question = _NONE
-        elif question in self._doubtful:
-            return
-        now = anyio.current_time()
-        self._since = now if self._since is None else self._since
-        self._failures += 1
-        self._failed.add(question)
-        patience = self._patience(failure)
-        self._give_up_at = self._since + patience
-        if self._failures >= THRESHOLD:
-            self._cool(now)
-            self._cooling = min(self._cooling * 2, MAX_COOLING)
-            if now - self._since >= patience and not self._is_of_few_transcripts():
-                self._fatal = f"no answer for {patience:g} s; the last failure: {failure}"
-
-    def _is_of_few_transcripts(self) -> bool:
-        """Whether all failures since the last answer are about a few transcripts, and the model has answered before."""
-        transcripts = {transcript for transcript, _ in self._failed}
-        return len(transcripts) <= FEW and "" not in transcripts and (self._has_answered or self._is_known())
-
-    def _cool(self, now: float) -> None:
-        """Let no call pass for a while, at most until the run is given up."""
-        self._open_until = min(now + self._cooling, max(now, self._give_up_at))
-
-    def _patience(self, failure: CallFailure) -> float:
-        """Return the seconds to wait for an answer: few if nothing listens at the address and nothing ever did."""
-        is_absent = failure.kind == "network" and not self._has_answered
-        return min(self._outage, FIRST_OUTAGE) if is_absent else self._outage
-
-    def _check(self) -> None:
-        if self._fatal is not None:
-            raise OutageError(self._fatal)
-
 
 OnAmbiguous = Literal["retry", "unclear", "hold"]
 FIRST_PAUSE: Final = 0.5  # seconds before the first retry; doubled for each further one

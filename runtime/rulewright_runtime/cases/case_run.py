@@ -12,10 +12,11 @@ import msgspec
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader
 from rulewright_runtime.cases.case_settings import CaseSettings
+from rulewright_runtime.cases.confidence_intervals import BOOTSTRAP_UP_TO
 from rulewright_runtime.cases.phrase_evidence import PhraseEvidence
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.cases.second_opinions import CaseJudge, SemanticMatcher
-from rulewright_runtime.cases.tally import BOOTSTRAP_UP_TO, UNKNOWN, CaseGroup, Tally, exit_status
+from rulewright_runtime.cases.tally import UNKNOWN, CaseGroup, Tally, exit_status
 from rulewright_runtime.embedding.opening import Embedding
 from rulewright_runtime.errors import EvaluationError, InputError, PlanError
 from rulewright_runtime.judging.judge import Judge

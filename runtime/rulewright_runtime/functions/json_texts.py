@@ -1,5 +1,4 @@
-"""Functions on JSON replies and on tool calls: decoding, validation against a JSON Schema (draft 2020-12), and the
-names, counts, order and arguments of calls.
+"""Functions on JSON replies: decoding, and validation against a JSON Schema (draft 2020-12).
 
 The validator is imported on first use.
 """
@@ -13,8 +12,8 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.table import LIST, Table, typed
-from rulewright_runtime.values import Value, equal, from_host, no_overload, to_host
+from rulewright_runtime.functions.table import Table, typed
+from rulewright_runtime.values import Value, from_host, to_host
 
 
 def json_value(text: str) -> object:
@@ -69,46 +68,10 @@ def _validator(encoded: bytes) -> Value:
     return validator(encoded)
 
 
-def _names(function: str, calls: list[Value], other: object) -> list[str]:
-    names: list[Value] = [call.get("name") if isinstance(call, Mapping) else None for call in calls]
-    if any(name.__class__ is not str for name in names):
-        raise no_overload(function, calls, other)
-    return names
-
-
-def called(calls: list[Value], name: str, arguments: Mapping[Value, Value] | None = None) -> bool:
-    """Whether one of the calls is of the tool `name` and, if `arguments` are given, includes them."""
-    names = _names("called", calls, name)
-    of_tool = (call for call, tool in zip(calls, names, strict=True) if tool == name)
-    return any(arguments is None or _includes(call.get("arguments"), arguments) for call in of_tool)
-
-
-def _includes(actual: object, expected: Mapping[Value, Value]) -> bool:
-    return isinstance(actual, Mapping) and all(
-        key in actual and equal(actual[key], value) for key, value in expected.items()
-    )
-
-
-def call_count(calls: list[Value], name: str) -> int:
-    """Return how often the tool was called."""
-    return _names("call_count", calls, name).count(name)
-
-
-def called_in_order(calls: list[Value], names: list[Value]) -> bool:
-    """Whether the tools were called in this order, possibly with other calls in between."""
-    remaining = iter(_names("called_in_order", calls, names))
-    if not names or any(name.__class__ is not str for name in names):
-        raise no_overload("called_in_order", calls, names)
-    return all(name in remaining for name in names)
-
-
 TABLE: Final[Table] = typed(
     {
         "json": (json_value, str),
         "is_json": (is_json, str),
         "valid_against": (valid_against, object, Mapping),
-        "called": (called, LIST, str, (Mapping, type(None))),
-        "call_count": (call_count, LIST, str),
-        "called_in_order": (called_in_order, LIST, LIST),
     }
 )

@@ -10,12 +10,14 @@ from rulewright_runtime.functions import (
     lists,
     mathematics,
     operators,
+    personal,
     profile_functions,
     similarity,
     statistics,
     strings,
     texts,
     times,
+    tool_use,
 )
 from rulewright_runtime.functions.table import Table
 
@@ -32,6 +34,8 @@ PROFILE: Final[Table] = {
     **profile_functions.TABLE,
     **statistics.TABLE,
     **texts.TABLE,
+    **personal.TABLE,
     **similarity.TABLE,
     **json_texts.TABLE,
+    **tool_use.TABLE,
 }

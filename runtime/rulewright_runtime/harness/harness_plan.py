@@ -19,7 +19,7 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 from rulewright_runtime.plan import envelope
 from rulewright_runtime.plan.envelope import Kind
-from rulewright_runtime.plan.file import LIMITS, PlanLimits
+from rulewright_runtime.plan.guard import LIMITS, PlanLimits
 from rulewright_runtime.plan.part import PlanPart
 from rulewright_runtime.regex import compile_regex
 

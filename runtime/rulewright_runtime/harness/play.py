@@ -12,7 +12,7 @@ from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.harness.adapters import Adapter, TurnRequest
 from rulewright_runtime.harness.harness_plan import Script, ScriptSession, ScriptTurn
-from rulewright_runtime.harness.model_adapter import SimulatedUser
+from rulewright_runtime.harness.simulated_user import SimulatedUser
 from rulewright_runtime.models.call import ChatMessage, ModelAnswer
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.strict_json import JsonObject

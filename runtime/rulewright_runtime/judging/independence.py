@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.models.call import bare_name, family_of
+from rulewright_runtime.models.capabilities import bare_name, family_of
 from rulewright_runtime.person_names import folded_name, is_readable
 
 _FILE_ENDING: Final = re.compile(r"\.gguf$")

@@ -19,7 +19,7 @@ from rulewright_runtime.models.call import Model
 PROVIDERS: Final = {
     "anthropic": "http",
     "command": "command",
-    "local": "http",
+    "local": "local",
     "openai": "http",
     "python": "callables",
 }

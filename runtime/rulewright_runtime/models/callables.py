@@ -17,7 +17,8 @@ import msgspec
 
 from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
-from rulewright_runtime.models.call import CallFailure, Capabilities, Identity, ModelAnswer, ModelCall
+from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
+from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.terminal import prints_to_errors
 
 WRAPPER: Final = "1"

@@ -22,16 +22,8 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
-from rulewright_runtime.models.call import (
-    CallFailure,
-    Capabilities,
-    Count,
-    Finish,
-    Identity,
-    ModelAnswer,
-    ModelCall,
-    Usage,
-)
+from rulewright_runtime.models.call import CallFailure, Count, Finish, Identity, ModelAnswer, ModelCall, Usage
+from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.terminal import complain
 
 WRAPPER: Final = "1"

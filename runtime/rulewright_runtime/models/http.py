@@ -1,5 +1,4 @@
-"""Models behind HTTP: OpenAI-compatible servers, Anthropic's API, and local models, `local:FILE.gguf`: a llama.cpp
-server on 127.0.0.1 in this process, from the extra `[local]`."""
+"""Models behind HTTP: OpenAI-compatible servers and Anthropic's API."""
 
 from __future__ import annotations
 
@@ -10,15 +9,14 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from functools import cache
 from time import time
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
-from msgspec.structs import replace
 
-from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
-from rulewright_runtime.models.call import CallFailure, Capabilities, Identity, ModelAnswer, ModelCall, capabilities_of
+from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
+from rulewright_runtime.models.capabilities import Capabilities, capabilities_of
 from rulewright_runtime.models.wire import WIRES, decode_body, response_failure
 
 WRAPPER: Final = "1"  # raised whenever requests to the same model change
@@ -86,15 +84,13 @@ class HttpModel:
         await self._client.aclose()
 
 
-def open_model(provider: str, rest: str) -> HttpModel | LocalModel:
+def open_model(provider: str, rest: str) -> HttpModel:
     """Open the model `MODEL[@BASE_URL]`, or the one in a file. Raises ModelError for an invalid base URL, for a missing
     key and for a missing file.
 
     A key is sent only to its own host: `OPENAI_API_KEY` to OpenAI and to `OPENAI_BASE_URL`, `RULEWRIGHT_API_KEY`, if
     set, to a server given as `@BASE_URL`.
     """
-    if provider == "local":
-        return _open_local(rest)
     model, scheme, base = rest.partition("@http")
     configured = os.environ.get(BASE_VARIABLES[provider]) or BASES[provider]
     base = _base(scheme[1:] + base) if scheme else _base(configured)
@@ -184,54 +180,3 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return max(parsedate_to_datetime(value).timestamp() - now, 0.0)
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-CONTEXT: Final = 8192  # tokens of each of the slots
-SLOTS: Final = 4  # concurrent calls
-REPLY: Final = 1024  # tokens; small models may not stop by themselves
-
-
-class LocalModel:
-    """A model in a GGUF file, served by a server that lives as long as this object."""
-
-    host = ""
-
-    def __init__(self, path: str, capabilities: Capabilities | None = None) -> None:
-        """Load the file and start the server. Raises ModelError when either fails."""
-        try:
-            import xllamacpp
-        except ImportError:
-            raise ModelError("`local:` needs the extra `local`: pip install 'rulewright[local]'") from None
-        name = os.path.basename(path)
-        self.capabilities = capabilities or Capabilities(structured=True, context=CONTEXT, reply=REPLY, bounds=True)
-        settings: Any = xllamacpp.CommonParams()
-        settings.model.path = path
-        settings.model_alias = {name}
-        settings.n_ctx, settings.n_parallel = (self.capabilities.context or CONTEXT) * SLOTS, SLOTS
-        settings.sampling.seed = 0
-        settings.verbosity = 0
-        settings.ui = False
-        try:
-            self._server: object = xllamacpp.Server(settings)
-        except Exception as error:
-            raise ModelError(f"the model `{path}` can't be loaded: {error}") from error
-        address = f"{self._server.listening_address}/v1"
-        self._http = HttpModel("openai", name, address, None, self.capabilities)
-        version = f"llama.cpp/{getattr(xllamacpp, '__version__', '')}"
-        self.identity = replace(self._http.identity, provider="local", endpoint=file_digest(path), api_version=version)
-
-    async def answer(self, call: ModelCall) -> ModelAnswer:
-        """Return the server's answer. Raises CallFailure."""
-        return await self._http.answer(call)
-
-    async def aclose(self) -> None:
-        """Close the connections and end the server."""
-        await self._http.aclose()
-        self._server = None
-
-
-def _open_local(rest: str) -> LocalModel:
-    """Open the model in a file. Raises ModelError when the file does not exist."""
-    if not os.path.isfile(rest):
-        raise ModelError(f"`local:{rest}` names no file; expected the path of a GGUF file")
-    return LocalModel(rest)

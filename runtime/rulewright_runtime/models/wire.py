@@ -11,16 +11,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from rulewright_runtime import strict_json
-from rulewright_runtime.models.call import (
-    TOO_LONG,
-    WHOLE,
-    CallFailure,
-    Capabilities,
-    Finish,
-    ModelAnswer,
-    ModelCall,
-    Usage,
-)
+from rulewright_runtime.models.call import TOO_LONG, WHOLE, CallFailure, Finish, ModelAnswer, ModelCall, Usage
+from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 ANTHROPIC_VERSION: Final = "2023-06-01"

@@ -28,7 +28,6 @@ from rulewright_runtime.models.call import (
     TOO_LONG,
     CallFailure,
     CallRequest,
-    Capabilities,
     ChatMessage,
     Identity,
     Model,
@@ -36,6 +35,7 @@ from rulewright_runtime.models.call import (
     ModelCall,
     request_key,
 )
+from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.question import ReplyField
 from rulewright_runtime.transcript_execution import CheckAsking, Execution, TranscriptResult

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import lookup
+from rulewright_runtime.functions import lookup, personal, texts
 from rulewright_runtime.functions.table import Function
-from rulewright_runtime.functions.texts import SPANS
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.interpreter.evaluator import evaluator
 from rulewright_runtime.ir import Program
@@ -21,6 +20,7 @@ from rulewright_runtime.values import cel_type_name
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, missing_content, not_eligible
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
+SPANS: Final = {**texts.SPANS, **personal.SPANS}
 MAX_SPANS: Final = 5  # quotes of one condition
 MAX_ITEMS: Final = 20  # deciding items with evidence
 MAX_QUOTE: Final = 200  # code points

@@ -38,7 +38,8 @@ from rulewright.linting.lint_run import fix, lint
 from rulewright.load import load_file
 from rulewright.manual import explain
 from rulewright.planning.harness import compile_run_plan, run_cost
-from rulewright.planning.scan import compare_profiles, scan_plan
+from rulewright.planning.profiles import compare_profiles
+from rulewright.planning.scan import scan_plan
 from rulewright.project import Project, load_project
 from rulewright.proving.label_table import check_labels
 from rulewright.render.output_formats import render

@@ -14,8 +14,9 @@ from tests.rounds import rounds
 
 from rulewright.load import unsaved
 from rulewright.lsp.code_actions import actions
-from rulewright.lsp.completions import completions, hover
+from rulewright.lsp.completions import completions
 from rulewright.lsp.cursor import cursor_at
+from rulewright.lsp.hover import hover
 from rulewright.lsp.positions import UTF16, position_at, to_protocol
 from rulewright.lsp.references import target
 from rulewright.lsp.workspace import TextDocument, Workspace
@@ -129,12 +130,12 @@ def test_messages_about_documents_that_are_not_open_are_borne(editor: Editor, pr
 
 CRASHING = """
 import sys
-from rulewright.lsp import completions, language_server, workspace
+from rulewright.lsp import hover, language_server, workspace
 def crash(*args, **more): raise ZeroDivisionError("of ours")
 def crash_and_print(*args, **more):
     print("oops")
     crash()
-completions.hover = crash_and_print
+hover.hover = crash_and_print
 whole = workspace.analyse_project
 workspace.analyse_project = lambda path: crash() if (path.parent / "crash").exists() else whole(path)
 sys.exit(0 if language_server.serve() else 1)

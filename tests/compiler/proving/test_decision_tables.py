@@ -22,10 +22,10 @@ from tests.safe_cases import settings as of_safe
 from rulewright.load import load_text
 from rulewright.lower.decision_table import Table, build_table
 from rulewright.lower.table_syntax import read_rule
+from rulewright.proving.decision_tables import RowLike, disjoint, survey
 from rulewright.proving.domains import Domains
 from rulewright.proving.label_table import label_table
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
-from rulewright.proving.search import RowLike, disjoint, survey
 from rulewright_runtime.ir import Program
 
 INPUTS = list(inputs())[::11]

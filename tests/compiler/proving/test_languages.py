@@ -19,7 +19,7 @@ from rulewright.proving.languages import (
     sequence,
     with_cases,
 )
-from rulewright.proving.text_conditions import language_of
+from rulewright.proving.re2_syntax import language_of
 
 ATOMS = ["a", "b", "A", "ab", ".", r"\w", r"\W", r"\s", "[ab]", "[^a]", "[[:upper:]]", r"\x41", "(?i:a)", "(?i:k)"]
 ATOMS += [r"\07", r"\141", r"\12", "(?i:\\pL)", "()"]

@@ -9,7 +9,7 @@ from typing import Any, Final
 import anyio
 import pytest
 
-from rulewright_runtime.calls import scheduler
+from rulewright_runtime.calls import breaker, scheduler
 from rulewright_runtime.calls.budget import Budget, BudgetError
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
@@ -17,7 +17,6 @@ from rulewright_runtime.errors import OutageError
 from rulewright_runtime.models.call import (
     CallFailure,
     CallRequest,
-    Capabilities,
     ChatMessage,
     Identity,
     ModelAnswer,
@@ -25,6 +24,7 @@ from rulewright_runtime.models.call import (
     Usage,
     request_key,
 )
+from rulewright_runtime.models.capabilities import Capabilities
 
 Reply = Callable[[str, int], Awaitable[ModelAnswer]]
 
@@ -69,8 +69,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
         (scheduler, "FIRST_PAUSE", 0.001),
         (scheduler, "POLL", 0.01),
-        (scheduler, "FIRST_COOLING", 0.01),
-        (scheduler, "MAX_COOLING", 0.02),
+        (breaker, "FIRST_COOLING", 0.01),
+        (breaker, "MAX_COOLING", 0.02),
     ):
         monkeypatch.setattr(module, name, value)
 
@@ -238,7 +238,7 @@ def test_an_endpoint_that_forbids_everything_ends_the_run(ledger: Ledger) -> Non
     with pytest.raises(OutageError, match="no"):
         answers(model, ledger, *"abcdefghijklm", limits=CallLimits(attempts=2))
     asked_of = set(model.asked[model.asked.index("z") :])
-    assert len(asked_of) >= scheduler.FORBIDDEN
+    assert len(asked_of) >= breaker.FORBIDDEN
 
 
 def test_an_endpoint_that_is_down_is_probed_and_then_given_up(ledger: Ledger) -> None:
@@ -292,7 +292,7 @@ def test_questions_that_fail_while_others_are_answered_are_failures_of_their_own
 def test_nobody_at_the_address_is_given_up_sooner_than_an_endpoint_that_has_answered(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduler, "FIRST_OUTAGE", 0.3)
+    monkeypatch.setattr(breaker, "FIRST_OUTAGE", 0.3)
     texts = [str(number) for number in range(50)]
     limits = CallLimits(concurrency=10, outage=2.0, attempts=99)
     with pytest.raises(OutageError, match=r"no answer for 0\.3 s"):
@@ -312,7 +312,7 @@ def test_an_address_that_never_answers_readably_ends_the_run(ledger: Ledger) -> 
     model = FakeModel(failing(9999, "malformed"))
     with pytest.raises(OutageError, match="is the address right"):
         answers(model, ledger, *map(str, range(50)), limits=CallLimits(concurrency=1))
-    assert len(model.asked) == scheduler.UNREADABLE
+    assert len(model.asked) == breaker.UNREADABLE
 
 
 def test_an_endpoint_that_comes_back_answers_everything(ledger: Ledger) -> None:

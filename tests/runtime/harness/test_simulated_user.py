@@ -19,7 +19,8 @@ from rulewright_runtime.calls.scheduler import CallLimits, CallPortal
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.harness.harness_run import run
-from rulewright_runtime.harness.model_adapter import ModelAdapter, SimulatedUser
+from rulewright_runtime.harness.model_adapter import ModelAdapter
+from rulewright_runtime.harness.simulated_user import SimulatedUser
 from rulewright_runtime.judging.independence import Independence
 from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.plan.envelope import seal

@@ -12,7 +12,8 @@ import pytest
 from tests.model_server import Handler, Response, Server, chat, messages, model_server
 
 from rulewright_runtime.models import ModelError, http, open_model
-from rulewright_runtime.models.call import CallFailure, Capabilities, ChatMessage, ModelAnswer, ModelCall, Usage
+from rulewright_runtime.models.call import CallFailure, ChatMessage, ModelAnswer, ModelCall, Usage
+from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.models.http import HttpModel
 
 CALL = ModelCall((ChatMessage("system", "Be brief."), ChatMessage("user", "Well?")), 400)

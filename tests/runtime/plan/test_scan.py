@@ -13,7 +13,8 @@ from tests.runtime.plans import asked, check, lexicon, plan, sealed
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.plan.envelope import content_hash, encode
-from rulewright_runtime.plan.file import PlanLimits, decode, seal
+from rulewright_runtime.plan.file import decode, seal
+from rulewright_runtime.plan.guard import PlanLimits
 from rulewright_runtime.plan.question import AnchoredWindow
 from rulewright_runtime.plan.scan import Plan, Scenario
 from rulewright_runtime.plan.verifiers import LexiconVerifier, ScenarioRule

@@ -12,7 +12,7 @@ from tests.model_server import Response, Server, chat
 from tests.runtime.plans import asked, plan
 
 from rulewright_runtime.calls.scheduler import CallLimits
-from rulewright_runtime.models.call import Capabilities
+from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.plan.question import EachReplyWindow, TextSegment
 from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
