@@ -24,6 +24,12 @@ settings.load_profile("any machine")
 NUMBERS = count()
 
 
+@pytest.hookimpl(optionalhook=True)  # `make ray` has no xdist
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: hundreds of tests wait for a process, a server or a pause."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection() -> None:
     """Collecting makes many objects and little garbage."""
     gc.disable()
