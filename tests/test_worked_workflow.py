@@ -108,7 +108,7 @@ def test_a_rehearsal_says_which_run_it_would_resume(example: Path, capsys: pytes
     assert ", 0 of 2 tasks COMPLETED\n" in told
     assert rulewright("workflow", "run", "--dry-run") == 0
     assert "would start a new run; run-1 is unfinished, and `--resume` continues it: PAUSED" in printed(capsys)
-    assert rulewright("workflow", "run", "--dry-run", "--resume", "--run", "run-9") == 3
+    assert rulewright("workflow", "run", "--dry-run", "--resume", "run-9") == 3
     assert "unknown run `run-9`" in capsys.readouterr().err
 
 
@@ -136,7 +136,6 @@ def test_drawings(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["workflow", "run", "gone.yaml"], "workflow file not found: gone.yaml"),
         (["workflow", "run", "--task", "gone"], "no task `gone`"),
-        (["workflow", "run", "--run", "run-1"], "`--resume`"),
         (["workflow", "run", "--colour"], "unrecognized"),
         (["workflow", "trace"], "there are no runs yet"),
         (["hil", "list"], "there are no runs yet"),

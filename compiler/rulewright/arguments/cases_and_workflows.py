@@ -91,7 +91,7 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
         else:
             action.add_argument("file", nargs="?", metavar="FILE", help="the workflow (default: the project's)")
         if name == "graph":
-            action.add_argument("--format", choices=("mermaid", "dot", "svg"), default="mermaid")
+            action.add_argument("--format", choices=("mermaid", "dot"), default="mermaid")
             action.add_argument("--run", metavar="RUN", help="show the progress of this run, or of the `latest`")
             action.add_argument("--task", metavar="ID", help="draw the state machine of this task")
         if name == "run":
@@ -126,8 +126,7 @@ def hil_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("--by", metavar="NAME", default=None, help="who decides (default: your user name)")
         if name in {"resolve", "reject"}:
             action.add_argument("--key", metavar="FILE", help="the private key that signs the decision (ed25519)")
-            needed = name == "reject"
-            action.add_argument("--why", metavar="TEXT", required=needed, dest="notes", default="", help="the reason")
+            action.add_argument("--why", metavar="TEXT", required=True, dest="notes", help="the reason")
         if name == "serve":
             action.add_argument("--port", type=int, default=8642, metavar="PORT", help="0 selects a free port")
 
@@ -137,7 +136,6 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         "--resume", nargs="?", const=True, default=False, metavar="RUN",
         help="continue an unfinished run (default: the latest)",
     )  # fmt: skip
-    parser.add_argument("--run", metavar="RUN", help="with --resume: continue this run")
     parser.add_argument(
         "--changed", action="store_true",
         help="with --resume: continue although the workflow has changed; unchanged tasks keep their results",

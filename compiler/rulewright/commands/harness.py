@@ -26,7 +26,7 @@ from rulewright_runtime.errors import OutageError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.adapters import ADAPTERS, Adapter, open_adapter
 from rulewright_runtime.harness.harness_plan import RunPlan
-from rulewright_runtime.harness.harness_run import count_finished, holds_run, remaining_plan
+from rulewright_runtime.harness.harness_run import holds_run, remaining_plan
 from rulewright_runtime.harness.harness_run import run as play
 from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.harness.simulated_user import MAX_MESSAGE_TOKENS, SimulatedUser
@@ -52,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "human":
         say(*_figures(cost))
     if args.dry_run:
-        answer(args.format, cost, [_dry_run(args, plan, adapter, user, cost)])
+        folder = _write_plan(args.out, plan, cost)
+        answer(args.format, cost, [f"written     {folder / 'run_plan.json'}, {folder / 'cost_report.json'}"])
         return 0
     calls.refuse_what_cannot_fit(remaining_plan(plan, adapter.model, args.out), adapter, user)
     try:
@@ -66,17 +67,6 @@ def run(args: argparse.Namespace) -> int:
         return INTERRUPTED
     answer(args.format, summary, _outcome(summary, args.out))
     return 1 if summary["errors"] else 0
-
-
-def _dry_run(
-    args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: SimulatedUser | None, cost: JsonObject
-) -> str:
-    """The progress of the run to resume, or the files of the plan."""
-    if args.resume:
-        done, number = count_finished(plan, adapter, args.out, user), len(plan.scripts)
-        return f"resumes     `{args.out}`, {done} of {number} conversations are finished"
-    folder = _write_plan(args.out, plan, cost)
-    return f"written     {folder / 'run_plan.json'}, {folder / 'cost_report.json'}"
 
 
 def _played(args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> JsonObject:

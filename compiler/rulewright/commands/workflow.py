@@ -184,11 +184,8 @@ def _read_resume(args: argparse.Namespace) -> None:
     """Interpret the argument of `--resume`: a run, or a workflow file."""
     if isinstance(args.resume, str) and args.file is None and os.path.isfile(args.resume):
         args.file, args.resume = args.resume, True
-    if args.run and not args.resume:
-        raise UsageError("`--run` needs `--resume`")
     if args.changed and not args.resume:
         raise UsageError("`--changed` needs `--resume`: a new run has no results to keep")
-    args.resume = args.run or args.resume
 
 
 def _flags(file: str | None, option: str = "") -> str:

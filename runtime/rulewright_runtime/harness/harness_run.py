@@ -90,18 +90,6 @@ def _header(plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> _Hea
     return _Header(plan.hash, adapter.model, adapter.harness, getattr(adapter, "identity", ""), user_identity)
 
 
-def count_finished(
-    plan: RunPlan, adapter: Adapter, out: str | os.PathLike[str], user: SimulatedUser | None = None
-) -> int:
-    """Return the number of finished conversations of the run in `out`. Raises PlanError when `run` would not resume
-    it."""
-    if not holds_run(out):
-        raise PlanError(f"`{os.fspath(out)}` holds no run to resume")
-    _check_header(os.fspath(out), _header(plan, adapter, user))
-    with os.scandir(os.path.join(out, FOLDER)) as entries:
-        return sum(entry.name.endswith(".jsonl") for entry in entries)
-
-
 def remaining_plan(plan: RunPlan, model: str, out: str | os.PathLike[str]) -> RunPlan:
     """Return the plan with only the scenarios that have no transcript in the folder `out`, not even a part."""
     paths = {script.id: _transcript(os.fspath(out), model, script.id) for script in plan.scripts}

@@ -81,7 +81,6 @@ def test_a_changed_workflow_goes_on_and_says_first_what_is_carried_over(
 
 def test_what_belongs_to_resume_is_refused_without_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "`--changed` needs `--resume`" in refused(capsys, "workflow", "run", "--changed")
-    assert "`--run` needs `--resume`" in refused(capsys, "workflow", "run", "--run", "run-1")
 
 
 def test_a_file_behind_resume_is_the_workflow(capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,13 +99,21 @@ def test_a_new_run_beside_an_unfinished_one_says_so(capsys: pytest.CaptureFixtur
     assert "`rulewright workflow cancel run-1` cancels it" in said
 
 
+@pytest.mark.parametrize("move", ["resolve", "reject"])
+def test_a_decision_needs_a_reason(move: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("workflow", "run") == 2
+    assert "--why" in refused(capsys, "hil", move, "run-1-check-1", "--by", "ana")
+    assert run("hil", "list") == 0
+    assert "run-1-check-1" in capsys.readouterr().out
+
+
 def test_a_decision_names_the_command_that_goes_on_with_its_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("workflow", "run") == run("workflow", "run") == 2
     capsys.readouterr()
-    assert run("hil", "resolve", "run-1-check-1", "--by", "ana") == 0
+    assert run("hil", "resolve", "run-1-check-1", "--by", "ana", "--why", "tried") == 0
     assert "continue with `rulewright workflow run --resume run-1`" in capsys.readouterr().out
     assert run("workflow", "run", "--resume", "run-1") == 0
-    assert run("hil", "resolve", "run-2-check-1", "--by", "ana", "--file", "workflow.yaml") == 0
+    assert run("hil", "resolve", "run-2-check-1", "--by", "ana", "--why", "tried", "--file", "workflow.yaml") == 0
     assert "continue with `rulewright workflow run workflow.yaml --resume run-2`" in capsys.readouterr().out
 
 
@@ -315,7 +322,7 @@ def test_a_database_that_can_not_be_read_is_no_refused_decision(
 ) -> None:
     (project / ".rulewright").mkdir(exist_ok=True)
     (project / ".rulewright/workflow.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
-    assert main(["hil", "resolve", "run-1-build-1", "--by", "ana"]) == 3
+    assert main(["hil", "resolve", "run-1-build-1", "--by", "ana", "--why", "tried"]) == 3
     assert "the database `.rulewright/workflow.db` can't be opened: " in capsys.readouterr().err
 
 

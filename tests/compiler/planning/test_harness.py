@@ -148,24 +148,6 @@ def test_a_dry_run_does_not_put_another_plan_beside_transcripts(
     assert "already contains a run" in capsys.readouterr().err
 
 
-def test_a_dry_run_says_which_run_it_would_resume_and_changes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scenarios = write(tmp_path / "scenarios", marked())
-    out = tmp_path / "run"
-    argv = ["harness", str(scenarios), "--model", replies(tmp_path, marked=["Fine.", "Good."]), "--out", str(out)]
-    assert main([*argv, "--resume", "--dry-run"]) == 3
-    assert f"`{out}` holds no run to resume" in capsys.readouterr().err
-    main(argv)
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    assert main([*argv, "--resume", "--dry-run"]) == 0
-    assert f"resumes     `{out}`, 1 of 1 conversations are finished\n" in capsys.readouterr().out
-    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
-    write(scenarios, {**marked(), "scenario_id": "other"})
-    assert main([*argv, "--resume", "--dry-run"]) == 3
-    assert "has another plan" in capsys.readouterr().err
-
-
 def test_a_price_bounds_the_cost(tmp_path: Path) -> None:
     plan = compile_run_plan([write(tmp_path / "scenarios", marked())])
     cost = run_cost(plan, "told", ModelPrice(1.0, 10.0), reply_tokens=100, attempts=2)

@@ -387,7 +387,7 @@ def test_where_decisions_are_signed_the_page_shows_the_command_that_does(tmp_pat
         form = decision(server, "resolve")
         run.store.deciders = Deciders(signers={"ana": "ssh-ed25519 AAAA"})
         page = ask(server, ITEM)[1]
-        assert "rulewright hil resolve run-1-build-1 --key FILE" in page
+        assert "rulewright hil resolve run-1-build-1 --why TEXT --key FILE" in page
         assert "<form" not in page
         assert "not signed" in ask(server, ITEM, form)[1] or ask(server, ITEM, form)[0] == 422
         assert run.store.item("run-1-build-1").status == "PENDING"

@@ -203,8 +203,8 @@ tasks:
 RESOLVE = """
 import subprocess, sys, time
 for _ in range(200):
-    done = subprocess.run([sys.executable, "-m", "rulewright", "hil", "resolve", "run-1-ask-1", "--by", "Ana (QA)"],
-                          capture_output=True, text=True)
+    decide = ["hil", "resolve", "run-1-ask-1", "--by", "Ana (QA)", "--why", "tried"]
+    done = subprocess.run([sys.executable, "-m", "rulewright", *decide], capture_output=True, text=True)
     with open("said.txt", "a") as said:
         said.write(f"{done.returncode} {done.stderr}")
     if done.returncode == 0 or "person" in done.stderr or "traced" in done.stderr:
@@ -248,7 +248,7 @@ def test_a_script_that_runs_and_decides_is_no_child(tmp_path: Path) -> None:
     project(tmp_path, "print('done')\n")
     rulewright = f"{sys.executable} -m rulewright"
     script = (
-        f"{rulewright} workflow run\n{rulewright} hil resolve run-1-ask-1 --by 'Ana (QA)' || exit 9\n"
+        f"{rulewright} workflow run\n{rulewright} hil resolve run-1-ask-1 --by 'Ana (QA)' --why tried || exit 9\n"
         f"{rulewright} workflow run --resume"
     )
     done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
@@ -374,9 +374,9 @@ def test_a_key_signs_on_the_command_line(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("getpass.getpass", lambda _: "pass")
     assert main(["workflow", "run"]) == 2
-    assert main(["hil", "resolve", "run-1-ask-1", "--by", "Ana (QA)"]) == 1
+    assert main(["hil", "resolve", "run-1-ask-1", "--by", "Ana (QA)", "--why", "tried"]) == 1
     assert "the decision of `Ana (QA)` is not signed: add `--key FILE`" in capsys.readouterr().err
-    assert main(["hil", "resolve", "run-1-ask-1", "--key", "id_ed25519"]) == 0
+    assert main(["hil", "resolve", "run-1-ask-1", "--key", "id_ed25519", "--why", "tried"]) == 0
     assert main(["hil", "show", "run-1-ask-1"]) == 0
     assert "on record: resolve by Ana (QA)" in (shown := capsys.readouterr().out)
     assert ", signed, system user " in shown
