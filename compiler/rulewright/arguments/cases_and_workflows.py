@@ -91,7 +91,7 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
         else:
             action.add_argument("file", nargs="?", metavar="FILE", help="the workflow (default: the project's)")
         if name == "graph":
-            action.add_argument("--format", choices=("mermaid", "dot"), default="mermaid")
+            action.add_argument("--format", choices=("mermaid", "dot", "svg"), default="mermaid")
             action.add_argument("--run", metavar="RUN", help="show the progress of this run, or of the `latest`")
             action.add_argument("--task", metavar="ID", help="draw the state machine of this task")
         if name == "run":

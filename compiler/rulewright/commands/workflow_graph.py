@@ -1,11 +1,13 @@
-"""Draws workflows: the tasks with their dependencies, or one task's state machine, as Mermaid or DOT."""
+"""Draws workflows: the tasks with their dependencies, or one task's state machine, as Mermaid, DOT or SVG."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Final
 
+from rulewright.errors import UsageError
 from rulewright_runtime.workflow.machine import Guard, LoopName, Machine, MachineTransition
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
 
@@ -45,18 +47,24 @@ def draw(
     task: str | None = None,
     at: Mapping[str, tuple[str, str]] | None = None,
 ) -> str:
-    """Draw the workflow's tasks, or the state machine of one task, as `mermaid` or `dot`.
+    """Draw the workflow's tasks, or the state machine of one task, as `mermaid`, `dot` or `svg`.
 
-    `at` is the progress of a run: the status and the state of each task.
+    `at` is the progress of a run: the status and the state of each task. Raises `UsageError` for another format or a
+    task that the workflow does not have.
     """
-    write = _dot if form == "dot" else _mermaid
-    at = at or {}
+    writers: dict[str, Callable[[str, list[_Box], list[_Arrow]], str]] = {"mermaid": _mermaid, "dot": _dot, "svg": _svg}
+    if form not in writers:
+        raise UsageError(f"unknown format `{form}`; expected `mermaid`, `dot` or `svg`")
     if task is None:
-        return write(plan.name, *_tasks(plan.tasks, at))
-    return write(task, *_places(plan.task(task).machine, at.get(task, ("", ""))[1]))
+        return writers[form](plan.name, *_tasks(plan.tasks, at or {}))
+    found = next((each for each in plan.tasks if each.id == task), None)
+    if found is None:
+        raise UsageError(f"the workflow has no task `{task}`")
+    return writers[form](task, *_places(found.machine, (at or {}).get(task, ("", ""))[1]))
 
 
-def _tasks(tasks: Sequence[TaskPlan], at: Mapping[str, tuple[str, str]]) -> tuple[list[_Box], list[_Arrow]]:
+def _tasks(tasks: Iterable[TaskPlan], at: Mapping[str, tuple[str, str]]) -> tuple[list[_Box], list[_Arrow]]:
+    tasks = list(tasks)
     names = {task.id: f"t{number}" for number, task in enumerate(tasks)}
     boxes = []
     for task in tasks:
@@ -132,6 +140,64 @@ def _dot(title: str, boxes: list[_Box], arrows: list[_Arrow]) -> str:
         label = f" [label={_quoted(arrow.lines)}]" if arrow.lines else ""
         lines.append(f"    {arrow.source} -> {arrow.target}{label};")
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def _svg(title: str, boxes: list[_Box], arrows: list[_Arrow]) -> str:
+    """Boxes in layers from top to bottom; arrows that lead back run along the right edge. It needs no other file."""
+    rows = _layers(boxes, arrows)
+    wide = max((len(line) for box in boxes for line in box.lines), default=8) * 7 + 24
+    high = max((len(box.lines) for box in boxes), default=1) * 16 + 16
+    across, down = wide + 40, high + 70
+    at = {box.name: (20 + x * across, 40 + y * down) for y, row in enumerate(rows) for x, box in enumerate(row)}
+    loops = [arrow for arrow in arrows if at[arrow.target][1] <= at[arrow.source][1]]
+    width = 20 + across * max(map(len, rows), default=1) + 24 * len(loops) + 200
+    height = 60 + down * len(rows)
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="12"><defs><marker id="a" viewBox="0 0 8 8" refX="8" refY="4" '
+        'markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>'
+    )
+    parts = [head, f'<title>{escape(title)}</title><text x="20" y="24" font-size="15">{escape(title)}</text>']
+    edge = 20 + across * max(map(len, rows), default=1)
+    for arrow in arrows:
+        (x1, y1), (x2, y2) = at[arrow.source], at[arrow.target]
+        if arrow in loops:
+            edge += 24
+            path = f"M{x1 + wide} {y1 + high / 2}H{edge}V{y2 + high / 2}H{x2 + wide}"
+            position: tuple[float, float] = (edge + 4, (y1 + y2 + high) / 2)
+        else:
+            path = f"M{x1 + wide / 2} {y1 + high}L{x2 + wide / 2} {y2}"
+            position = ((x1 + x2 + wide) / 2 + 6, (y1 + high + y2) / 2)
+        parts.append(f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#a)"/>')
+        parts += _svg_lines(arrow.lines, *position, size=10)
+    for box in boxes:
+        x, y = at[box.name]
+        stroke = 'stroke="#1d4ed8" stroke-width="4"' if box.current else 'stroke="#555"'
+        fill = box.colour or "#ffffff"
+        parts.append(f'<rect x="{x}" y="{y}" width="{wide}" height="{high}" rx="6" fill="{fill}" {stroke}/>')
+        parts += _svg_lines(box.lines, x + 12, y + 20, size=12)
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _svg_lines(lines: Iterable[str], x: float, y: float, *, size: int) -> Iterable[str]:
+    for number, line in enumerate(lines):
+        yield f'<text x="{x}" y="{y + number * (size + 4)}" font-size="{size}">{escape(line)}</text>'
+
+
+def _layers(boxes: list[_Box], arrows: list[_Arrow]) -> list[list[_Box]]:
+    """The boxes by their distance from those without incoming arrows (else from the first)."""
+    reached = {arrow.target for arrow in arrows if arrow.source != arrow.target}
+    layer = {box.name: 0 for box in boxes if box.name not in reached} or {box.name: 0 for box in boxes[:1]}
+    waiting = list(layer)
+    for name in waiting:
+        for arrow in arrows:
+            if arrow.source == name and arrow.target not in layer:
+                layer[arrow.target] = layer[name] + 1
+                waiting.append(arrow.target)
+    rows: list[list[_Box]] = [[] for _ in range(max(layer.values(), default=0) + 1)]
+    for box in boxes:
+        rows[layer.get(box.name, 0)].append(box)
+    return rows
 
 
 def _mermaid_text(text: str) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import xml.etree.ElementTree as ET
 
 import pytest
 from tests.compiler.workflow.workflows_in_place import composed, plan_of
 
 from rulewright.commands.workflow_graph import draw
+from rulewright.errors import UsageError
 
 TWO = """
     name: 'two "tasks"'
@@ -35,16 +37,6 @@ def test_tasks_as_dot() -> None:
         '    t1 [label="build\\ndev\\nhil off"];\n'
         "    t0 -> t1;\n}\n"
     )
-
-
-def test_the_current_state_of_a_run_is_marked() -> None:
-    plan = plan_of(TWO)
-    at = {"build": ("RUNNING", "work")}
-    assert "build<br/>dev<br/>hil off<br/>RUNNING, at work" in draw(plan, at=at)
-    assert [line for line in draw(plan, task="build", at=at).splitlines() if "stroke-width" in line] == [
-        "    style p1 fill:#dbeafe,stroke-width:4px"
-    ]
-    assert 'fillcolor="#dbeafe", penwidth=4' in draw(plan, form="dot", at=at)
 
 
 def test_an_implicit_gate_is_shown_as_such() -> None:
@@ -79,9 +71,38 @@ def test_text_that_could_mean_something_to_mermaid_is_written_as_numbers() -> No
     assert "#34;" in inside
 
 
+def test_an_unknown_form_or_task_is_refused() -> None:
+    with pytest.raises(UsageError, match="unknown format `png`"):
+        draw(plan_of(TWO), form="png")
+    with pytest.raises(UsageError, match="the workflow has no task `x`"):
+        draw(plan_of(TWO), task="x")
+
+
 @pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
 def test_graphviz_reads_the_drawing() -> None:
     for task in (None, "build"):
         text = draw(plan_of(TWO), form="dot", task=task)
         done = subprocess.run(["dot", "-Tplain"], input=text, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("task", [None, "build"])
+def test_an_svg_is_well_formed_and_holds_every_box_and_arrow(task: str | None) -> None:
+    plan = plan_of(TWO)
+    drawn = draw(plan, form="svg", task=task, at={"build": ("RUNNING", plan.tasks[1].machine.places[0].name)})
+    root = ET.fromstring(drawn)
+    svg = "{http://www.w3.org/2000/svg}"
+    boxes, arrows = root.findall(f"{svg}rect"), root.findall(f"{svg}path")
+    machine = plan.tasks[1].machine
+    expected = (2, 1) if task is None else (len(machine.places), len(machine.transitions))
+    assert (len(boxes), len(arrows)) == expected
+    assert sum(box.get("stroke-width") == "4" for box in boxes) == 1
+    words = {text.text for text in root.iter(f"{svg}text")}
+    assert words >= ({"design", "build", "RUNNING, at " + machine.places[0].name} if task is None else {"build"})
+    places = [(box.get("x"), box.get("y")) for box in boxes]
+    assert len(set(places)) == len(places)
+
+
+def test_names_in_an_svg_are_text() -> None:
+    hostile = TWO.replace('two "tasks"', "<script>alert(1)</script>")
+    assert "<script>" not in draw(plan_of(hostile), form="svg")
