@@ -26,10 +26,10 @@ from rulewright.documents.base import text as text_of
 from rulewright.documents.typed_reader import At, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
 from rulewright.spelling import did_you_mean
-from rulewright_runtime.workflow.machine import LoopName
 from rulewright_runtime.workflow.workflow_plan import OVERLAYS, Contract
 
 VERSIONS: Final = ("1", 1)
+LOOPING: Final = ("agentic_review", "paired_workflow", "confidence_loop")  # the overlays that repeat the work
 # The checks that a tier requires, and the keys of `evidence` that name the files of each check.
 REQUIRED: Final[dict[str, tuple[str, ...]]] = {
     "T0": ("acceptance_evidence",),
@@ -87,7 +87,7 @@ class TaskDocument(Document):
     outputs: tuple[ArtifactDocument, ...]
     overlays: dict[str, Overlay]
     enabled: tuple[str, ...]  # overlays, outermost first; a confidence loop implies a gate
-    loops: tuple[Loop, ...]  # outermost first
+    loops: tuple[Overlay, ...]  # the enabled ones that repeat the work, outermost first
     metrics: tuple[TaskMetricDocument, ...]  # what is measured, where the confidence loop is enabled
 
     def on(self, name: str) -> Overlay | None:
@@ -226,8 +226,9 @@ def read_workflow(
 def _task(name: str, key: Scalar, node: Mapping, defaults: tuple[Mapping, ...], off: Collection[str]) -> TaskDocument:
     own = descend(node, "overlays")
     layers = (own, *defaults) if isinstance(own, Mapping) else defaults
-    overlays = {each: overlay(each, layers, off=each in off) for each in OVERLAYS}
+    overlays = {each: overlay(each, layers, on=each == "hil", off=each in off) for each in OVERLAYS}
     gated = overlays["policy_gate"].enabled or overlays["confidence_loop"].enabled
+    loop = overlay("loop", (node,), on=True)
     return read(
         TaskDocument,
         node,
@@ -236,21 +237,10 @@ def _task(name: str, key: Scalar, node: Mapping, defaults: tuple[Mapping, ...], 
         inputs=tuple(_artifacts(node, "inputs")),
         outputs=tuple(_artifacts(node, "outputs")),
         overlays=overlays,
-        loops=_loops(node, overlays),
+        loops=tuple(each for each in (loop, *map(overlays.__getitem__, LOOPING)) if each.enabled and each.layers),
         metrics=_metrics(overlays["confidence_loop"]),
         enabled=tuple(each for each in OVERLAYS if overlays[each].enabled or (each == "policy_gate" and gated)),
     )
-
-
-def _loops(node: Mapping, overlays: dict[str, Overlay]) -> tuple[Loop, ...]:
-    own = descend(node, "loop")
-    found = [Loop("loop", "loop", own, (own,))] if isinstance(own, Mapping) else []
-    found += [
-        Loop(name, each.field, each.layers[0], each.layers)
-        for name in LOOPING
-        if (each := overlays[name]).enabled and each.layers
-    ]
-    return tuple(found)
 
 
 def _metrics(loop: Overlay) -> tuple[TaskMetricDocument, ...]:
@@ -324,14 +314,10 @@ def contract_of(
     return contract
 
 
-LOOPING: Final[tuple[Literal["agentic_review", "paired_workflow", "confidence_loop"], ...]] = (
-    "agentic_review", "paired_workflow", "confidence_loop",
-)  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlay:
-    """One overlay of a task. Each setting is looked up in the layers: the task's own, the workflow's, the project's."""
+    """One overlay of a task, or its own `loop`. Each setting is looked up in the layers: the task's own, the
+    workflow's, the project's."""
 
     name: str
     layers: tuple[Mapping, ...]
@@ -340,8 +326,8 @@ class Overlay:
 
     @property
     def field(self) -> str:
-        """The path of the overlay in the task."""
-        return f"overlays.{self.name}"
+        """Its path in the task."""
+        return self.name if self.name == "loop" else f"overlays.{self.name}"
 
     @property
     def place(self) -> Located:
@@ -362,21 +348,6 @@ class Overlay:
         """The setting's scalar if it is a number, else None."""
         return numeric(self.find(key))
 
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """A loop of a task: its own `loop`, or an overlay that repeats the work. `field` is its path in the task,
-    `node` is the nearest of its layers."""
-
-    name: LoopName
-    field: str
-    node: Mapping
-    layers: tuple[Mapping, ...]
-
-    def find(self, key: str) -> Node | None:
-        """The setting's value from the first layer that gives it, or None."""
-        return next((found for layer in self.layers if (found := layer.get(key)) is not None), None)
-
     @property
     def max_iterations(self) -> int | None:
         """The maximum number of iterations; None if absent or invalid."""
@@ -391,14 +362,13 @@ class Loop:
     @property
     def mode(self) -> Literal["any", "all"]:
         """Whether `any` or `all` of threshold and conditions must hold."""
-        return "all" if text_of(self.find("exit_when")) == "all" else "any"
+        return "all" if self.text("exit_when") == "all" else "any"
 
 
-def overlay(name: str, layers: tuple[Mapping, ...], *, off: bool = False) -> Overlay:
-    """The overlay called `name` from mappings of overlays, the nearest first; overlays in `off` are disabled."""
+def overlay(name: str, layers: tuple[Mapping, ...], *, on: bool = False, off: bool = False) -> Overlay:
+    """The overlay called `name` from mappings of overlays, the nearest first; `on` is its default."""
     entries = [layer.index[name] for layer in layers if name in layer]
     found = [(entry.key, entry.value) for entry in entries if isinstance(entry.value, Mapping)]
     layers = tuple(value for _, value in found)
-    switch = next((said for layer in layers if (said := flag(layer, "enabled")) is not None), None)
-    enabled = not off and (name == "hil" if switch is None else switch)
-    return Overlay(name, layers, found[0][0] if found else None, enabled)
+    switch = next((said for layer in layers if (said := flag(layer, "enabled")) is not None), on)
+    return Overlay(name, layers, found[0][0] if found else None, switch and not off)

@@ -9,12 +9,8 @@ from typing import Final
 from rulewright.diagnostics import Edit, Fix
 from rulewright.documents.base import descend
 from rulewright.documents.workflow import TaskDocument, names
-from rulewright.load import Mapping, Scalar
+from rulewright.load import Mapping
 
-_DASH: Final = re.compile(r"[ \t]*-[ \t]+")
-_REST: Final = re.compile(r"[ \t]*(#.*)?")
-_COMMA_AFTER: Final = re.compile(r"\s*,[ \t]*")
-_COMMA_BEFORE: Final = re.compile(r"\s*,\s*$")
 _PLAIN: Final = re.compile(r"[\w./-]*[A-Za-z_./-][\w./-]*")  # a path that needs no quotes in YAML
 # For each check: the key of `evidence`, the metric that may read the same file, and a common file name.
 _USUAL_EVIDENCE: Final = {
@@ -69,20 +65,3 @@ def gate_evidence(task: TaskDocument, checks: Sequence[str]) -> Fix | None:
     if not isinstance(gate, Mapping) or not gate.entries or "evidence" in gate or gate.entries[0].key.style:
         return None
     return add_key(gate, "evidence", evidence_for(task, checks))
-
-
-def drop_item(item: Scalar, message: str) -> Fix | None:
-    """The safe fix that removes an item from its list: its whole line in a block, else the item and one comma; None
-    for other layouts. The list must have another item."""
-    text = item.source.text
-    line, end = text.rfind("\n", 0, item.start) + 1, text.find("\n", item.end)
-    end = len(text) if end < 0 else end
-    if _DASH.fullmatch(text, line, item.start) and _REST.fullmatch(text, item.end, end):
-        span = item.source.span(line, min(end + 1, len(text)))
-    elif after := _COMMA_AFTER.match(text, item.end):
-        span = item.source.span(item.start, after.end())
-    elif before := _COMMA_BEFORE.search(text[: item.start]):
-        span = item.source.span(before.start(), item.end)
-    else:
-        return None
-    return Fix(message, (Edit(span, ""),), safe=True)

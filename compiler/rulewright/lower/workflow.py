@@ -131,13 +131,14 @@ class _WorkflowLowering:
     def loops(self, task: TaskDocument, features: TaskFeatures, threshold: Built | None) -> tuple[LoopShape, ...]:
         shapes = []
         for loop in task.loops:
+            name: Any = loop.name
             each = self.guards.conditions(task, loop, features)
-            if loop.name == "confidence_loop" and threshold is not None:
+            if name == "confidence_loop" and threshold is not None:
                 each = [threshold, *each]
-            exit_ = Guard(tuple(built.program for built in each), loop.mode if each else "any", loop.name)
+            exit_ = Guard(tuple(built.program for built in each), loop.mode if each else "any", name)
             reads = frozenset(path[0] for built in each for path in built.reads)
-            always = loop.name == "loop" and not loop.conditions
-            shapes.append(LoopShape(loop.name, loop.max_iterations or 1, None if always else exit_, reads))
+            always = name == "loop" and not loop.conditions
+            shapes.append(LoopShape(name, loop.max_iterations or 1, None if always else exit_, reads))
         return tuple(shapes)
 
     def artifacts(self, task: TaskDocument, artifacts: tuple[ArtifactDocument, ...]) -> tuple[Artifact, ...]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import items, text_scalars
-from rulewright.documents.workflow import Loop, TaskDocument
-from rulewright.documents.workflow_fixes import drop_item
+from rulewright.documents.workflow import Overlay, TaskDocument
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
 from rulewright.expression.compose import all_of, fill
 from rulewright.expression.environment import Environment
-from rulewright.expression.parser import parse
-from rulewright.expression.syntax_tree import Binary, Expr, ListLiteral, Literal, Name, Select, children, dotted
+from rulewright.expression.syntax_tree import dotted
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, MapType, RecordType, Type
 from rulewright.load import Scalar, place
 from rulewright_runtime.errors import PlanError
@@ -43,22 +41,13 @@ class Guards:
 
     findings: list[Diagnostic]
 
-    def conditions(self, task: TaskDocument, loop: Loop, features: TaskFeatures) -> list[Built]:
+    def conditions(self, task: TaskDocument, loop: Overlay, features: TaskFeatures) -> list[Built]:
         """Build the author's exit conditions, or the overlay's default; mistakes are added to `findings`."""
         if not loop.conditions and loop.name in DEFAULT_CONDITIONS:
             return [self.generated(DEFAULT_CONDITIONS[loop.name], features)]
-        programs: list[Built] = []
-        never_met: list[tuple[Scalar, Diagnostic]] = []
-        for number, scalar in enumerate(loop.conditions):
-            first = len(self.findings)
-            built = self.author_condition(task, f"{loop.field}.exit_conditions[{number}]", scalar, features)
-            if built is not None:
-                programs.append(built)
-            elif len(self.findings) > first and _is_never_met(str(scalar.value), features):
-                never_met.append((scalar, self.findings[first]))
-        if programs and loop.mode == "any":
-            self.findings[:] = _droppable(task, self.findings, never_met)
-        return programs
+        places = [f"{loop.field}.exit_conditions[{number}]" for number in range(len(loop.conditions))]
+        built = (self.author_condition(task, *each, features) for each in zip(places, loop.conditions, strict=True))
+        return [each for each in built if each is not None]
 
     def threshold(self, task: TaskDocument, features: TaskFeatures) -> Built | None:
         """Build the threshold's condition, or return None without a threshold."""
@@ -114,37 +103,6 @@ class Guards:
         return built
 
 
-def _is_never_met(text: str, features: TaskFeatures) -> bool:
-    """Whether a condition with mistakes reads a name of a disabled overlay and can't be met by any other part of it."""
-    try:
-        _built(text, features, False)
-    except ExpressionError as failure:
-        first = failure.errors[0]
-        if first.reason is not Reason.UNKNOWN_NAME or text[first.start : first.end] not in OVERLAY_NAMES:
-            return False
-    return _is_conjunction(parse(text))
-
-
-def _is_conjunction(tree: Expr) -> bool:
-    """Whether a condition is a conjunction of comparisons."""
-    if isinstance(tree, Binary):
-        return tree.operator != "||" and all(map(_is_conjunction, children(tree)))
-    return isinstance(tree, (Name, Select, Literal, ListLiteral))
-
-
-def _droppable(
-    task: TaskDocument, findings: list[Diagnostic], mistaken: list[tuple[Scalar, Diagnostic]]
-) -> list[Diagnostic]:
-    """Return the findings, with a fix for each condition that can be dropped: where any of several conditions ends the
-    loop, one that reads a name of a disabled overlay is never met. Lists shared between tasks get no fix."""
-    fixes: dict[Diagnostic, Diagnostic] = {}
-    for scalar, mistake in mistaken:
-        own = scalar.source is task.node.source and task.node.start <= scalar.start < task.node.end
-        if own:
-            fixes[mistake] = replace(mistake, fix=drop_item(scalar, "remove the condition, which is never met"))
-    return [fixes.get(each, each) for each in findings]
-
-
 def _mistakes(task: TaskDocument, location: str, scalar: Scalar, failure: ExpressionError) -> list[Diagnostic]:
     """The mistakes as findings at their spans. Calls of unknown functions and names with `__` are reported as
     disallowed constructs."""
@@ -171,8 +129,6 @@ _HINTS: Final = {
     "evidence": "`evidence` exists only in the conditions of `policy_gate`",
     "coverage": "`coverage` exists only in the conditions of `policy_gate`",
 }
-# Names that only an enabled overlay provides: without it a condition that reads them is never met.
-OVERLAY_NAMES: Final = frozenset(("confidence_score", "metrics", "pair", "review", "policy_gate", "hil"))
 
 
 class TaskFeatures(NamedTuple):

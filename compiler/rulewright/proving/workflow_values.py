@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from rulewright.documents.workflow import Loop, TaskDocument
+from rulewright.documents.workflow import Overlay, TaskDocument
 from rulewright.load import Scalar
 from rulewright.lower.workflow_guards import Guards, features_of
 from rulewright.proving.domains import Path
@@ -181,7 +181,7 @@ def _shown(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def undercutting(task: TaskDocument, loop: Loop) -> Iterator[tuple[int, Scalar]]:
+def undercutting(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scalar]]:
     """Yield the conditions that can hold below the threshold, with their indices; none without a threshold. Invalid
     conditions are left to the compiler."""
     features = features_of(task)

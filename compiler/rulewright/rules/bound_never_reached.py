@@ -19,7 +19,7 @@ def bound_never_reached(task: TaskDocument) -> Iterator[Diagnostic]:
     for number, outer in enumerate(loops):
         for inner in loops[number + 1 :]:
             if outer.max_iterations and inner.max_iterations and outer.max_iterations > inner.max_iterations:
-                place = outer.find("max_iterations") or outer.node
+                place = outer.find("max_iterations") or outer.layers[0]
                 message = (
                     f"{outer.max_iterations} is never reached: `{inner.name}` inside allows only {inner.max_iterations}"
                 )

@@ -21,4 +21,4 @@ def loop_nothing_ends(task: TaskDocument) -> Iterator[Diagnostic]:
     for loop in task.loops:
         if loop.name == "confidence_loop" and not loop.conditions:
             message = "nothing ends this loop: it has neither `threshold` nor `exit_conditions`"
-            yield task.warning(first_place(loop.node), loop.field, message)
+            yield task.warning(first_place(loop.layers[0]), loop.field, message)

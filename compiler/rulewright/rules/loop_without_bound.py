@@ -21,7 +21,7 @@ def loop_without_bound(workflow: Workflow) -> Iterator[Diagnostic]:
     for task in workflow.document.tasks:
         for loop in task.loops:
             if loop.find("max_iterations") is None:
-                fix = add_key(loop.node, "max_iterations", str(usual))
+                fix = add_key(loop.layers[0], "max_iterations", str(usual))
                 yield task.error(
-                    first_place(loop.node), f"{loop.field}.max_iterations", "loop requires max_iterations", fix=fix
+                    first_place(loop.layers[0]), f"{loop.field}.max_iterations", "loop requires max_iterations", fix=fix
                 )

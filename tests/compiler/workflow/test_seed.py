@@ -11,7 +11,6 @@ from tests.shared_data import folder
 
 from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.claims.workflow import CLAIMS, prove_workflow
-from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.lint_run import lint
 from rulewright.load import load_text
 from rulewright.proving.results import Proved, Refuted
@@ -113,39 +112,6 @@ def test_the_second_fragment_says_why_the_pair_does_not_exist() -> None:
 def test_the_linter_finds_the_same() -> None:
     path = HERE / "config.yaml"
     assert lint([path]).diagnostics == check(load_workflow(path))
-
-
-def test_the_fix_takes_out_what_asks_for_the_pair_and_nothing_else() -> None:
-    name = "w.yaml"
-    workflow = workflow_of(load_text(CONFIG, name))
-    sources = {name: workflow.document.node.source}
-    text, applied = fixed_texts(check(workflow), sources)
-    assert applied == 1
-    assert text[name] == CONFIG.replace(
-        '          - "pair.challenger_approved == true"  # if paired_workflow also enabled\n', ""
-    )
-
-
-@pytest.mark.parametrize(
-    ("written", "left"),
-    [
-        ("[pair.challenger_approved == true, loop.iteration > 1]", "[loop.iteration > 1]"),
-        ("[loop.iteration > 1, review.decision == GO]", "[loop.iteration > 1]"),
-        ("[loop.iteration > 1, not pair.challenger_approved]", None),
-        ("[loop.iteration > 1, pair.challenger_approved or loop.iteration > 2]", None),
-        ("[pair.challenger_approved == true]", None),
-        ("[loop.iteration > 1, pair.challenger_approved == true], exit_when: all", None),
-    ],
-)
-def test_only_a_condition_that_is_never_met_is_dropped(written: str, left: str | None) -> None:
-    name = "w.yaml"
-    workflow = workflow_of(
-        load_text(LOOP.replace("max_iterations: 3", f"max_iterations: 3, exit_conditions: {written}"), name)
-    )
-    texts, applied = fixed_texts(check(workflow), {name: workflow.document.node.source})
-    assert applied == (left is not None)
-    if left is not None:
-        assert f"exit_conditions: {left}," in texts[name]
 
 
 def test_with_its_two_mistakes_mended_the_second_fragment_compiles_and_keeps_the_invariants() -> None:
