@@ -7,7 +7,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -32,37 +32,28 @@ from rulewright_runtime.workflow.deciders import (
 from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.gate import GateReport
 from rulewright_runtime.workflow.hil import STATUS_AFTER, Move, QueueError, QueueItem, apply_decision
-from rulewright_runtime.workflow.machine import Event as MachineEvent
 from rulewright_runtime.workflow.machine import MachineStep
 from rulewright_runtime.workflow.run_records import OVER, RunRecords, RunStatus, StoredWorkflow
 from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, TaskRecord
-from rulewright_runtime.workflow.workflow_plan import WorkflowPlan, decode
+from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan, decode
 
 LOG: Final = logging.getLogger("rulewright.workflow")
 MAX_CONTENT: Final = 2**20  # bytes; a larger output is stored as a hash only, and reviewers can't compare its versions
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityOutcome:
-    """The result of an activity: the event for the machine, the new record, and what is stored."""
-
-    event: MachineEvent
-    record: TaskRecord
-    events: tuple[EventDraft, ...] = ()
-    report: GateReport | None = None
-    review: JsonObject | None = None
-    outputs: tuple[tuple[str, bytes], ...] = ()
-    usage: AgentUsage = NO_USAGE
-    reason: str = ""
-
-
-class TaskChange(msgspec.Struct, frozen=True):
+@dataclass(slots=True, kw_only=True)
+class TaskChange:
     """What one transaction writes about a task. `before` is the stored record. `move` is None when the task stays where
     it is; `withdrawn` says why the question that it waited for is withdrawn."""
 
-    task_id: str
+    task: TaskPlan
     before: TaskRecord
-    outcome: ActivityOutcome
+    record: TaskRecord
+    events: list[EventDraft] = field(default_factory=list)
+    report: GateReport | None = None
+    review: JsonObject | None = None
+    outputs: Sequence[tuple[str, bytes]] = ()
+    usage: AgentUsage = NO_USAGE
     move: MachineStep | None = None
     item: QueueItem | None = None
     withdrawn: str = ""
@@ -174,28 +165,28 @@ class Store(RunRecords):
         Raises QueueError when the queue item can't be written, StoreError when the database can't be written, or the
         stored record is not the one that the change is based on.
         """
-        move, outcome = change.move, change.outcome
+        move, task_id = change.move, change.task.id
         with self.transaction() as db:
             self._check_unchanged(run_id, change)
             db.execute(
                 "update tasks set record = ?, status = coalesce(?, status) where run_id = ? and task_id = ?",
-                (pack(outcome.record), move and move.after, run_id, change.task_id),
+                (pack(change.record), move and move.after, run_id, task_id),
             )
             if move is not None:
                 taken = {"source": move.transition.source, "event": move.transition.event, "target": move.state.place}
                 after = {"before": move.before, "after": move.after, "undecided": "; ".join(move.undecided)}
-                _insert(db, "transitions", run_id=run_id, task_id=change.task_id, **taken, **after)
-            if outcome.report is not None:
-                _insert(db, "gate_reports", run_id=run_id, task_id=change.task_id, body=pack(outcome.report))
-            if outcome.review is not None:
-                self._log_review(db, run_id, change.task_id, outcome.review)
+                _insert(db, "transitions", run_id=run_id, task_id=task_id, **taken, **after)
+            if change.report is not None:
+                _insert(db, "gate_reports", run_id=run_id, task_id=task_id, body=pack(change.report))
+            if change.review is not None:
+                self._log_review(db, run_id, task_id, change.review)
             self._write_outputs(db, run_id, change)
-            if outcome.usage != NO_USAGE:
+            if change.usage != NO_USAGE:
                 db.execute(
                     "update runs set cost_usd = cost_usd + ?, tokens_used = tokens_used + ? where run_id = ?",
-                    (outcome.usage.cost_usd, outcome.usage.tokens, run_id),
+                    (change.usage.cost_usd, change.usage.tokens, run_id),
                 )
-            written = self._write_events(db, run_id, change.task_id, now, outcome.events)
+            written = self._write_events(db, run_id, task_id, now, change.events)
             if change.withdrawn and change.before.item is not None:
                 self._withdraw_item(db, self.item(change.before.item), now, change.withdrawn)
             if change.item is not None:
@@ -205,9 +196,10 @@ class Store(RunRecords):
     def _check_unchanged(self, run_id: str, change: TaskChange) -> None:
         """Raise StoreError when another process has changed or removed the task: without a lock, as on some systems, or
         after the file of the lock was removed, two runs may work on it."""
-        rows = self.rows("select record from tasks where run_id = ? and task_id = ?", run_id, change.task_id)
+        task_id = change.task.id
+        rows = self.rows("select record from tasks where run_id = ? and task_id = ?", run_id, task_id)
         if not rows or pack(unpack(rows[0]["record"], TaskRecord)) != pack(change.before):
-            raise StoreError(f"task `{change.task_id}` of `{run_id}` was changed by another process: resume the run")
+            raise StoreError(f"task `{task_id}` of `{run_id}` was changed by another process: resume the run")
 
     def add_events(
         self, run_id: str, now: str, events: Sequence[EventDraft], *, warned: int | None = None
@@ -339,11 +331,11 @@ class Store(RunRecords):
         db.execute("release review")
 
     def _write_outputs(self, db: sqlite3.Connection, run_id: str, change: TaskChange) -> None:
-        for path, content in change.outcome.outputs:
+        for path, content in change.outputs:
             digest = hashlib.sha256(content).hexdigest()
             if len(content) <= MAX_CONTENT:
                 db.execute("insert or ignore into contents values (?,?)", (digest, content))
-            of_task = {"run_id": run_id, "task_id": change.task_id, "iteration": change.outcome.record.iteration}
+            of_task = {"run_id": run_id, "task_id": change.task.id, "iteration": change.record.iteration}
             _insert(db, "outputs", **of_task, path=path, sha256=digest)
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.regex import compile_regex
-from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply
+from rulewright_runtime.workflow.adapters.agent_adapter import AgentReply
 from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.run_settings import Security
 
@@ -61,22 +61,12 @@ def redact_text(security: Security, text: str) -> tuple[str, int]:
     return text, count
 
 
-def detect_injections(security: Security, texts: Iterable[tuple[str, str]]) -> tuple[EventDraft, ...]:
-    """Return an event for each text with an injection; `texts` are pairs of a label and a text.
-
-    Raises AgentError for an injection at level `quarantine`.
-    """
-    level = security.injection_detection_level
-    if level == "pass":
-        return ()
-    events = []
-    for where, text in texts:
+def detect_injections(security: Security, texts: Iterable[tuple[str, str]]) -> list[EventDraft]:
+    """Return an event for each labelled text with an injection; none at the level `pass`."""
+    level, found = security.injection_detection_level, []
+    for where, text in texts if level != "pass" else ():
         match = next((hit for pattern in INJECTIONS if (hit := compile_regex(pattern).search(text))), None)
         if match is not None:
             details = {"where": where, "text": match.group(0)[:SHOWN], "level": level}
-            events.append(EventDraft("security.injection_detected", details, "warning"))
-    if events and level == "quarantine":
-        first = events[0].details
-        message = f"{first['where']} gives orders to the agent that reads it: `{first['text']}`"
-        raise AgentError(message, events=tuple(events))
-    return tuple(events)
+            found.append(EventDraft("security.injection_detected", details, "warning"))
+    return found

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.score import Score, parse_score
-from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.machine import TaskState
 from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
@@ -146,19 +146,6 @@ class TaskRecord(msgspec.Struct, frozen=True):
     def lock(self) -> dict[str, str] | None:
         """The hashes of the approved outputs, or None when none were approved."""
         return self.locked if self.is_locked or self.locked else None  # earlier versions stored the hashes alone
-
-    def after_call(self, call: str, usage: AgentUsage) -> TaskRecord:
-        """Return the record after an answered call, named `agent/purpose`."""
-        calls = {**self.calls, call: self.calls.get(call, 0) + 1}
-        return replace(self.with_usage(usage), calls=calls)
-
-    def with_feedback(self, who: str, text: str) -> TaskRecord:
-        """Add a comment on the work, which its agent receives in the next iteration."""
-        return replace(self, feedback=(*self.feedback, {"from": who, "text": text}))
-
-    def remember(self, step: str, entry: JsonMapping) -> TaskRecord:
-        """Add an entry to the history of the task's loops, which reviewers see."""
-        return replace(self, history=(*self.history, {"iteration": self.iteration, "step": step, **entry}))
 
     def with_usage(self, usage: AgentUsage) -> TaskRecord:
         """Return the record with more usage added."""

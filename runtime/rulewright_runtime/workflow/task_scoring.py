@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
-
-from msgspec.structs import replace
 
 from rulewright_runtime.errors import JudgeError, RuntimeFailure
 from rulewright_runtime.judging.replies import only_object
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.score import Score
-from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import one_line
 from rulewright_runtime.workflow import collectors
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
@@ -22,9 +19,9 @@ from rulewright_runtime.workflow.artifacts import contents, too_large
 from rulewright_runtime.workflow.collectors.report_reading import printable
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence, measure_or_zero
 from rulewright_runtime.workflow.events import EventDraft
-from rulewright_runtime.workflow.run_context import RunContext
-from rulewright_runtime.workflow.run_database import ActivityOutcome
-from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage, MeasuredMetric, TaskRecord, worker
+from rulewright_runtime.workflow.machine import Event
+from rulewright_runtime.workflow.task_context import MeasuredMetric
+from rulewright_runtime.workflow.task_step import TaskStep
 from rulewright_runtime.workflow.workflow_plan import Contract, ProcessMetric, TaskPlan
 
 QUESTION: Final = (
@@ -100,45 +97,28 @@ MAX_SHOWN: Final = 200_000  # characters of one output in a judge's prompt
 REPLY: Final = "the agent's reply"  # in place of a path: a task without outputs is judged by its agent's reply
 
 
-@dataclass(slots=True)
-class _JudgeCalls:
-    """The calls of judges in one scoring, with their usage and events."""
-
-    usage: AgentUsage = NO_USAGE
-    calls: list[str] = field(default_factory=list)
-    events: list[EventDraft] = field(default_factory=list)
-
-
-def score(task: TaskPlan, record: TaskRecord, run_context: RunContext) -> ActivityOutcome:
+def score(step: TaskStep) -> Event:
     """Collect the metrics and compute confidence, which is 0.0 when a metric can't be measured. Scoring itself never
     fails."""
-    assert task.confidence is not None
-    judged = _JudgeCalls()
-    metrics = [_measure(metric, task, record, run_context, judged) for metric in task.confidence.metrics]
-    confidence: Score | None = None
-    if task.confidence.mode == "composite":
-        confidence = _confidence(task, metrics)
-    context = replace(
-        record.context, metrics=tuple(metrics), confidence=None if confidence is None else str(confidence), advisory=""
-    )
-    for call in judged.calls:
-        record = record.after_call(call, NO_USAGE)
-    record = replace(record.with_usage(judged.usage), context=context)
-    entry: JsonObject = {"confidence_score": None if confidence is None else float(confidence)}
-    entry["metrics"] = {metric.type: metric.value for metric in metrics}
-    failures = tuple(
-        EventDraft("metric.failed", {"metric": metric.type, "reason": metric.failure, "counts_as": 0.0}, "warning")
-        for metric in metrics
-        if metric.failure
-    )
+    scoring = step.task.confidence
+    assert scoring is not None
+    metrics = tuple(_measure(metric, step) for metric in scoring.metrics)
+    confidence = _confidence(step.task, metrics) if scoring.mode == "composite" else None
+    step.change_context(metrics=metrics, confidence=None if confidence is None else str(confidence), advisory="")
+    for metric in metrics:
+        if metric.failure:
+            details = {"metric": metric.type, "reason": metric.failure, "counts_as": 0.0}
+            step.events.append(EventDraft("metric.failed", details, "warning"))
     comment = ", ".join(
         f"{metric.type} {metric.value:g}" + (f" ({metric.details})" * bool(metric.details)) for metric in metrics
     )
-    record = record.with_feedback("confidence_loop", comment)
-    return ActivityOutcome("scored", record.remember("score", entry), (*judged.events, *failures), usage=judged.usage)
+    step.comment("confidence_loop", comment)
+    values = {metric.type: metric.value for metric in metrics}
+    step.remember("score", confidence_score=None if confidence is None else float(confidence), metrics=values)
+    return "scored"
 
 
-def _confidence(task: TaskPlan, measured: list[MeasuredMetric]) -> Score:
+def _confidence(task: TaskPlan, measured: Sequence[MeasuredMetric]) -> Score:
     """Return the confidence. A metric without a source counts as 0.0; one that can't be measured makes all 0.0."""
     assert task.confidence is not None
     pairs = zip(task.confidence.metrics, measured, strict=True)
@@ -147,28 +127,20 @@ def _confidence(task: TaskPlan, measured: list[MeasuredMetric]) -> Score:
     return exact_confidence([EvalMetric(metric.type, metric.value, metric.weight) for metric in measured])
 
 
-def _measure(
-    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, calls: _JudgeCalls
-) -> MeasuredMetric:
+def _measure(metric: ProcessMetric, step: TaskStep) -> MeasuredMetric:
     """Measure one metric."""
     details: list[str] = []
 
     def collect() -> float:
-        reading = collectors.measure(
-            metric.type,
-            run_context.root,
-            metric.sources,
-            requirements=metric.requirements,
-            outputs=[output.path for output in task.outputs],
-        )
+        outputs = [output.path for output in step.task.outputs]
+        wanted = {"requirements": metric.requirements, "outputs": outputs}
+        reading = collectors.measure(metric.type, step.run.root, metric.sources, **wanted)
         details.append(reading.details)
         return reading.value
 
-    def judge() -> float:
-        return _ask_judge(metric, task, record, run_context, calls)
-
     judged = metric.type == "llm_judge"
-    result, failure = measure_or_zero(metric.type, metric.weight, judge if judged else collect)
+    measure = partial(_ask_judge, metric, step) if judged else collect
+    result, failure = measure_or_zero(metric.type, metric.weight, measure)
     source = f"judge:{metric.evaluator_agent}" if judged else ", ".join((*metric.sources, *metric.requirements))
     return MeasuredMetric(
         type=metric.type,
@@ -181,36 +153,33 @@ def _measure(
     )
 
 
-def _ask_judge(
-    metric: ProcessMetric, task: TaskPlan, record: TaskRecord, run_context: RunContext, calls: _JudgeCalls
-) -> float:
-    evaluator = metric.evaluator_agent
+def _ask_judge(metric: ProcessMetric, step: TaskStep) -> float:
+    evaluator, task = metric.evaluator_agent, step.task
     if not evaluator:
         raise AgentError("llm_judge metric requires evaluator_agent")
-    if folded_name(evaluator) in {folded_name(worker(task, record)), folded_name(task.agent)}:
+    if folded_name(evaluator) in {folded_name(step.worker), folded_name(task.agent)}:
         raise AgentError("llm_judge evaluator_agent must differ from task agent")
-    outputs = [(path, decoded(content)) for path, content in contents(run_context.root, task.outputs)]
-    outputs += [(path, f"[{size} bytes are left out]") for path, size in too_large(run_context.root, task.outputs)]
-    if not task.outputs and record.reply.strip():
-        outputs = [(REPLY, record.reply)]
-    prompt = judge_prompt(metric.criteria or _criteria(task), outputs)
-    for retry in range(run_context.max_retries(evaluator) + 1):
+    prompt = judge_prompt(metric.criteria or _criteria(task), _shown_outputs(step))
+    failure: RuntimeFailure
+    for retry in range(step.run.max_retries(evaluator) + 1):
         try:
-            reply = run_context.ask(task, record, evaluator, "judge", prompt=prompt, about=metric.type, retry=retry)
-            calls.usage += reply.usage
-            calls.events += reply.events
+            reply = step.ask(evaluator, "judge", prompt=prompt, about=metric.type, retry=retry)
             score = parse_score(reply.text)
-            break
-        except AgentError as error:
-            failure: RuntimeFailure = error
-            calls.usage += error.usage
-            calls.events += error.events
-        except JudgeError as error:
+        except (AgentError, JudgeError) as error:
             failure = error
-    else:
-        raise failure
-    calls.calls.append(f"{evaluator}/judge:{metric.type}")
-    return score
+        else:
+            step.answered(f"{evaluator}/judge:{metric.type}")
+            return score
+    raise failure
+
+
+def _shown_outputs(step: TaskStep) -> list[tuple[str, str]]:
+    """Return path and text of each output, or the agent's reply to a task without outputs."""
+    root, outputs = step.run.root, step.task.outputs
+    if not outputs:
+        return [(REPLY, step.record.reply)] if step.record.reply.strip() else []
+    shown = [(path, decoded(content)) for path, content in contents(root, outputs)]
+    return shown + [(path, f"[{size} bytes are left out]") for path, size in too_large(root, outputs)]
 
 
 def decoded(content: bytes) -> str:

@@ -99,7 +99,7 @@ def test_what_may_pass_passes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["The score of the match was 1:0.", "We ignore case here.", "all previous tests pass"])
 def test_ordinary_words_are_no_orders(text: str) -> None:
-    assert detect_injections(Security(), [("x", text)]) == ()
+    assert detect_injections(Security(), [("x", text)]) == []
 
 
 def test_a_brief_that_nears_what_an_agent_takes_in_is_a_warning(tmp_path: Path) -> None:

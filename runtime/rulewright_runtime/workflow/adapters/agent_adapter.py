@@ -14,7 +14,6 @@ import msgspec
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage
 
 Purpose = Literal["work", "challenge", "review", "judge"]
@@ -29,16 +28,9 @@ _DECIDING: Final = frozenset({"decision", "approved"})
 class AgentError(RuntimeFailure):
     """A failed call: the agent can't be reached, timed out, or sent no usable reply."""
 
-    def __init__(
-        self,
-        message: str,
-        events: tuple[EventDraft, ...] = (),
-        usage: AgentUsage = NO_USAGE,
-        *,
-        is_final: bool = False,
-    ) -> None:
-        """Store the events and the usage of the call; a failed call costs, too. A final failure is not retried."""
-        self.events, self.usage, self.is_final = events, usage, is_final
+    def __init__(self, message: str, usage: AgentUsage = NO_USAGE, *, is_final: bool = False) -> None:
+        """Store the usage of the call; a failed call costs, too. A final failure is not retried."""
+        self.usage, self.is_final = usage, is_final
         super().__init__(message)
 
 
@@ -93,7 +85,6 @@ class AgentReply(_Answer, frozen=True):
     """The reply of an agent. Which fields are used depends on the purpose of the call."""
 
     text: str = ""
-    events: tuple[EventDraft, ...] = ()  # events of the call
 
 
 class AgentAdapter(Protocol):

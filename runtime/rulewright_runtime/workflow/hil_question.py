@@ -1,0 +1,96 @@
+"""The questions to people: a queue item holds everything that its reviewer needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.workflow.hil import QueueItem
+from rulewright_runtime.workflow.machine import iterations_used
+from rulewright_runtime.workflow.task_context import TaskRecord, worker
+from rulewright_runtime.workflow.task_step import TaskStep
+from rulewright_runtime.workflow.workflow_plan import TaskPlan
+
+
+def question(step: TaskStep, trigger: str, reason: str) -> QueueItem:
+    """Return the next queue item of a task."""
+    task, record, run = step.task, step.record, step.run
+    reports = run.store.reports(run.run_id, task.id) + ([step.report] if step.report else [])
+    return QueueItem(
+        id=f"{run.run_id}-{task.id}-{record.items + 1}",
+        task_id=task.id,
+        trigger=trigger,
+        reason=reason,
+        status="PENDING",
+        context={
+            "task_definition": definition(task),
+            "loop_history": list(record.history),
+            "overlay_state": overlay_state(task, record),
+            "gate_reports": [msgspec.to_builtins(report) for report in reports],
+            **({"outputs": step.hashes()} if record.iteration else {}),
+        },
+        created_at=run.now(),
+        run_id=run.run_id,
+        workflow=run.plan.name,
+    )
+
+
+def definition(task: TaskPlan) -> JsonObject:
+    """Return the task for reviewers, without its machine and programs."""
+    fields: JsonObject = msgspec.to_builtins(replace(task, confidence=None, gate=None))
+    del fields["machine"], fields["confidence"], fields["gate"]
+    if task.gate is not None:
+        fields["risk_tier"] = task.gate.risk_tier
+    if task.confidence is not None:
+        fields["metrics"] = [msgspec.to_builtins(metric) for metric in task.confidence.metrics]
+        fields["threshold"] = task.confidence.threshold
+    return fields
+
+
+def overlay_state(task: TaskPlan, record: TaskRecord) -> JsonObject:
+    """Return the state of a task's overlays: context, iterations used, passed overlays, and the pair's session."""
+    loops = {
+        loop.name: {
+            "used": iterations_used(task.machine, record.state, loop.name),
+            "max_iterations": loop.max_iterations,
+        }
+        for loop in task.machine.loops
+    }
+    state: JsonObject = {
+        "context": msgspec.to_builtins(record.context),
+        "loops": loops,
+        "passed": list(record.passed),
+        "max_iterations_exceeded": bool(record.max_iterations_exceeded),
+    }
+    if task.pair is not None:
+        state["pair_session"] = pair_session(task, record, loops.get("paired_workflow", {}))
+    return state
+
+
+def pair_session(task: TaskPlan, record: TaskRecord, loop: Mapping[str, object]) -> JsonObject:
+    """Return what driver and challenger did, iteration by iteration."""
+    assert task.pair is not None
+    summaries = {e["iteration"]: e["summary"] for e in record.history if e["step"] == "work"}
+    history = [
+        {
+            "iteration": entry["iteration"],
+            "driver_output_summary": summaries.get(entry["iteration"], ""),
+            "challenger_critique": entry["challenger_critique"],
+            "challenger_approved": entry["challenger_approved"],
+        }
+        for entry in record.history
+        if entry["step"] == "challenge"
+    ]
+    return {
+        "driver_agent": task.pair.driver_agent,
+        "challenger_agent": task.pair.challenger_agent,
+        "current_role_driver": worker(task, record),
+        "role_switch": task.pair.role_switch,
+        "iteration": loop.get("used", 0),
+        "max_iterations": loop.get("max_iterations"),
+        "history": history,
+        "challenger_approved": record.context.challenger_approved,
+    }
