@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -84,8 +85,9 @@ def run(
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise EngineError(f"the working folder `{root}` can't be created: {error.strerror}") from None
+    on_start = partial(store.add_process, "command")
     if adapter is None:
-        adapter = open_adapters(settings, root, lambda pid: store.add_process("command", pid), judge)
+        adapter = open_adapters(settings, root, on_start, judge)
         _check_adapters(plan, adapter)
     with store.run_lock() as locked:
         if not locked:
@@ -100,40 +102,25 @@ def run(
         else:
             stored = store.begin(plan, [(task.id, *initial_task(task)) for task in plan.tasks], now())
             publish(store.events(stored.run_id))
-        _publish_constitution(store, stored.run_id, settings, now, publish)
-        notifier = Notifier(settings, lambda pid: store.add_process("command", pid))
-        run_context = RunContext(
-            plan=plan,
-            run_id=stored.run_id,
-            store=store,
-            settings=settings,
-            root=root,
-            adapter=adapter,
-            now=now,
-            publish=publish,
-            notify=notifier.notify,
-        )
+        notifier = Notifier(settings, on_start)
+        run = RunContext(plan, stored.run_id, store, settings, root, adapter, now, publish, notifier.notify)
+        _publish_constitution(run)
         try:
-            return _Engine(run_context, only, patient).go(one_step=one_step)
+            return _Engine(run, only, patient).go(one_step=one_step)
         finally:
             notifier.close()
 
 
-def _publish_constitution(
-    store: Store, run_id: str, settings: RunSettings, now: Callable[[], str], publish: Callable[[Sequence[Event]], None]
-) -> None:
+def _publish_constitution(run: RunContext) -> None:
     """Publish which rules the agents receive, once, and again when they have changed."""
-    rules = settings.constitution
+    rules = run.settings.constitution
     if rules is None:
         return
-    details = {
-        "file": rules.path,
-        "sha256": hashlib.sha256(rules.text.encode("utf-8")).hexdigest(),
-        "characters": len(rules.text),
-    }
-    published = [event.details for event in store.events(run_id) if event.event_type == "constitution.resolved"]
+    digest = hashlib.sha256(rules.text.encode("utf-8")).hexdigest()
+    details = {"file": rules.path, "sha256": digest, "characters": len(rules.text)}
+    published = [event.details for event in run.store.events(run.run_id) if event.event_type == "constitution.resolved"]
     if published[-1:] != [details]:
-        publish(store.add_events(run_id, now(), [EventDraft("constitution.resolved", details)]))
+        run.tell(EventDraft("constitution.resolved", details))
 
 
 def _safe_publisher(publish: Callable[[Sequence[Event]], None]) -> Callable[[Sequence[Event]], None]:
@@ -230,59 +217,56 @@ def _work_hash(plan: WorkflowPlan) -> str:
 class _Engine:
     """One session of a run."""
 
-    def __init__(self, run_context: RunContext, only: str | None, patient: bool) -> None:
-        self._run_context, self._patient = run_context, patient
-        self._tasks = {task.id: task for task in run_context.plan.tasks}
-        self._records = {name: record for name, (_, record) in run_context.store.records(run_context.run_id).items()}
+    def __init__(self, run: RunContext, only: str | None, patient: bool) -> None:
+        self._run, self._patient = run, patient
+        self._tasks = {task.id: task for task in run.plan.tasks}
+        self._records = {name: record for name, (_, record) in run.store.records(run.run_id).items()}
         self._selected = set(self._tasks) if only is None else self._with_dependencies(only)
 
     def _with_dependencies(self, name: str) -> set[str]:
         """Return the task and everything it depends on."""
         if name not in self._tasks:
             raise EngineError(f"the workflow has no task `{name}`")
-        names, pending = set(), [name]
-        while pending:
-            each = pending.pop()
-            if each not in names:
-                names.add(each)
-                pending += self._tasks[each].dependencies
+        names = {name}
+        for task in reversed(self._run.plan.tasks):  # each comes after its dependencies
+            names |= set(task.dependencies) if task.id in names else set()
         return names
 
     def go(self, *, one_step: bool) -> Result:
-        run_context = self._run_context
-        watch_budget(run_context)
+        run = self._run
+        watch_budget(run)
         if one_step:
             ready = next(self._ready(()), None)
-            if ready is not None and not run_context.stop.is_set():
-                self._records[ready] = advance(self._tasks[ready], self._records[ready], run_context)
+            if ready is not None and not run.stop.is_set():
+                self._advance(ready)
         else:
             self._run_tasks()
-        if run_context.stop.is_set() and run_context.plan.limits.cost_enforcement == "stop":
+        if run.stop.is_set() and run.plan.limits.cost_enforcement == "stop":
             for name, task in self._tasks.items():
-                self._records[name] = fail(task, self._records[name], run_context, "the cost budget is used up")
+                self._records[name] = fail(task, self._records[name], run, "the cost budget is used up")
         return self._finish()
 
     def _run_tasks(self) -> None:
         """Run up to `max_concurrent_tasks` tasks at a time, until only people can continue the run."""
-        run_context = self._run_context
+        run, most = self._run, self._run.plan.limits.max_concurrent_tasks
         active: dict[Future[None], str] = {}
-        with ThreadPoolExecutor(run_context.plan.limits.max_concurrent_tasks, "task") as pool:
+        with ThreadPoolExecutor(most, "task") as pool:
             try:
                 while True:
                     for name in self._ready(active.values()):
-                        if len(active) >= run_context.plan.limits.max_concurrent_tasks or run_context.stop.is_set():
+                        if len(active) >= most or run.stop.is_set():
                             break
                         active[pool.submit(self._run_task, name)] = name
                     if not active:
-                        if self._patient and self._waiting() and not run_context.stop.is_set():
-                            run_context.stop.wait(max(0.05, run_context.settings.poll_interval_seconds))
+                        if self._patient and self._waiting() and not run.stop.is_set():
+                            run.stop.wait(max(0.05, run.settings.poll_interval_seconds))
                             continue
                         return
                     for future in wait(active, return_when=FIRST_COMPLETED).done:
                         del active[future]
                         future.result()
             except BaseException:
-                run_context.stop.set()
+                run.stop.set()
                 raise
 
     def _ready(self, busy: Collection[str]) -> Iterator[str]:
@@ -292,62 +276,64 @@ class _Engine:
                 yield name
 
     def _can_advance(self, task: TaskPlan) -> bool:
-        record = self._records[task.id]
-        now = status(task.machine, record.state)
+        record, now = self._records[task.id], self._status(task.id)
         if now in TERMINAL:
             return False
         if now == "PENDING":
             return all(self._status(name) == "COMPLETED" for name in task.dependencies)
         if activity(task.machine, record.state) == "human":
-            return record.item is not None and self._run_context.store.item(record.item).status not in OPEN
+            return record.item is not None and self._run.store.item(record.item).status not in OPEN
         return True
 
     def _run_task(self, name: str) -> None:
         """Advance one task until it has ended, waits for a person, or the run stops."""
-        task = self._tasks[name]
-        while self._can_advance(task) and not self._run_context.stop.is_set():
-            self._records[name] = advance(task, self._records[name], self._run_context)
+        while self._can_advance(self._tasks[name]) and not self._run.stop.is_set():
+            self._advance(name)
+
+    def _advance(self, name: str) -> None:
+        self._records[name] = advance(self._tasks[name], self._records[name], self._run)
 
     def _status(self, name: str) -> str:
         return status(self._tasks[name].machine, self._records[name].state)
 
-    def _waiting(self) -> list[str]:
-        return [name for name in self._tasks if name in self._selected and self._status(name) == "HIL_PENDING"]
+    def _waiting(self) -> bool:
+        return any(self._status(name) == "HIL_PENDING" for name in self._selected)
 
     def _finish(self) -> Result:
         """Store the state of the run and return it."""
-        run_context = self._run_context
+        run = self._run
         states = {name: self._status(name) for name in self._tasks}
-        blocked = tuple(self._blocked(states))
-        ended = all(now in TERMINAL for name, now in states.items() if name not in blocked)
-        if all(now == "COMPLETED" for now in states.values()):
-            outcome: RunStatus = "COMPLETED"
-        elif ended:
-            outcome = "FAILED"
-        else:
+        blocked = self._blocked(states)
+        outcome: RunStatus = "COMPLETED"
+        if not all(now in TERMINAL for name, now in states.items() if name not in blocked):
             outcome = "WAITING" if self._waiting() and next(self._ready(()), None) is None else "PAUSED"
-        events = []
-        if outcome in {"COMPLETED", "FAILED"}:
-            run = run_context.store.run(run_context.run_id)
-            counts = {now: [name for name in states if states[name] == now] for now in ("COMPLETED", "FAILED")}
-            details = {
-                "status": outcome,
-                "completed": counts["COMPLETED"],
-                "failed": counts["FAILED"],
-                "blocked": list(blocked),
-                "tokens_used": run.tokens_used,
-                "estimated_cost_usd": round(run.cost_usd, 6),
-            }
-            events.append(EventDraft("engine.completed", details, "info" if outcome == "COMPLETED" else "error"))
-        run_context.publish(run_context.store.finish(run_context.run_id, outcome, run_context.now(), events))
+        elif set(states.values()) != {"COMPLETED"}:
+            outcome = "FAILED"
+        events = [self._completed(outcome, states, blocked)] if outcome in OVER else []
+        run.publish(run.store.finish(run.run_id, outcome, run.now(), events))
         reasons = {name: record.reason for name, record in self._records.items() if states[name] == "FAILED"}
-        waiting = tuple(run_context.store.items(run_context.run_id, waiting=True))
-        return Result(run_context.run_id, outcome, states, waiting, blocked, reasons)
+        waiting = tuple(run.store.items(run.run_id, waiting=True))
+        return Result(run.run_id, outcome, states, waiting, blocked, reasons)
 
-    def _blocked(self, states: dict[str, str]) -> Iterator[str]:
-        """Yield the tasks that can't run, because a dependency has FAILED or can't run."""
+    def _completed(self, outcome: RunStatus, states: dict[str, str], blocked: tuple[str, ...]) -> EventDraft:
+        """Return the last event of a run."""
+        stored = self._run.store.run(self._run.run_id)
+        details = {
+            "status": outcome,
+            "completed": [name for name, now in states.items() if now == "COMPLETED"],
+            "failed": [name for name, now in states.items() if now == "FAILED"],
+            "blocked": list(blocked),
+            "tokens_used": stored.tokens_used,
+            "estimated_cost_usd": round(stored.cost_usd, 6),
+        }
+        return EventDraft("engine.completed", details, "info" if outcome == "COMPLETED" else "error")
+
+    def _blocked(self, states: dict[str, str]) -> tuple[str, ...]:
+        """Return the tasks that can't run, because a dependency has FAILED or can't run."""
         failed = {name for name, now in states.items() if now == "FAILED"}
+        blocked = []
         for name, task in self._tasks.items():
             if states[name] == "PENDING" and failed & set(task.dependencies):
                 failed.add(name)
-                yield name
+                blocked.append(name)
+        return tuple(blocked)

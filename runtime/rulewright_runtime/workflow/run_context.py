@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rulewright_runtime.workflow.adapters import AgentAdapter
-from rulewright_runtime.workflow.events import Event
+from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.run_database import Store, TaskChange
 from rulewright_runtime.workflow.run_settings import RunSettings
@@ -46,6 +46,10 @@ class RunContext:
         self.publish(self.store.commit(self.run_id, change, self.now()))
         if change.item is not None:
             self.notify(change.item)
+
+    def tell(self, *events: EventDraft, warned: int | None = None) -> None:
+        """Store and publish events of the run itself, and its budget warning level where `warned` is given."""
+        self.publish(self.store.add_events(self.run_id, self.now(), events, warned=warned))
 
     def max_retries(self, agent: str) -> int:
         """Return how often a failed call of this agent is retried."""

@@ -254,7 +254,7 @@ def watch_budget(run_context: RunContext) -> None:
         details = {"current_cost": round(run.cost_usd, 6), "budget": budget, "pct_used": pct}
         kinds = ("cost.budget_warning", "cost.exceeded")[run.warned : level]
         events = [EventDraft(kind, details, "warning") for kind in kinds]
-        run_context.publish(run_context.store.add_events(run_context.run_id, run_context.now(), events, warned=level))
+        run_context.tell(*events, warned=level)
     if level == 2 and limits.cost_enforcement != "warn":
         run_context.stop.set()
 

@@ -69,8 +69,8 @@ class Brief(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self)
 
 
-class _Answer(msgspec.Struct, frozen=True):
-    """The JSON object in a reply; unknown keys are ignored."""
+class AgentReply(msgspec.Struct, frozen=True):
+    """The reply of an agent. Which fields are used depends on the purpose of the call; unknown keys are ignored."""
 
     summary: str = ""
     decision: str | None = None
@@ -79,12 +79,7 @@ class _Answer(msgspec.Struct, frozen=True):
     critique: str = ""
     quality_checks: dict[str, bool] = msgspec.field(default_factory=dict)
     usage: AgentUsage = NO_USAGE
-
-
-class AgentReply(_Answer, frozen=True):
-    """The reply of an agent. Which fields are used depends on the purpose of the call."""
-
-    text: str = ""
+    text: str = ""  # the whole reply
 
 
 class AgentAdapter(Protocol):
@@ -97,17 +92,42 @@ class AgentAdapter(Protocol):
 def read_reply(text: str, purpose: Purpose) -> AgentReply:
     """Read a reply: a JSON object, or for `work` and `judge` any text. Raises AgentError for an unusable reply: a
     review without GO or NO_GO, a challenge without a verdict, or invalid usage."""
+    usage = NO_USAGE
     try:
         value = _object(text)
+        if value is not None:
+            usage = _usage(value.get("usage", {}))
+        return _reply(text, value, usage, purpose)
     except AgentError as error:
-        raise AgentError(str(error), usage=_usage_within(text)) from None
-    usage = _usage_within(text) if value is None else _usage(value.get("usage", {}))
+        raise AgentError(str(error), usage if usage != NO_USAGE else _usage_within(text)) from None
+
+
+def _reply(text: str, value: JsonObject | None, usage: AgentUsage, purpose: Purpose) -> AgentReply:
+    decides = purpose in {"review", "challenge"}
+    if value is None:
+        if decides:
+            raise AgentError("the reply is not a JSON object")
+        return AgentReply(summary=text.strip()[:2000], usage=_usage_within(text), text=text)
     try:
-        answer = _answer(text, value, strict=purpose in {"review", "challenge"})
-        _check(answer, purpose)
-    except AgentError as error:
-        raise AgentError(str(error), usage=usage) from None
-    return AgentReply(**msgspec.structs.asdict(answer) | {"usage": usage}, text=text)
+        reply = msgspec.convert({**value, "usage": usage, "text": text}, AgentReply)
+    except msgspec.ValidationError as error:
+        raise AgentError(f"the reply can't be used: {error}") from None
+    if decides:
+        _check_decision(reply, value, purpose)
+    return reply
+
+
+def _check_decision(reply: AgentReply, value: JsonObject, purpose: Purpose) -> None:
+    """Raise AgentError unless a review or a challenge holds its decision, and no other."""
+    words = {word for word in value.values() if word in ("GO", "NO_GO")}
+    if len(words) > 1 or sum(_decisions(value)) > len(_DECIDING & value.keys()):
+        raise AgentError("the reply holds more than one decision")
+    if purpose == "review" and reply.decision not in {"GO", "NO_GO"}:
+        raise AgentError(f"a review must answer with `decision` GO or NO_GO, found `{reply.decision}`")
+    if purpose == "challenge" and reply.approved is None:
+        raise AgentError("a challenger must answer with `approved` true or false")
+    if None not in (reply.approved, reply.decision) and reply.approved != (reply.decision == "GO"):
+        raise AgentError("the reply contradicts itself: `decision` and `approved` say different things")
 
 
 def _object(text: str) -> JsonObject | None:
@@ -150,30 +170,6 @@ def _usage(value: object) -> AgentUsage:
     if not (0 <= usage.tokens <= MAX_USAGE and 0 <= usage.cost_usd <= MAX_USAGE):
         raise AgentError(f"`usage` must not be negative, nor more than {MAX_USAGE:.0e}")
     return usage
-
-
-def _check(answer: _Answer, purpose: Purpose) -> None:
-    if purpose == "review" and answer.decision not in {"GO", "NO_GO"}:
-        raise AgentError(f"a review must answer with `decision` GO or NO_GO, found `{answer.decision}`")
-    if purpose == "challenge" and answer.approved is None:
-        raise AgentError("a challenger must answer with `approved` true or false")
-    both = answer.approved is not None and answer.decision is not None
-    if purpose in {"review", "challenge"} and both and answer.approved != (answer.decision == "GO"):
-        raise AgentError("the reply contradicts itself: `decision` and `approved` say different things")
-
-
-def _answer(text: str, value: JsonObject | None, *, strict: bool) -> _Answer:
-    if value is None:
-        if strict:
-            raise AgentError("the reply is not a JSON object")
-        return _Answer(summary=text.strip()[:2000])
-    words = {word for word in value.values() if word in ("GO", "NO_GO")}
-    if strict and (len(words) > 1 or sum(_decisions(value)) > len(_DECIDING & value.keys())):
-        raise AgentError("the reply holds more than one decision")
-    try:
-        return msgspec.convert(value, _Answer)
-    except msgspec.ValidationError as error:
-        raise AgentError(f"the reply can't be used: {error}") from None
 
 
 def _decisions(value: object) -> Iterator[int]:
