@@ -107,7 +107,7 @@ def test_a_rehearsal_says_which_run_it_would_resume(example: Path, capsys: pytes
     assert "would continue run-1: PAUSED since " in (told := printed(capsys))
     assert ", 0 of 2 tasks COMPLETED\n" in told
     assert rulewright("workflow", "run", "--dry-run") == 0
-    assert "would start a new run; run-1 is unfinished, and `--resume` continues it: PAUSED" in printed(capsys)
+    assert "note: run-1 is PAUSED: `rulewright workflow run --resume run-1` continues it" in printed(capsys)
     assert rulewright("workflow", "run", "--dry-run", "--resume", "run-9") == 3
     assert "unknown run `run-9`" in capsys.readouterr().err
 

@@ -34,7 +34,7 @@ from rulewright.planning.cost_bound import exact_price
 from rulewright.render.human import render
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.english import plural, reason_of, ticked
-from rulewright_runtime.errors import OutageError, RuntimeFailure
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.processes import here
 from rulewright_runtime.runs.live import JudgeSettings
 from rulewright_runtime.strict_json import JsonMapping
@@ -163,8 +163,8 @@ def _run(args: argparse.Namespace) -> int:
     _known(plan, args.task)
     settings = settings_of(workflow)
     if args.dry_run:
-        lines = _carried(workflow, plan, settings, args.resume) if args.changed else None
-        say(*(lines or _which_run(args, workflow, plan, settings)), *_rehearse(plan, settings))
+        lines = _standing(args, plan, settings, workflow) if args.resume or state_of(workflow).is_file() else []
+        say(*lines, *_rehearse(plan, settings))
         return 0
     for extra, why in _missing_extras(plan, settings):
         raise UsageError(f"{why}: install `rulewright[{extra}]`")
@@ -208,8 +208,8 @@ def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, s
     with ExitStack() as stack:
         store = stack.enter_context(open_store(workflow, settings, create=True))
         stack.callback(safe_stream(sys.stderr).show_progress, "")
-        _announce(args, workflow, plan, settings, store)
-        if args.format == "human":  # `_publisher` shows every event
+        complain(*_unfinished(args, plan, settings, store))
+        if args.format == "human":  # `_Publisher` shows every event
             LOG.addFilter(_is_no_event)
             stack.callback(LOG.removeFilter, _is_no_event)
         return engine.run(
@@ -222,7 +222,7 @@ def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, s
             one_step=args.step,
             patient=args.wait,
             judge=open_waiting_judge(args.judge, stack, _judged_with(workflow)) if args.judge else None,
-            publish=_publisher(args, store, plan),
+            publish=_Publisher(args, store, plan),
         )
 
 
@@ -238,83 +238,75 @@ def _judged_with(workflow: Workflow) -> Callable[[str], JudgeSettings]:
     return settings
 
 
-def _announce(
-    args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, settings: RunSettings, store: Store
-) -> None:
-    """Print what a changed workflow means for a run, or which runs a new one leaves unfinished."""
+def _standing(args: argparse.Namespace, plan: WorkflowPlan, settings: RunSettings, workflow: Workflow) -> list[str]:
+    """Lines about the run that a dry run would continue, and about those that it would leave unfinished."""
+    with open_store(workflow, settings) as store:
+        if not args.resume or args.changed:
+            return list(_unfinished(args, plan, settings, store))
+        run = resumable(plan, store, args.resume)
+        done = [status for status, _ in store.records(run.run_id).values()].count("COMPLETED")
+        stands = f"{run.status} since {run.started_at}, {done} of {len(plan.tasks)} tasks COMPLETED"
+        return [f"would continue {run.run_id}: {stands}"]
+
+
+def _unfinished(args: argparse.Namespace, plan: WorkflowPlan, settings: RunSettings, store: Store) -> Iterator[str]:
+    """Lines about the results that a changed workflow keeps, and about the runs that a new one leaves unfinished."""
     if args.changed:
-        complain(*_carried(workflow, plan, settings, args.resume, store))
-    elif not args.resume:
-        for run in store.runs(plan.name):
-            if run.status not in OVER:
-                command = f"rulewright workflow run{_flags(args.file)} --resume {run.run_id}"
-                complain(
-                    f"note: {run.run_id} is {run.status}: `{command}` continues it,"
-                    f" `rulewright workflow cancel {run.run_id}{_flags(args.file, ' --file')}` cancels it"
-                )
-
-
-def _carried(
-    workflow: Workflow, plan: WorkflowPlan, settings: RunSettings, resume: bool | str, store: Store | None = None
-) -> list[str]:
-    """Lines about the results that a run keeps."""
-    if store is None:
-        with open_store(workflow, settings) as opened:
-            return _carried(workflow, plan, settings, resume, opened)
-    run_id, carried = carried_over(plan, store, settings, resume)
-    lines = [f"{run_id} continues with the changed workflow"]
-    lines += [f"  kept          {name:<16} {status}" for name, status in carried.kept.items()]
-    lines += [f"  repeated      {name:<16} {why}" for name, why in carried.anew.items()]
-    lines += [f"  removed       {name}" for name in carried.removed]
-    return lines
+        run_id, carried = carried_over(plan, store, settings, args.resume)
+        yield f"{run_id} continues with the changed workflow"
+        yield from (f"  kept          {name:<16} {status}" for name, status in carried.kept.items())
+        yield from (f"  repeated      {name:<16} {why}" for name, why in carried.anew.items())
+        yield from (f"  removed       {name}" for name in carried.removed)
+    for run in () if args.resume else store.runs(plan.name):
+        if run.status not in OVER:
+            yield (
+                f"note: {run.run_id} is {run.status}:"
+                f" `rulewright workflow run{_flags(args.file)} --resume {run.run_id}` continues it,"
+                f" `rulewright workflow cancel {run.run_id}{_flags(args.file, ' --file')}` cancels it"
+            )
 
 
 def _is_no_event(record: LogRecord) -> bool:
     return not getattr(record, "is_event", False)
 
 
-def _publisher(args: argparse.Namespace, store: Store, plan: WorkflowPlan) -> Callable[[Sequence[Event]], None]:
-    """The receiver of events: a line each on standard error, and the file of `--events`."""
-    log = _EventLog(args.events, store) if args.events else None
-    screen = safe_stream(sys.stderr)
-    shows = args.format == "human" and screen.isatty()
+class _Publisher:
+    """The receiver of events: a line each on standard error, and the file of `--events`. If the file can't be written,
+    its lines go to standard error and the run continues."""
 
-    def publish(events: Sequence[Event]) -> None:
-        if shows and events:
-            screen.show_progress("")
-        for event in events:
-            if args.format == "human":
-                complain(f"{event.task_id or '-':<16} {sentence(event)}")
-        if log is not None and events:
-            log.write(events)
-        if shows and events:
+    def __init__(self, args: argparse.Namespace, store: Store, plan: WorkflowPlan) -> None:
+        self._store, self._plan, self._path = store, plan, args.events
+        self._talks, self._begun, self._failed = args.format == "human", False, False
+        self._screen = safe_stream(sys.stderr)
+        self._shows = self._talks and self._screen.isatty()
+
+    def __call__(self, events: Sequence[Event]) -> None:
+        if not events:
+            return
+        if self._shows:
+            self._screen.show_progress("")
+        if self._talks:
+            complain(*(f"{event.task_id or '-':<16} {sentence(event)}" for event in events))
+        if self._path:
+            self._log(events)
+        if self._shows:
             run_id = events[-1].run_id
-            screen.show_progress(fit(one_line(task_progress(store, run_id, plan), store.run(run_id)), 79))
+            progress = one_line(task_progress(self._store, run_id, self._plan), self._store.run(run_id))
+            self._screen.show_progress(fit(progress, 79))
 
-    return publish
-
-
-class _EventLog:
-    """The file of `--events`. If it can't be written, events go to standard error and the run continues."""
-
-    def __init__(self, path: str, store: Store) -> None:
-        self._path, self._store = path, store
-        self._begun = self._failed = False
-
-    def write(self, events: Sequence[Event]) -> None:
+    def _log(self, events: Sequence[Event]) -> None:
         # The first write contains the whole run, so that the file of a resumed run has no gap.
-        lines = events if self._begun else self._store.events(events[0].run_id)
+        lines = [event.as_line() for event in (events if self._begun else self._store.events(events[0].run_id))]
+        mode, self._begun = "a" if self._begun else "w", True
         if not self._failed:
             try:
-                with open(self._path, "a" if self._begun else "w", encoding="utf-8") as stream:
-                    stream.writelines(f"{event.as_line()}\n" for event in lines)
+                with open(self._path, mode, encoding="utf-8") as stream:
+                    stream.writelines(f"{line}\n" for line in lines)
+                return
             except OSError as error:
-                self._failed = True
-                why = reason_of(error)
+                self._failed, why = True, reason_of(error)
                 complain(f"warning: the event log `{self._path}` can't be written: {why}; events go to standard error")
-        self._begun = True
-        if self._failed:
-            complain(*(event.as_line() for event in lines))
+        complain(*lines)
 
 
 def _show_result(result: Result, file: str) -> None:
@@ -328,24 +320,6 @@ def _show_result(result: Result, file: str) -> None:
         say(f"then continue with `rulewright workflow run{file} --resume {result.run_id}`")
     elif result.status == "PAUSED":
         say(f"continue with `rulewright workflow run{file} --resume {result.run_id}`")
-
-
-def _which_run(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, settings: RunSettings) -> list[str]:
-    """A line about the unfinished run that would be continued, or left unfinished by a new one."""
-    if not args.resume and not state_of(workflow).is_file():
-        return []
-    with open_store(workflow, settings) as store:
-        try:
-            run = resumable(plan, store, args.resume or True)
-        except RuntimeFailure:
-            if args.resume:
-                raise
-            return []
-        done = [status for status, _ in store.records(run.run_id).values()].count("COMPLETED")
-    stands = f"{run.status} since {run.started_at}, {done} of {len(plan.tasks)} tasks COMPLETED"
-    if args.resume:
-        return [f"would continue {run.run_id}: {stands}"]
-    return [f"would start a new run; {run.run_id} is unfinished, and `--resume` continues it: {stands}"]
 
 
 def _rehearse(plan: WorkflowPlan, settings: RunSettings) -> list[str]:

@@ -23,12 +23,6 @@ Status = Literal["PASS", "FAIL", "SKIPPED"]
 # Seconds by which stale evidence has to be older than the task, or newer than the present: the clocks of file systems
 # differ, and files prepared just before a run are not worth a warning.
 STALE_SECONDS: Final = {"fail": 2.0, "warn": 60.0}
-_LABELS: Final[Mapping[Evidence, str]] = {
-    "acceptance_evidence": "acceptance",
-    "verification": "verification",
-    "operational_readiness": "operational readiness",
-    "requirement_coverage": "requirement coverage",
-}
 
 
 class EvidenceCheck(msgspec.Struct, frozen=True):
@@ -66,7 +60,7 @@ def judge_evidence(
     """Judge the task's gate over the files below `root`. Each of the caller's `violations`, such as a changed locked
     output, fails the gate. `since` is when the task started, in seconds since the epoch: older evidence is a warning,
     or fails a gate with `stale_evidence: fail`, and so is evidence from the future."""
-    gate = task.gate
+    gate, scoring = task.gate, task.confidence
     assert gate is not None
     checks, coverage = collect(task, gate, root)
     stale = tuple(_stale(gate, root, since))
@@ -86,8 +80,8 @@ def judge_evidence(
         hil_required=gate.sign_off,
         evaluated_at=now,
         metrics=[msgspec.to_builtins(metric) for metric in context.metrics],
-        mode=None if task.confidence is None else task.confidence.mode,
-        threshold=None if task.confidence is None else task.confidence.threshold,
+        mode=None if scoring is None else scoring.mode,
+        threshold=None if scoring is None else scoring.threshold,
         coverage=None if coverage is None else float(coverage),
         reasons=tuple(reasons),
         warnings=() if gate.stale_evidence == "fail" else stale,
@@ -100,15 +94,16 @@ def collect(task: TaskPlan, gate: Gate, root: Path) -> tuple[dict[Evidence, Evid
     coverage: Fraction | None = None
     for name in EVIDENCE:
         if name not in gate.looked_at and name not in gate.required:
-            checks[name] = _skipped_check(name, gate)
+            checks[name] = EvidenceCheck("SKIPPED", _why_skipped(name, gate))
             continue
+        missing = f"missing {name.removesuffix('_evidence').replace('_', ' ')} evidence"
         try:
             reading = _read(name, task, gate, root)
         except CollectionError as error:
-            checks[name] = EvidenceCheck("FAIL", f"missing {_LABELS[name]} evidence: {error}")
+            checks[name] = EvidenceCheck("FAIL", f"{missing}: {error}")
             continue
         if reading is None:
-            checks[name] = EvidenceCheck("FAIL", f"missing {_LABELS[name]} evidence")
+            checks[name] = EvidenceCheck("FAIL", missing)
         elif name == "requirement_coverage":
             coverage = reading.exact
             checks[name] = _coverage_check(reading, gate)
@@ -131,10 +126,9 @@ def _stale(gate: Gate, root: Path, since: float) -> Iterator[str]:
                     yield f"stale evidence: `{path}` has a date in the future, so it may be older than the task's start"
 
 
-def _skipped_check(name: Evidence, gate: Gate) -> EvidenceCheck:
-    if name == "requirement_coverage" and gate.risk_tier != "T0":
-        return EvidenceCheck("SKIPPED", "not configured")
-    return EvidenceCheck("SKIPPED", f"not required for {gate.risk_tier}")
+def _why_skipped(name: Evidence, gate: Gate) -> str:
+    configurable = name == "requirement_coverage" and gate.risk_tier != "T0"
+    return "not configured" if configurable else f"not required for {gate.risk_tier}"
 
 
 def _coverage_check(reading: ReportReading, gate: Gate) -> EvidenceCheck:
@@ -162,15 +156,12 @@ def _read(name: Evidence, task: TaskPlan, gate: Gate, root: Path) -> ReportReadi
         paths = gate.sources.get("implemented", ()) or outputs
         return collectors.requirement_coverage(root, lists, paths) if lists else None
     collector, kinds = _READERS[name]
-    readings = [
-        (kind, collectors.read_all(collector, kind, root, gate.sources[kind], outputs))
-        for kind in kinds
-        if gate.sources.get(kind)
-    ]
-    if not readings:
+    named = [kind for kind in kinds if gate.sources.get(kind)]
+    found = {kind: collectors.read_all(collector, kind, root, gate.sources[kind], outputs) for kind in named}
+    if not found:
         return None
-    details = "; ".join(f"{kind}: {each.details}" if len(kinds) > 1 else each.details for kind, each in readings)
-    return ReportReading(sum(each.good for _, each in readings), sum(each.total for _, each in readings), details)
+    details = "; ".join(f"{kind}: {each.details}" if len(kinds) > 1 else each.details for kind, each in found.items())
+    return ReportReading(sum(each.good for each in found.values()), sum(each.total for each in found.values()), details)
 
 
 def _reasons(gate: Gate, checks: Mapping[Evidence, EvidenceCheck], undecided: str | None) -> list[str]:
