@@ -27,7 +27,7 @@ from rulewright_runtime.strict_json import Json, JsonObject
 
 _TYPES: Final[dict[str, type]] = {"string": str, "integer": int, "boolean": bool}
 MAX_LENGTH: Final = 200_000  # code points; a longer reply is not usable
-MAX_STEPS: Final = 2_000_000  # code points that the lenient reading scans for balanced objects
+MAX_STEPS: Final = 2_000_000  # code points that the lenient reading scans for objects, and 100 for each brace
 
 
 def read(raw: str, judging: Judging) -> JsonObject:
@@ -286,16 +286,15 @@ _TRAILING_COMMA: Final = re.compile(r",\s*(?=[}\]])")
 def lenient(raw: str) -> dict[str, object]:
     """The first object in `raw` with a verdict. Raises JudgeError if there is none.
 
-    It tries the content of the first fence, then the whole text; in each the text itself, then every balanced object
-    from left to right. Commas before a closing bracket are removed.
+    It tries the content of the first fence, then the whole text; in each every object from left to right. Commas before
+    a closing bracket are removed.
     """
     if len(raw) > MAX_LENGTH:
         raise JudgeError(f"the reply has {len(raw)} characters; at most {MAX_LENGTH} are read")
     for text in _texts(raw):
-        for candidate in _candidates(text):
-            reply = _verdict_object(candidate)
-            if reply is not None:
-                return reply
+        for value in _objects(_TRAILING_COMMA.sub("", text)):
+            if isinstance(verdict := value.get("verdict"), str) and verdict in VERDICTS:
+                return _storable(value, raw)
     raise JudgeError("the reply holds no object with a verdict")
 
 
@@ -306,55 +305,19 @@ def _texts(raw: str) -> Iterator[str]:
     yield raw
 
 
-def _candidates(text: str) -> Iterator[str]:
-    yield text
+def _objects(text: str) -> Iterator[JsonObject]:
+    """Yield the objects of a text, also those inside others."""
     start, steps = text.find("{"), 0
     while start >= 0 and steps < MAX_STEPS:
-        end = _closing(text, start)
-        if end is not None:
-            yield text[start:end]
-        steps += (end or len(text)) - start
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+            yield value
+        except json.JSONDecodeError as error:
+            end = error.pos
+        except (ValueError, RecursionError):
+            end = len(text)
+        steps += 100 + end - start
         start = text.find("{", start + 1)
-
-
-def _closing(text: str, start: int) -> int | None:
-    """The end of the object that opens at `start`, ignoring brackets inside strings; None if it never closes."""
-    depth, in_string, escaped = 0, False, False
-    for index in range(start, len(text)):
-        char = text[index]
-        if in_string:
-            if escaped:
-                escaped = False
-            elif char == "\\":
-                escaped = True
-            elif char == '"':
-                in_string = False
-        elif char == '"':
-            in_string = True
-        elif char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if depth == 0:
-                return index + 1
-    return None
-
-
-def _verdict_object(text: str) -> dict[str, object] | None:
-    try:
-        value = _decoded(_TRAILING_COMMA.sub("", text.strip()))
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict):
-        return None
-    verdict = value.get("verdict")
-    return _storable(value, text) if isinstance(verdict, str) and verdict in VERDICTS else None
-
-
-def _decoded(text: str) -> Json:
-    with suppress(*_UNUSUAL):
-        return _in_64_bits(msgspec.json.decode(text))
-    return _DECODER.decode(text)
 
 
 def _storable(value: JsonObject, text: str) -> JsonObject:
