@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from rulewright_runtime.ir import Program
 from rulewright_runtime.workflow.machine import (
+    ENDS,
     Activity,
     Event,
     Guard,
@@ -123,7 +124,7 @@ class _Builder:
     def machine(self) -> Machine:
         self.begin()
         for stage in self.stages:
-            getattr(self, f"stage_{stage}")()
+            self.stage(stage)
             for loop in reversed(self.shape.loops):
                 if self.loop_stages[loop.name] == stage:
                     self.loop(loop)
@@ -157,47 +158,49 @@ class _Builder:
         else:
             self.transition("start", "ready", "work", counts=self.loop_names, effects=through)
 
-    def stage_work(self) -> None:
-        self.state("work", "RUNNING", "agent")
-        self.transition("work", "worked", self.after("work"))
-
-    def stage_score(self) -> None:
-        self.state("score", "RUNNING", "score")
-        if self.task.confidence is not None and self.task.confidence.met is not None:
-            advise = StateEffect("advise", "confidence_loop", ADVISORY)
-            self.transition(
-                "score", "scored", self.after("score"), guard=Guard((self.task.confidence.met,)), effects=(advise,)
-            )
-        self.transition("score", "scored", self.after("score"))
-
-    def stage_challenge(self) -> None:
-        self.state("challenge", "RUNNING", "challenge")
-        self.transition("challenge", "challenged", self.after("challenge"))
-        if not self.shape.hil:
-            self.transition("challenge", "escalated", "failed", effects=(StateEffect("fail", words=INCONSISTENT),))
+    def stage(self, stage: Stage) -> None:
+        """The activity of a stage, and where it leads."""
+        if stage == "sign_off":
+            self.state("sign_off", "HIL_PENDING", "human")
+            self.transition("sign_off", "resolved", "signed")
+            self.state("signed", "RUNNING", "decide")
+            self.transition("signed", "decide", self.after("signed"))
             return
-        ask = StateEffect("ask", "overlay_escalation", INCONSISTENT)
-        self.transition("challenge", "escalated", "inconsistent", effects=(ask,))
+        activity: Activity = "agent" if stage == "work" else stage
+        self.state(stage, "RUNNING", activity)
+        if stage == "gate":
+            self.gate()
+            return
+        confidence = self.task.confidence
+        if stage == "score" and confidence is not None and confidence.met is not None:
+            advise = (StateEffect("advise", "confidence_loop", ADVISORY),)
+            self.transition("score", "scored", self.after("score"), advise, guard=Guard((confidence.met,)))
+        self.transition(stage, ENDS[activity], self.after(stage))
+        if stage == "challenge":
+            self.escalation()
+
+    def escalation(self) -> None:
+        """A pair's session that contradicts itself: ask a person, or fail the task."""
+        if not self.shape.hil:
+            self.transition("challenge", "escalated", "failed", (StateEffect("fail", words=INCONSISTENT),))
+            return
+        ask = (StateEffect("ask", "overlay_escalation", INCONSISTENT),)
+        self.transition("challenge", "escalated", "inconsistent", ask)
         self.state("inconsistent", "HIL_PENDING", "human")
         self.transition("inconsistent", "resolved", self.after("challenge"))
 
-    def stage_review(self) -> None:
-        self.state("review", "RUNNING", "review")
-        self.transition("review", "reviewed", self.after("review"))
-
-    def stage_gate(self) -> None:
+    def gate(self) -> None:
+        """The gate's verdict; after a person has corrected the evidence, it is judged once more."""
         assert self.shape.passed is not None
-        passed = Guard((self.shape.passed,))
-        through = (StateEffect("pass", "policy_gate"),)
-        self.state("gate", "RUNNING", "gate")
-        self.transition("gate", "gated", self.after("gate"), guard=passed, effects=through)
+        passed, through = Guard((self.shape.passed,)), (StateEffect("pass", "policy_gate"),)
+        self.transition("gate", "gated", self.after("gate"), through, guard=passed)
         self.transition("gate", "gated", "rework")
         self.rework()
         if self.shape.hil:
             self.state("gate_again", "RUNNING", "gate")
-            self.transition("gate_again", "gated", self.after("gate"), guard=passed, effects=through)
-            again = StateEffect("fail", words="the policy gate failed again")
-            self.transition("gate_again", "gated", "failed", effects=(again,))
+            self.transition("gate_again", "gated", self.after("gate"), through, guard=passed)
+            again = (StateEffect("fail", words="the policy gate failed again"),)
+            self.transition("gate_again", "gated", "failed", again)
 
     def rework(self) -> None:
         """After a failed gate: another iteration of the outermost loop and so of all loops, else exhausted."""
@@ -210,12 +213,6 @@ class _Builder:
             self.exhausted("rework", "exhausted:gate", "", "overlay_escalation", "the policy gate failed")
         if self.shape.hil:
             self.transition("exhausted:gate", "resolved", "gate_again", forgets=("policy_gate",))
-
-    def stage_sign_off(self) -> None:
-        self.state("sign_off", "HIL_PENDING", "human")
-        self.transition("sign_off", "resolved", "signed")
-        self.state("signed", "RUNNING", "decide")
-        self.transition("signed", "decide", self.after("signed"))
 
     def loop(self, loop: LoopShape) -> None:
         """A loop's decision: exit, one more iteration of it and the loops inside it, or exhausted."""

@@ -72,7 +72,8 @@ def run(
         if not _FILE_NAME.fullmatch(script.id):
             raise PlanError(f"`{script.id}` can't name a file; a scenario's id may hold letters, digits, `.`, `_`, `-`")
     with lock_folder(out):
-        folder = _Folder(os.fspath(out), _header(plan, adapter, user), resume)
+        identities = getattr(adapter, "identity", ""), "" if user is None else user.speaker.identity
+        folder = _Folder(os.fspath(out), _Header(plan.hash, adapter.model, adapter.harness, *identities), resume)
         write_whole(folder.at("run_plan.json"), encode(plan))
         converse = partial(play, adapter=adapter, attempts=attempts, redaction=Redaction(plan.redact), user=user)
         about = {
@@ -83,11 +84,6 @@ def run(
             "experimental": getattr(adapter, "experimental", False),
         }
         return _write_summary(folder.at(SUMMARY), about, _play_all(plan, converse, folder, parallel, progress))
-
-
-def _header(plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> _Header:
-    user_identity = "" if user is None else user.speaker.identity
-    return _Header(plan.hash, adapter.model, adapter.harness, getattr(adapter, "identity", ""), user_identity)
 
 
 def remaining_plan(plan: RunPlan, model: str, out: str | os.PathLike[str]) -> RunPlan:
@@ -104,20 +100,6 @@ def _transcript(out: str, model: str, scenario_id: str) -> str:
 def _files_of(transcript: str) -> tuple[str, str]:
     """Return the paths of a finished transcript, and of one that is being played."""
     return transcript, f"{transcript}.part"
-
-
-def _check_header(out: str, header: _Header) -> None:
-    """Raise PlanError when the run in `out` has another header, or a damaged one."""
-    path = os.path.join(out, HEADER)
-    try:
-        with open(path, "rb") as stream:
-            stored = strict_json.decode(stream.read(), type=_Header)
-    except strict_json.UNDECODED as error:
-        raise PlanError(f"`{path}` is damaged ({error}); choose another folder") from None
-    if stored != header:
-        raise PlanError(
-            f"the run in `{out}` has another plan, model, user, harness or other replies; choose another folder"
-        )
 
 
 def holds_run(out: str | os.PathLike[str]) -> bool:
@@ -146,17 +128,28 @@ class _Folder:
     """The files of one run."""
 
     def __init__(self, path: str, header: _Header, resume: bool) -> None:
-        self._path = path
-        self._model = header.model
+        self._path, self._model = path, header.model
         os.makedirs(os.path.join(path, FOLDER), exist_ok=True)
-        header_path = self.at(HEADER)
-        if resume and os.path.exists(header_path):
-            _check_header(path, header)
+        if resume and holds_run(path):
+            self._check_header(header)
         elif os.listdir(os.path.join(path, FOLDER)):
             raise PlanError(f"`{path}` holds transcripts already; continue with `--resume` or choose another folder")
         if os.path.exists(self.at(SUMMARY)):
             os.remove(self.at(SUMMARY))  # an existing summary must be complete
-        write_whole(header_path, msgspec.json.encode(header))
+        write_whole(self.at(HEADER), msgspec.json.encode(header))
+
+    def _check_header(self, header: _Header) -> None:
+        """Raise PlanError when the run has another header, or a damaged one."""
+        try:
+            with open(self.at(HEADER), "rb") as stream:
+                stored = strict_json.decode(stream.read(), type=_Header)
+        except strict_json.UNDECODED as error:
+            raise PlanError(f"`{self.at(HEADER)}` is damaged ({error}); choose another folder") from None
+        if stored != header:
+            raise PlanError(
+                f"the run in `{self._path}` has another plan, model, user, harness or other replies;"
+                " choose another folder"
+            )
 
     def at(self, name: str) -> str:
         """Return the path of a file of the run."""
