@@ -151,8 +151,7 @@ class _WorkflowLowering:
         written = overlay.find("evidence") if overlay.enabled else None
         sources = {name: names for name in SOURCES if (names := one_or_more(written, name))}
         tier: Any = task.tier if task.tier in REQUIRED else "T1"
-        covered = overlay.enabled and value(overlay.find("require_coverage")) is True
-        required: list[Any] = [*REQUIRED[tier], *(["requirement_coverage"] if covered else [])]
+        required: list[Any] = list(task.required_evidence)
         optional: list[Any] = [
             name for name in OPTIONAL[tier] if name not in required and sources.get(EVIDENCE_KEYS[name][0])
         ]

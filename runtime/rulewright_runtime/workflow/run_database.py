@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
@@ -57,15 +57,6 @@ class TaskChange:
     move: MachineStep | None = None
     item: QueueItem | None = None
     withdrawn: str = ""
-
-
-class AgentCall(NamedTuple):
-    """A call before it is made."""
-
-    operation_id: str
-    session_id: str
-    agent: str
-    purpose: str
 
 
 class Store(RunRecords):
@@ -210,14 +201,14 @@ class Store(RunRecords):
                 db.execute("update runs set warned = ? where run_id = ?", (warned, run_id))
             return self._write_events(db, run_id, None, now, events)
 
-    def begin_attempt(self, run_id: str, task_id: str, call: AgentCall, now: str) -> str:
-        """Record a call before it is made. Returns its attempt id, which is unique."""
+    def begin_attempt(self, run_id: str, task_id: str, now: str, operation_id: str, **call: str) -> str:
+        """Record a call of an agent, with its session and purpose, before it is made. Returns its unique attempt id."""
         with self.transaction() as db:
             query = "select count(*) from attempts where operation_id = ?"
-            number = db.execute(query, (call.operation_id,)).fetchone()[0] + 1
-            attempt_id = f"{call.operation_id}:attempt_{number}"
-            of_task = {"run_id": run_id, "task_id": task_id, "attempt_id": attempt_id, "started_at": now}
-            _insert(db, "attempts", **of_task, **call._asdict())
+            number = db.execute(query, (operation_id,)).fetchone()[0] + 1
+            attempt_id = f"{operation_id}:attempt_{number}"
+            of_task = {"run_id": run_id, "task_id": task_id, "operation_id": operation_id, "attempt_id": attempt_id}
+            _insert(db, "attempts", **of_task, **call, started_at=now)
         return attempt_id
 
     # people

@@ -15,7 +15,7 @@ from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import hashes
 from rulewright_runtime.workflow.events import EventDraft
 from rulewright_runtime.workflow.run_context import RunContext
-from rulewright_runtime.workflow.run_database import AgentCall, TaskChange
+from rulewright_runtime.workflow.run_database import TaskChange
 from rulewright_runtime.workflow.run_settings import AdapterSettings
 from rulewright_runtime.workflow.security import detect_injections, redact_reply, redact_text
 from rulewright_runtime.workflow.task_context import TaskRecord, challenger, worker
@@ -118,8 +118,8 @@ class TaskStep(TaskChange):
         operation = f"{prefix}:{agent}:{kind}:{call + 1}"
         # A judge has its own session for every question, so that it shares none with the work it scores.
         session = f"{operation}:session" if purpose == "judge" else f"{prefix}:{agent}:session"
-        agent_call = AgentCall(operation, session, agent, purpose)
-        attempt = run.store.begin_attempt(run.run_id, task.id, agent_call, run.now())
+        call_of = {"session_id": session, "agent": agent, "purpose": purpose}
+        attempt = run.store.begin_attempt(run.run_id, task.id, run.now(), operation, **call_of)
         rules = run.settings.constitution
         return Brief(
             version="1",

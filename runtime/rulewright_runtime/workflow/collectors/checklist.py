@@ -35,10 +35,10 @@ def checklist(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading
 
     Items in code blocks and comments are not counted. Raises CollectionError for an unclosed one, which may hide items.
     """
-    text = _Text(read_text(root, path))
-    items = [item for line in text.lines if (item := _item(line)) is not None]
-    if text.unclosed:
-        raise CollectionError(path, f"a {text.unclosed} is not closed")
+    lines, unclosed = _visible(read_text(root, path))
+    items = [item for line in lines if (item := _item(line)) is not None]
+    if unclosed:
+        raise CollectionError(path, f"a {unclosed} is not closed")
     if not items:
         raise CollectionError(path, "holds no checklist item such as `- [ ] tests written`")
     done = sum(item.ticked for item in items)
@@ -49,7 +49,7 @@ def checklist(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading
 
 def outside_code(text: str) -> Iterator[str]:
     """Return the lines of a Markdown text outside fenced code blocks and comments."""
-    return iter(_Text(text).lines)
+    return iter(_visible(text)[0])
 
 
 def _item(line: str) -> ChecklistItem | None:
@@ -62,25 +62,21 @@ def _item(line: str) -> ChecklistItem | None:
     return ChecklistItem(False, line.strip()) if _OPEN.search(_CODE.sub("", line)) else None
 
 
-class _Text:
-    """A Markdown text: its lines outside code blocks and comments, and the kind of block left unclosed."""
-
-    def __init__(self, text: str) -> None:
-        self.lines: list[str] = []
-        self.unclosed = ""
-        fence = ""
-        comment = False
-        for line in text.splitlines():
-            mark = None if comment else _FENCE.match(line)
-            if fence:
-                if mark and mark[1].startswith(fence) and not mark[2].strip():
-                    fence = ""
-            elif mark:
-                fence = mark[1]
-            else:
-                visible, comment = _strip_comments(line, comment)
-                self.lines.append(visible)
-        self.unclosed = "code block" if fence else "comment" if comment else ""
+def _visible(text: str) -> tuple[list[str], str]:
+    """Return the lines outside code blocks and comments, and the kind of block left unclosed."""
+    lines: list[str] = []
+    fence, comment = "", False
+    for line in text.splitlines():
+        mark = None if comment else _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not mark[2].strip():
+                fence = ""
+        elif mark:
+            fence = mark[1]
+        else:
+            visible, comment = _strip_comments(line, comment)
+            lines.append(visible)
+    return lines, "code block" if fence else "comment" if comment else ""
 
 
 def _strip_comments(line: str, inside: bool) -> tuple[str, bool]:
