@@ -25,7 +25,7 @@ from rulewright.documents.workflow import (
 )
 from rulewright.expression.build import Built
 from rulewright.load import Mapping, Node, Scalar
-from rulewright.lower.workflow_guards import Guards, TaskFeatures, features_of
+from rulewright.lower.workflow_guards import Guards, TaskFeatures, condition_of, features_of
 from rulewright.lower.workflow_machine import LoopShape, LoweredTask, machine_of
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.plan.part import PlanPart
@@ -105,7 +105,7 @@ class _WorkflowLowering:
         features = features_of(task)
         threshold = self.guards.threshold(task, features)
         loops = self.loops(task, features, threshold)
-        passed = self.guards.generated("policy_gate.verdict == PASS", features).program if features.gate else None
+        passed = condition_of("policy_gate.verdict == PASS", features).program if features.gate else None
         lowered = LoweredTask(self.task(task, features, threshold), loops, passed)
         return replace(lowered, task=msgspec.structs.replace(lowered.task, machine=machine_of(lowered)))
 

@@ -28,10 +28,8 @@ DEFAULT_CONDITIONS: Final = {
 
 
 @lru_cache(maxsize=16_384)
-def _built(text: str, features: TaskFeatures | None, gate: bool) -> Built:
+def condition_of(text: str, features: TaskFeatures, gate: bool = False) -> Built:
     """Build an expression in its environment; cached, since the tasks of a workflow share most of theirs."""
-    if features is None:
-        return build(text, raw_environment(), expect=BOOL)
     return build(text, gate_environment(features) if gate else loop_environment(features), expect=BOOL)
 
 
@@ -44,7 +42,7 @@ class Guards:
     def conditions(self, task: TaskDocument, loop: Overlay, features: TaskFeatures) -> list[Built]:
         """Build the author's exit conditions, or the overlay's default; mistakes are added to `findings`."""
         if not loop.conditions and loop.name in DEFAULT_CONDITIONS:
-            return [self.generated(DEFAULT_CONDITIONS[loop.name], features)]
+            return [condition_of(DEFAULT_CONDITIONS[loop.name], features)]
         places = [f"{loop.field}.exit_conditions[{number}]" for number in range(len(loop.conditions))]
         built = (self.author_condition(task, *each, features) for each in zip(places, loop.conditions, strict=True))
         return [each for each in built if each is not None]
@@ -57,14 +55,14 @@ class Guards:
             return None
         if features.mode == "raw":
             text = fill("size(metrics) > 0 && metrics.all(m, metrics[m] >= threshold)", threshold=number.value)
-            return _built(text, None, False)
-        return self.generated(fill("confidence_score >= threshold", threshold=number.value), features)
+            return build(text, RAW, expect=BOOL)
+        return condition_of(fill("confidence_score >= threshold", threshold=number.value), features)
 
     def verdict(self, task: TaskDocument, features: TaskFeatures, required: list[str], optional: list[str]) -> Program:
         """The gate's verdict: required evidence passes, optional evidence does not fail, and every condition holds."""
         texts = [fill("status == PASS", status=dotted("evidence", name)) for name in required]
         texts += [fill("status != FAIL", status=dotted("evidence", name)) for name in optional]
-        parts = [_built(text, features, True) for text in texts]
+        parts = [condition_of(text, features, True) for text in texts]
         gate = task.overlays["policy_gate"]
         written = gate.find("conditions") if gate.enabled else None
         for number, scalar in enumerate(items(written)):
@@ -81,26 +79,22 @@ class Guards:
             self.findings.append(task.error(place, "overlays.policy_gate.conditions", message, code="bad-condition"))
         return program
 
-    def generated(self, text: str, features: TaskFeatures) -> Built:
-        """Build a generated expression in the environment of loops."""
-        return _built(text, features, False)
-
     def author_condition(
         self, task: TaskDocument, location: str, scalar: Scalar, features: TaskFeatures, *, gate: bool = False
     ) -> Built | None:
         """Build an author's condition, or return None with its mistakes added to `findings`."""
         text = str(scalar.value)
         try:
-            built = _built(text, features, gate)
+            condition = condition_of(text, features, gate)
         except ExpressionError as failure:
             self.findings.extend(_mistakes(task, location, scalar, failure))
             return None
-        read = {names[0] for names in built.reads} & ADVISORY
+        read = {names[0] for names in condition.reads} & ADVISORY
         if gate and read:
             message = f"the gate's verdict can't depend on `{min(read)}`: confidence is advisory"
             self.findings.append(task.error(scalar, location, message, code="gate-reads-confidence"))
             return None
-        return built
+        return condition
 
 
 def _mistakes(task: TaskDocument, location: str, scalar: Scalar, failure: ExpressionError) -> list[Diagnostic]:
@@ -196,10 +190,8 @@ def gate_environment(features: TaskFeatures) -> Environment:
     return Environment(variables={**names, **_reply_types(features)}, hints=_HINTS)
 
 
-@cache
-def raw_environment() -> Environment:
-    """The environment of the threshold in the mode `raw`: all metrics, whatever their types."""
-    return Environment(variables={"metrics": MapType(STRING, SCORE)})
+# The environment of the threshold in the mode `raw`: all metrics, whatever their types.
+RAW: Final = Environment(variables={"metrics": MapType(STRING, SCORE)})
 
 
 def _reply_types(features: TaskFeatures) -> dict[str, Type]:

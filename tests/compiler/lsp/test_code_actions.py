@@ -11,7 +11,6 @@ from tests.compiler.lsp.client import Editor
 from rulewright.linting.lint_run import lint
 from rulewright.lsp.workspace import Workspace
 
-DROPPED = 'exit_conditions: ["review.decision == GO", "pair.challenger_approved == true"]'
 IDLE = "  # rulewright: allow unknown-key because it was there once"
 
 
@@ -47,16 +46,15 @@ def test_elsewhere_nothing_is_offered(editor: Editor, project: Path) -> None:
 
 
 def test_a_safe_fix_says_so_and_is_preferred(editor: Editor, project: Path) -> None:
-    path = project / "workflow.yaml"
-    wrong = a_project.WORKFLOW.replace('exit_conditions: ["review.decision == GO"]', DROPPED)
+    path = project / "checks" / "promises-presence.yaml"
+    wrong = a_project.CHECK.replace("severity: S2", f"severity: S2{IDLE}")
     editor.open(path)
     editor.change(path, wrong)
-    line = wrong[: wrong.index("exit_conditions")].count("\n")
-    (action, everything) = editor.actions(path, line, line + 1)
+    (action, everything) = editor.actions(path, 3, 4)
     assert action["title"].endswith("(safe)")
     assert action["isPreferred"]
     assert everything["kind"] == "source.fixAll.rulewright"
-    assert carried_out(wrong, action, path) == carried_out(wrong, everything, path) == a_project.WORKFLOW
+    assert carried_out(wrong, action, path) == carried_out(wrong, everything, path) == a_project.CHECK
 
 
 def test_all_safe_fixes_of_a_file_are_one_action(editor: Editor, project: Path) -> None:
@@ -89,8 +87,8 @@ def test_findings_of_an_earlier_text_offer_nothing(project: Path) -> None:
 
 
 def test_what_is_offered_leaves_the_project_clean(editor: Editor, project: Path) -> None:
-    path = project / "workflow.yaml"
-    wrong = a_project.WORKFLOW.replace('exit_conditions: ["review.decision == GO"]', DROPPED)
+    path = project / "checks" / "promises-presence.yaml"
+    wrong = a_project.CHECK.replace("severity: S2", f"severity: S2{IDLE}")
     editor.open(path)
     editor.change(path, wrong)
     (action,) = editor.actions(path, 0, 1, only=["source.fixAll"])

@@ -142,29 +142,23 @@ class JudgedAdapter:
         fields = (brief.task_run_id, brief.operation_id, brief.prompt, MAX_REPLY_TOKENS, 0.0, brief.call, brief.retry)
         usage = NO_USAGE
         try:
-            answer, usage = self._ask(JudgeRequest(*fields, purpose="metric"))
-        except (AgentError, OutageError):
-            raise
-        except CallFailure as failure:
-            if failure.is_outage:
-                raise OutageError(f"the judge did not answer: {failure}") from None
-            raise AgentError(f"the judge did not answer: {failure}") from None
-        except Exception as error:
-            raise AgentError(f"the judge did not answer: {error}") from None
-        if answer is None:
-            raise AgentError("the judge's reply is incomplete")
-        try:
-            reply = read_reply(answer, "judge")
+            answer, finish, usage = self._ask(JudgeRequest(*fields, purpose="metric"))
+            if answer is None or finish:
+                raise AgentError(f"the judge's reply is not whole{finish and f': it ended with `{finish}`'}")
+            return msgspec.structs.replace(read_reply(answer, "judge"), usage=usage)
         except AgentError as error:
-            raise AgentError(str(error), usage=usage) from None
-        return msgspec.structs.replace(reply, usage=usage)
+            raise AgentError(str(error), usage) from None
+        except OutageError:
+            raise
+        except Exception as error:
+            is_outage = isinstance(error, CallFailure) and error.is_outage
+            raise (OutageError if is_outage else AgentError)(f"the judge did not answer: {error}") from None
 
-    def _ask(self, request: JudgeRequest) -> tuple[str | None, AgentUsage]:
-        """The reply and what it cost: that of a model is in the budget of the run, whatever the reply says."""
+    def _ask(self, request: JudgeRequest) -> tuple[str | None, str, AgentUsage]:
+        """The reply, how it ended if it is not whole, and what it cost: that of a model is in the budget of the run,
+        whatever the reply says."""
         if not hasattr(self._judge, "answer"):  # replies that are recorded
-            return self._judge.ask(request), NO_USAGE
+            return self._judge.ask(request), "", NO_USAGE
         answer, spent = self._judge.answer(request)
-        usage = AgentUsage(spent.tokens, float(spent.usd or 0))
-        if not answer.is_whole:
-            raise AgentError(f"the judge's reply is not whole: it ended with `{answer.finish}`", usage=usage)
-        return answer.text, usage
+        finish = "" if answer.is_whole else answer.finish
+        return answer.text, finish, AgentUsage(spent.tokens, float(spent.usd or 0))
