@@ -77,7 +77,6 @@ SHARING = {
     "record": ("report", "record"),
     "rescore": ("whatif", "rescore"),
     "gold": ("calibrate", "gold"),
-    "export": ("report", "export"),
 }
 PARSES_ITSELF = "lint"  # it may print cached output without parsing: `run_words(words, parse)`
 REFUSED = 3  # as in `exit_codes`

@@ -22,10 +22,10 @@ def compile_arguments(parser: argparse.ArgumentParser) -> None:
     """Compile a project into one plan file.
 
     The plan is one JSON document with a hash over its content. It runs wherever the runtime is installed: `python -m
-    rulewright_runtime run plan.json DATA --out RUN`. Without -o, it is written to standard output. A scorecard over
-    cases, given by its file or its name such as `safe-v0`, is compiled to a plan for `python -m rulewright_runtime
-    score`. That plan contains the settings that `rulewright score` would use here, from the environment and from
-    `safe.config.json`.
+    rulewright_runtime run plan.json DATA --out RUN`. Without -o, it is written to standard output, unless that is a
+    terminal. A scorecard over cases, given by its file or its name such as `safe-v0`, is compiled to a plan for `python
+    -m rulewright_runtime score`. That plan contains the settings that `rulewright score` would use here, from the
+    environment and from `safe.config.json`.
     """
     parser.add_argument("path", nargs="?", metavar="PROJECT", help="the same as --project")
     add_project_options(parser)

@@ -61,6 +61,8 @@ def _compile_case_scorecard(args: argparse.Namespace) -> int:
 
 def _hand_over(args: argparse.Namespace, data: bytes, facts: dict[str, Any], said: str) -> None:
     """Write the plan to its destination, completely or not at all, and report it."""
+    if args.out is None and sys.stdout.isatty():
+        raise UsageError("a plan is not written to a terminal; name a file with `-o`, or pipe it to a program")
     if args.out is None:
         sys.stdout.buffer.write(data + b"\n")
         return

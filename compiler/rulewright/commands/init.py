@@ -92,7 +92,7 @@ def _write(target: Path, files: Mapping[str, bytes]) -> None:
 
 def _say_next(folder: str, *commands: str) -> None:
     inside = [] if folder == "." else [f"cd {shlex.quote(folder)}"]
-    say("", f"next: {' && '.join([*inside, 'rulewright lint', *commands])}")
+    say("", "next:", *(f"  {command}" for command in (*inside, "rulewright lint", *commands)))
 
 
 def _translate(source: Path, folder: str) -> int:

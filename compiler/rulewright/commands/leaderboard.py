@@ -17,9 +17,10 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.report.text import NO_SCENARIO, number, percent
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import left, right, width_for, wrapped
+from rulewright_runtime.terminal import WIDTH, left, right, width, width_for, wrapped
 
 HEADS = (("score", 14), ("95 %", 12), ("failed", 12), ("95 %", 10), ("unscored", 10))
+FIGURES = sum(size for _, size in HEADS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,14 +37,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _shown(board: JsonMapping) -> Iterator[str]:
-    columns = min(width_for(sys.stdout), 100)
+    columns = width_for(sys.stdout)
     about = f"{_played(board['scenarios'])}, profile {board['profile']}, scorecard {board['scorecard']}"
     yield from wrapped(f"Rulewright leaderboard: {about}", columns)
     if judge := judge_line(board["judge"]):
         yield from wrapped(f"judged by {judge}", columns)
-    yield "─" * columns
-    wide = columns - sum(width for _, width in HEADS)
-    yield left("  rank  model", wide) + "".join(right(head, width) for head, width in HEADS)
+    longest = max((width(model["model"]) for model in board["models"]), default=0)
+    wide = max(WIDTH - FIGURES, min(columns - FIGURES, longest + 8))  # a pipe holds every name whole
+    yield "─" * (wide + FIGURES)
+    yield left("  rank  model", wide) + "".join(right(head, size) for head, size in HEADS)
     for model in board["models"]:
         low, high = model["interval"]["low"], model["interval"]["high"]
         yield (

@@ -1,29 +1,24 @@
-"""`report`, `export` and `record`: write a finished run in one of the formats, for other tools, or its replies."""
+"""`report` and `record`: write a finished run in one of the formats, or its replies."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
 from rulewright.commands.output import hand_over, writing_to
 from rulewright.commands.running import print_run
 from rulewright.errors import UsageError
-from rulewright.exporting.every_eval_ever import RunSource, reports
-from rulewright.exporting.otel import events
-from rulewright.exporting.parquet import write_parquet
 from rulewright.reporting.formats import run_as
 from rulewright.reporting.gather import gather
 from rulewright.reporting.report_files import RunReport
 from rulewright.reporting.stored_run import FinishedRun, open_judged, open_run
-from rulewright_runtime.english import reason_of
-from rulewright_runtime.files import open_whole, write_whole
+from rulewright_runtime.files import write_whole
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.report.summary import status_at
-from rulewright_runtime.runs.folder import REPLIES, read_manifest, refuse_changed
+from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.terminal import say
 
 
@@ -62,37 +57,6 @@ def _write_text(form: str, found: FinishedRun, status: int, out: str) -> None:
         print_run(form, text)
     else:
         hand_over(text, out)
-
-
-def export(args: argparse.Namespace) -> int:
-    """Verify that the run is unchanged, then export it; return the exit code."""
-    found = open_judged(Path(args.run))
-    if (manifest := read_manifest(found.folder)) is not None:
-        refuse_changed(found.folder, manifest)
-    try:
-        written = list(_exported(found, args))
-    except OSError as error:
-        raise UsageError(f"can't write `{error.filename or args.out}`: {reason_of(error)}") from None
-    say(*(f"wrote {path}" for path in written))
-    return 0
-
-
-def _exported(run: FinishedRun, args: argparse.Namespace) -> Iterator[Path]:
-    out = Path(args.out) if args.out else run.folder
-    if args.format == "parquet":
-        yield from write_parquet(run, out)
-    elif args.format == "otel":
-        path = out if args.out else out / "events.otlp.jsonl"
-        with open_whole(path) as stream:
-            stream.writelines(events(run))
-        yield path
-    else:
-        root = out if args.out else out / args.format
-        source = RunSource(args.dataset or run.folder.resolve().name, args.organization, args.relationship)
-        for name, data in reports(run, source):
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            write_whole(root / name, data)
-            yield root / name
 
 
 def record(args: argparse.Namespace) -> int:

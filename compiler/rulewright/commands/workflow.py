@@ -128,7 +128,7 @@ def _watch(args: argparse.Namespace) -> int:
             if args.format == "json":
                 print(json.dumps(as_data(tasks, run), ensure_ascii=False))
                 return _exit_code_of(store, run)
-            lines = status_table(tasks, run, min(width_for(sys.stdout), 100))
+            lines = status_table(tasks, run, width_for(sys.stdout))
             if sys.stdout.isatty() and not args.once:
                 output.clear()
             if lines[2:] != before:

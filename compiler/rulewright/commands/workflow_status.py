@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from rulewright_runtime.report.text import number
-from rulewright_runtime.terminal import fit, left, right
+from rulewright_runtime.terminal import WIDTH, fit, left, right, width
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_records import StoredWorkflow
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
@@ -77,14 +77,16 @@ def _active(task: TaskProgress) -> str:
     return ", ".join(parts)
 
 
-def status_table(tasks: list[TaskProgress], run: StoredWorkflow, columns: int = 80) -> list[str]:
-    """The run as a table, no line wider than `columns`."""
-    wide = columns - 12 - sum(width for _, width in _HEADS)
+def status_table(tasks: list[TaskProgress], run: StoredWorkflow, columns: int = WIDTH) -> list[str]:
+    """The run as a table, no line wider than `columns`; as wide as 80 columns, or as its names need."""
+    longest = max((width(text) for task in tasks for text in (task.task_id, task.place)), default=0)
+    columns = min(columns, max(WIDTH, 35 + 2 * longest))
+    wide = columns - 12 - sum(size for _, size in _HEADS)
     name = wide // 2
     cost = f", {run.cost_usd:.4f} USD" if run.cost_usd else ""
     lines = [fit(f"{run.run_id} {run.status}, {run.workflow}, {elapsed(run)}{cost}", columns), "─" * columns]
     heads = left("task", name) + left("status", 13) + left("at", wide - name - 1)
-    lines.append(heads + "".join(right(head, width) for head, width in _HEADS))
+    lines.append(heads + "".join(right(head, size) for head, size in _HEADS))
     for task in tasks:
         row = left(task.task_id, name) + left(task.status, 13) + left(task.place, wide - name - 1)
         lines.append(row + right(_iteration(task), 10) + right(number(task.confidence), 11))

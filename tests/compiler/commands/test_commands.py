@@ -278,6 +278,15 @@ def test_a_report_does_not_fail_where_the_locale_lacks_its_characters(started: P
     assert "█" in done.stdout.decode("utf-8")
 
 
+def test_a_plan_is_not_written_to_a_terminal(
+    started: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    code, out, err = run(capsys, "compile")
+    assert (code, out) == (3, "")
+    assert "name a file with `-o`, or pipe it" in err
+
+
 def test_a_compiled_plan_runs_to_the_same_bytes_as_a_scan(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "scan", "transcripts", "--out", "scanned")[0] == 1
     assert run(capsys, "compile", "-o", "plan.json")[0] == 0

@@ -29,11 +29,8 @@ def test_the_project_lints_clean_and_passes_on_the_chats_it_was_made_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tool: str | None
 ) -> None:
     assert started(tmp_path, monkeypatch, chat("Good day.", tool=tool)) == 0
-    assert (
-        capsys.readouterr()
-        .out.rstrip()
-        .endswith("next: cd mine && rulewright lint && rulewright scan ../chats.jsonl --out runs/first")
-    )
+    shown = capsys.readouterr().out
+    assert shown.endswith("next:\n  cd mine\n  rulewright lint\n  rulewright scan ../chats.jsonl --out runs/first\n")
     monkeypatch.chdir("mine")
     assert main(["lint"]) == 0
     assert main(["scan", "../chats.jsonl", "--out", "runs/first"]) == 0

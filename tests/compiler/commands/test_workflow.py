@@ -159,7 +159,7 @@ def test_watching_shows_each_task_and_what_it_waits_for(capsys: pytest.CaptureFi
     assert rows[0].split() == ["write", "COMPLETED", "done", "1", "–"]
     assert rows[1].split()[:2] == ["check", "HIL_PENDING"]
     assert rows[2] == "  waits for a person (run-1-check-1)"
-    assert all(len(line) <= 100 for line in (head, names, *rows))
+    assert all(len(line) <= 80 for line in (head, names, *rows))
 
 
 def test_how_a_run_stands_is_data_too(capsys: pytest.CaptureFixture[str]) -> None:

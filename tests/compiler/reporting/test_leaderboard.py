@@ -201,9 +201,12 @@ def test_the_command_says_who_is_left_out_and_why(tmp_path: Path, capsys: pytest
 
 
 def test_everybody_ranked_is_a_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = scan(tmp_path / "a", plan(tmp_path / "p"), answers("m", GOOD, GOOD))
-    assert main(["leaderboard", str(folder)]) == 0
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
+    same, long = plan(tmp_path / "p"), "a-model-with-a-long-name-of-its-own"
+    for name, columns in (("m", 80), (long, 101)):  # without a terminal, no name is cut
+        assert main(["leaderboard", str(scan(tmp_path / name, same, answers(name, GOOD, GOOD)))]) == 0
+        shown = capsys.readouterr().out
+        assert f"  {name} " in shown
+        assert max(map(len, shown.splitlines())) == columns
 
 
 def test_parameters_of_a_run_are_recorded_and_have_to_agree(tmp_path: Path) -> None:
