@@ -61,51 +61,36 @@ def play(
     recorded = recorded or {}
     several = len(script.sessions) > 1
     so_far: list[TranscriptLine] = []
+
+    def spoken(blank: TranscriptLine, speaker: Adapter, ask: Callable[[], ModelAnswer]) -> TranscriptLine:
+        """The line that a model says: as it was recorded, else its answer."""
+        line = recorded.get((blank.turn, blank.role)) or _reply_line(ask, speaker, blank, attempts)
+        return replace(line, content=redaction.text(line.content), error=redaction.data(line.error))
+
     for session in script.sessions:
         number = session.number if several else None
         for index, turn in enumerate(session.turns):
-            line = _user_line(script, session, turn, so_far, recorded, user, attempts)
-            so_far.append(_redact(line, redaction) if user is not None else line)
-            yield so_far[-1]
-            if so_far[-1].error is not None:
+            choice = choose(turn, [each.content for each in so_far if each.role == "assistant"])
+            line = TranscriptLine(
+                turn.number, "user", choice.message, choice.branch_id, session=number, undecided=choice.undecided
+            )
+            if user is not None:
+                turns = [Turn(each.turn, each.role, each.content) for each in so_far]
+                ask = partial(user.message, script, session, turn.number, choice.message, turns)
+                line = spoken(replace(line, content="", harness=user.harness, model=user.model), user.speaker, ask)
+            so_far.append(line)
+            yield line
+            if line.error is not None:
                 return
-            request = turn_request(script, session, index, so_far)
+            ask = partial(adapter.reply, turn_request(script, session, index, so_far))
             blank = TranscriptLine(
                 turn.number, "assistant", "", harness=adapter.harness, model=adapter.model, session=number
             )
-            answer = recorded.get((turn.number, "assistant"))
-            answer = answer or _reply_line(partial(adapter.reply, request), adapter, blank, attempts)
-            so_far.append(_redact(answer, redaction))
-            yield so_far[-1]
-            if so_far[-1].error is not None:
+            line = spoken(blank, adapter, ask)
+            so_far.append(line)
+            yield line
+            if line.error is not None:
                 return
-
-
-def _user_line(
-    script: Script,
-    session: ScriptSession,
-    turn: ScriptTurn,
-    so_far: Sequence[TranscriptLine],
-    recorded: Mapping[tuple[int, str], TranscriptLine],
-    user: SimulatedUser | None,
-    attempts: int,
-) -> TranscriptLine:
-    """Return the user's line of a turn: the scenario's message, or the simulated user's wording of it."""
-    choice = choose(turn, [each.content for each in so_far if each.role == "assistant"])
-    line = TranscriptLine(
-        turn.number,
-        "user",
-        choice.message,
-        choice.branch_id,
-        session=session.number if len(script.sessions) > 1 else None,
-        undecided=choice.undecided,
-    )
-    if user is None:
-        return line
-    turns = [Turn(each.turn, each.role, each.content) for each in so_far]
-    blank = replace(line, content="", harness=user.harness, model=user.model)
-    ask = partial(user.message, script, session, turn.number, choice.message, turns)
-    return recorded.get((turn.number, "user")) or _reply_line(ask, user.speaker, blank, attempts)
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -134,10 +119,6 @@ def choose(turn: ScriptTurn, replies: Sequence[str]) -> Choice:
             if decision.undecided is not None:
                 undecided[branch.id] = decision.undecided
     return Choice(turn.user_message, None, undecided)
-
-
-def _redact(line: TranscriptLine, redaction: Redaction) -> TranscriptLine:
-    return replace(line, content=redaction.text(line.content), error=redaction.data(line.error))
 
 
 def turn_request(
