@@ -19,10 +19,9 @@ from rulewright_runtime.workflow.artifacts import (
 from rulewright_runtime.workflow.events import EventDraft, Level
 from rulewright_runtime.workflow.gate import judge_evidence
 from rulewright_runtime.workflow.machine import Activity, Event, iterations_used
-from rulewright_runtime.workflow.task_context import TaskRecord, challenger, worker
+from rulewright_runtime.workflow.task_context import TaskRecord
 from rulewright_runtime.workflow.task_scoring import MAX_SHOWN, decoded, score
 from rulewright_runtime.workflow.task_step import TaskStep
-from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
 
 def _work(step: TaskStep) -> Event:
@@ -65,7 +64,7 @@ def _unreadable(digests: Mapping[str, str]) -> list[str]:
 
 
 def _challenge(step: TaskStep) -> Event:
-    if problem := inconsistency(step.task, step.record):
+    if problem := inconsistency(step):
         step.reason = problem
         step.remember("escalate", reason=problem)
         return "escalated"
@@ -91,18 +90,17 @@ def _challenge(step: TaskStep) -> Event:
     return "challenged"
 
 
-def inconsistency(task: TaskPlan, record: TaskRecord) -> str:
+def inconsistency(step: TaskStep) -> str:
     """Describe what is wrong with a pair's session: roles that are not those of its two agents, or challenges that
     are missing from the history. Empty when the session is consistent."""
-    assert task.pair is not None
-    pair, context = task.pair, record.context
-    roles = {worker(task, record), challenger(task, record)}
+    pair, record = step.task.pair, step.record
+    assert pair is not None
+    roles, counted, remembered = {step.worker, step.challenger}, record.context.challenges, _challenges(record)
     if roles != {pair.driver_agent, pair.challenger_agent}:
         return f"the roles are {' and '.join(f'`{role}`' for role in sorted(roles))}"
-    remembered = _challenges(record)
-    if context.challenges != remembered:
-        return f"{context.challenges} challenges were counted, and {remembered} are remembered"
-    if remembered >= iterations_used(task.machine, record.state, "paired_workflow"):
+    if counted != remembered:
+        return f"{counted} challenges were counted, and {remembered} are remembered"
+    if remembered >= iterations_used(step.task.machine, record.state, "paired_workflow"):
         return f"{remembered} challenges are remembered before iteration {remembered} has ended"
     return ""
 
@@ -187,7 +185,7 @@ def _human(step: TaskStep) -> Event:
         step.change(locked=item.context.get("outputs", {}), is_locked=True)
     elif record.state.place == "exhausted:gate" and not _is_reviewed(record):
         step.change(locked={}, is_locked=False)  # people may correct what only people have accepted
-    if item.trigger == "overlay_escalation" and step.task.pair is not None and inconsistency(step.task, record):
+    if item.trigger == "overlay_escalation" and step.task.pair is not None and inconsistency(step):
         # The pair's initial roles, and as many challenges as its history holds.
         step.change_context(
             driver=step.task.pair.driver_agent,

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.machine import iterations_used
-from rulewright_runtime.workflow.task_context import TaskRecord, worker
 from rulewright_runtime.workflow.task_step import TaskStep
-from rulewright_runtime.workflow.workflow_plan import TaskPlan
+from rulewright_runtime.workflow.workflow_plan import Pair, TaskPlan
 
 
 def question(step: TaskStep, trigger: str, reason: str) -> QueueItem:
@@ -28,7 +27,7 @@ def question(step: TaskStep, trigger: str, reason: str) -> QueueItem:
         context={
             "task_definition": definition(task),
             "loop_history": list(record.history),
-            "overlay_state": overlay_state(task, record),
+            "overlay_state": overlay_state(step),
             "gate_reports": [msgspec.to_builtins(report) for report in reports],
             **({"outputs": step.hashes()} if record.iteration else {}),
         },
@@ -50,14 +49,12 @@ def definition(task: TaskPlan) -> JsonObject:
     return fields
 
 
-def overlay_state(task: TaskPlan, record: TaskRecord) -> JsonObject:
+def overlay_state(step: TaskStep) -> JsonObject:
     """Return the state of a task's overlays: context, iterations used, passed overlays, and the pair's session."""
+    machine, record = step.task.machine, step.record
     loops = {
-        loop.name: {
-            "used": iterations_used(task.machine, record.state, loop.name),
-            "max_iterations": loop.max_iterations,
-        }
-        for loop in task.machine.loops
+        loop.name: {"used": iterations_used(machine, record.state, loop.name), "max_iterations": loop.max_iterations}
+        for loop in machine.loops
     }
     state: JsonObject = {
         "context": msgspec.to_builtins(record.context),
@@ -65,15 +62,15 @@ def overlay_state(task: TaskPlan, record: TaskRecord) -> JsonObject:
         "passed": list(record.passed),
         "max_iterations_exceeded": bool(record.max_iterations_exceeded),
     }
-    if task.pair is not None:
-        state["pair_session"] = pair_session(task, record, loops.get("paired_workflow", {}))
+    if step.task.pair is not None:
+        state["pair_session"] = _pair_session(step, step.task.pair, loops.get("paired_workflow", {}))
     return state
 
 
-def pair_session(task: TaskPlan, record: TaskRecord, loop: Mapping[str, object]) -> JsonObject:
+def _pair_session(step: TaskStep, pair: Pair, loop: Mapping[str, object]) -> JsonObject:
     """Return what driver and challenger did, iteration by iteration."""
-    assert task.pair is not None
-    summaries = {e["iteration"]: e["summary"] for e in record.history if e["step"] == "work"}
+    entries = step.record.history
+    summaries = {entry["iteration"]: entry["summary"] for entry in entries if entry["step"] == "work"}
     history = [
         {
             "iteration": entry["iteration"],
@@ -81,16 +78,16 @@ def pair_session(task: TaskPlan, record: TaskRecord, loop: Mapping[str, object])
             "challenger_critique": entry["challenger_critique"],
             "challenger_approved": entry["challenger_approved"],
         }
-        for entry in record.history
+        for entry in entries
         if entry["step"] == "challenge"
     ]
     return {
-        "driver_agent": task.pair.driver_agent,
-        "challenger_agent": task.pair.challenger_agent,
-        "current_role_driver": worker(task, record),
-        "role_switch": task.pair.role_switch,
+        "driver_agent": pair.driver_agent,
+        "challenger_agent": pair.challenger_agent,
+        "current_role_driver": step.worker,
+        "role_switch": pair.role_switch,
         "iteration": loop.get("used", 0),
         "max_iterations": loop.get("max_iterations"),
         "history": history,
-        "challenger_approved": record.context.challenger_approved,
+        "challenger_approved": step.record.context.challenger_approved,
     }

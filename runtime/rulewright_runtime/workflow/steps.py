@@ -43,9 +43,8 @@ def advance(task: TaskPlan, record: TaskRecord, run: RunContext) -> TaskRecord:
     except AgentError as failure:
         failed = TaskStep.of(task, record, run, str(failure))
         failed.events, failed.usage = step.events, step.usage
-        agent = _called_agent(step, current)
-        if not failure.is_final and record.retries < run.max_retries(agent):
-            return _retry(failed, agent)
+        if not failure.is_final and record.retries < run.max_retries(step.asked):
+            return _retry(failed, step.asked)
         step, event = failed, "failed"
     return _take(step, event)
 
@@ -220,14 +219,6 @@ def _usage_details(record: TaskRecord) -> JsonObject:
         "retry_count": record.retry_count,
         "loop_count": record.iteration,
     }
-
-
-def _called_agent(step: TaskStep, current: str) -> str:
-    if current == "challenge":
-        return step.challenger
-    if current == "review" and step.task.review is not None:
-        return step.task.review.reviewer_agent
-    return step.worker
 
 
 def _retry(step: TaskStep, agent: str) -> TaskRecord:

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from rulewright_runtime.score import Score, parse_score
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.machine import TaskState
-from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
 _EMPTY_FIELDS: Final[Mapping[str, dict[str, object]]] = {
     "confidence_score": {"confidence": None, "advisory": ""},
@@ -151,18 +150,3 @@ class TaskRecord(msgspec.Struct, frozen=True):
         """Return the record with more usage added."""
         tokens, cost = self.tokens_used + usage.tokens, self.cost_usd + usage.cost_usd
         return replace(self, tokens_used=tokens, cost_usd=cost)
-
-
-def worker(task: TaskPlan, record: TaskRecord) -> str:
-    """Return the agent that works now: the driver of a pair, the coder of a review, or the task's agent."""
-    if record.context.driver:
-        return record.context.driver
-    if task.pair is not None:
-        return task.pair.driver_agent
-    return task.agent if task.review is None else task.review.coder_agent
-
-
-def challenger(task: TaskPlan, record: TaskRecord) -> str:
-    """Return the agent that challenges now."""
-    assert task.pair is not None
-    return record.context.challenger or task.pair.challenger_agent

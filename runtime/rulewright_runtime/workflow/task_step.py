@@ -18,16 +18,17 @@ from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.run_database import TaskChange
 from rulewright_runtime.workflow.run_settings import AdapterSettings
 from rulewright_runtime.workflow.security import detect_injections, redact_reply, redact_text
-from rulewright_runtime.workflow.task_context import TaskRecord, challenger, worker
+from rulewright_runtime.workflow.task_context import TaskRecord
 from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
 
 @dataclass(slots=True, kw_only=True)
 class TaskStep(TaskChange):
-    """A step that is being taken. `reason` says why its activity failed."""
+    """A step that is being taken. `reason` says why its activity failed, `asked` is the agent that it called last."""
 
     run: RunContext
     reason: str = ""
+    asked: str = ""
 
     @classmethod
     def of(cls, task: TaskPlan, record: TaskRecord, run: RunContext, reason: str = "") -> TaskStep:
@@ -36,13 +37,18 @@ class TaskStep(TaskChange):
 
     @property
     def worker(self) -> str:
-        """The agent that works now."""
-        return worker(self.task, self.record)
+        """The agent that works now: the driver of a pair, the coder of a review, or the task's agent."""
+        if self.record.context.driver:
+            return self.record.context.driver
+        if self.task.pair is not None:
+            return self.task.pair.driver_agent
+        return self.task.agent if self.task.review is None else self.task.review.coder_agent
 
     @property
     def challenger(self) -> str:
         """The agent that challenges now."""
-        return challenger(self.task, self.record)
+        assert self.task.pair is not None
+        return self.record.context.challenger or self.task.pair.challenger_agent
 
     def hashes(self) -> dict[str, str]:
         """Return the hashes of the outputs as they are now."""
@@ -88,7 +94,7 @@ class TaskStep(TaskChange):
         """Call an agent. `about` tells the calls of one purpose apart. The usage and the events of the call are those
         of the step, also when it fails. Raises AgentError for a failed call, OutageError when a model can't be reached.
         """
-        run, security = self.run, self.run.settings.security
+        self.asked, run, security = agent, self.run, self.run.settings.security
         brief = self._brief(agent, purpose, prompt, about, self.record.retries if retry is None else retry)
         own = run.settings.adapter(agent)
         self._warn_of_size(brief, AdapterSettings("mock") if own is None else own)
