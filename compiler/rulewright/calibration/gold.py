@@ -18,6 +18,7 @@ from typing import Final
 from rulewright.errors import UsageError
 from rulewright.reporting.spreadsheet import cell, text_of
 from rulewright.reporting.stored_run import StoredRun, conversations
+from rulewright.spelling import question
 from rulewright_runtime.input_files import read_expanded
 from rulewright_runtime.judging.evidence import fold
 from rulewright_runtime.person_names import folded_name
@@ -125,7 +126,9 @@ def _label(location: str, row: Sequence[str], count: int) -> GoldLabel:
     if not transcript or not check:
         raise UsageError(f"{location}: expected an `id` like `TRANSCRIPT/CHECK`, found `{name}`")
     if target and target not in TARGETS:
-        raise UsageError(f"{location}: unknown target `{target}`; expected one of {', '.join(TARGETS)}")
+        raise UsageError(
+            f"{location}: unknown target `{target}`; expected {', '.join(TARGETS)}{question(target, TARGETS)}"
+        )
     if target and not plain_name(annotator):
         raise UsageError(f"{location}: a label needs an `annotator`; those of models begin with `{SYNTHETIC}`")
     if not split:

@@ -91,7 +91,7 @@ def _list_lines(listed: list[JsonObject], run: str, transcript: str | None) -> I
         yield "no verdict is FAIL or UNCLEAR" if transcript is None else "no check applies to this transcript"
         return
     names = ("verdict", "severity", "check_id", "transcript_id", "rationale_code")
-    told = [{**row, "rationale_code": row.get("rationale_code") or _reason(row)} for row in listed[:MOST]]
+    told = [{**row, "rationale_code": _reason(row)} for row in listed[:MOST]]
     table = [[one_line(str(row.get(name) or "")) for name in names] for row in told]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
@@ -102,9 +102,10 @@ def _list_lines(listed: list[JsonObject], run: str, transcript: str | None) -> I
 
 
 def _reason(verdict: JsonMapping) -> str:
-    """The reason for a verdict without a code: that its quotes do not occur, or else its first quote."""
-    quotes = [f"“{shorten(span['quote'], QUOTED, placeholder='…')}”" for span in verdict["evidence"][:1]]
-    return "unverified_fail" if verdict["extra"].get("unverified_fail") else "".join(quotes)
+    """The first quote of a FAIL; of any other verdict its code, or that its quotes do not occur."""
+    if verdict["verdict"] == "FAIL" and verdict["evidence"]:
+        return f"“{shorten(verdict['evidence'][0]['quote'], QUOTED, placeholder='…')}”"
+    return verdict["rationale_code"] or ("unverified_fail" if verdict["extra"].get("unverified_fail") else "")
 
 
 def _outcome(scores: JsonMapping) -> Iterator[str]:

@@ -16,7 +16,9 @@ from rulewright_runtime.strict_json import JsonObject
 
 SYNONYMS: Final = {
     "agents": ("agent",),
+    "bucket": ("primary_bucket",),
     "condition": ("when",),
+    "depends_on": ("dependencies",),
     "file": ("path",),
     "files": ("paths",),
     "id": ("name",),
@@ -28,12 +30,14 @@ SYNONYMS: Final = {
     "min": ("minimum",),
     "model": ("agent",),
     "name": ("project", "scorecard"),
+    "needs": ("dependencies",),
     "phrases": ("patterns",),
-    "reviewer": ("reviewer_agent",),
+    "review": ("agentic_review",),
     "reviewers": ("reviewer_agent",),
     "regexes": ("patterns",),
     "regex": ("patterns",),
     "rules": ("checks",),
+    "tier": ("risk_tier",),
     "title": ("name",),
     "words": ("patterns",),
 }

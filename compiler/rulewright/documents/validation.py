@@ -215,6 +215,10 @@ def _type(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[Di
     found = _wrong_type(node, path, [NAMES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)])
     if found.fix is None and (form := mapping_of_words(departure.named)):
         found = dataclass_replace(found, help=f"write {form}")
+    elif found.fix is None and wanted == "object":
+        found = dataclass_replace(
+            found, help=_keys_of(departure) if departure.named else "write `NAME: ...` for each entry"
+        )
     yield found if path else in_document(found, node, departure.properties)
 
 
@@ -321,11 +325,14 @@ def _unknown_key(node: Mapping, names: Many[str], path: str, departure: Departur
     elif homes:
         help = f"`{name}` belongs " + either([f"under `{owner}`" if owner else "at the top level" for owner in homes])
     else:
-        read = [key for key, schema in departure.named.items() if schema.get("x-use") != "documentation"]
-        known = sorted(read or departure.properties)
-        help = f"the keys here are {ticked(known)}"
+        help = _keys_of(departure)
     found = error(node.key_span(name), f"unknown key `{name}`{_where(path)}", code="unknown-key", help=help, fix=fix)
     return dataclass_replace(found, about=f"{homes[0]}.{name}" if len(homes) == 1 else "")
+
+
+def _keys_of(departure: Departure) -> str:
+    read = [key for key, schema in departure.named.items() if schema.get("x-use") != "documentation"]
+    return f"the keys here are {ticked(sorted(read or departure.properties))}"
 
 
 def _further_in(node: Mapping, names: Many[str], owners: Many[str | None], mappings: frozenset[str]) -> Fix | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.load import Sequence
 from rulewright.workflow import Workflow
 
 
@@ -15,5 +16,5 @@ def no_tasks(workflow: Workflow) -> Iterator[Diagnostic]:
     Instead: add tasks, or remove the file.
     """
     document = workflow.document
-    if not document.tasks and "tasks" in document.node:
+    if not document.tasks and "tasks" in document.node and not isinstance(document.node.get("tasks"), Sequence):
         yield warning(document.key_place("tasks"), "the workflow has no tasks")

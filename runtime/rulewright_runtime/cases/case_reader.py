@@ -243,6 +243,8 @@ class CaseReader:
         if mistake is None:
             output, problem = self._output(batch, envelope, case, test_id, other_id)
         else:
+            if self._outputs is not None:  # the output has a case, although that is refused
+                self._outputs.find(batch.name, test_id)
             output, problem = None, (failure(envelope, case) if mistake.is_of_output else None) or str(mistake)
         return Case(
             batch.name,

@@ -351,7 +351,8 @@ def decode_message(error: Exception, parents: tuple[str, ...] = ()) -> str:
     expected = [_KINDS.get(word.strip(), word.strip()) for word in match[1].split("|") if word.strip() != "null"]
     path = ".".join((*parents, (match[3] or "$").removeprefix("$").removeprefix(".")))
     where = f"`{path.removesuffix('.')}` " if path.strip(".") else ""
-    return f"{where}must be {' or '.join(expected)}, not {_KINDS.get(match[2], match[2])}"
+    form = '; write it like `["fever", "cough"]`' if expected == ["a list"] and match[2] == "str" else ""
+    return f"{where}must be {' or '.join(expected)}, not {_KINDS.get(match[2], match[2])}{form}"
 
 
 def with_path(path: str, message: str) -> str:

@@ -334,6 +334,7 @@ def test_a_gate_has_one_limit(folder: Path, tmp_path: Path, capsys: pytest.Captu
         ("x,PASS,ann,report", "expected an `id` like `TRANSCRIPT/CHECK`"),
         ('"a\nc/b",PASS,ann,report\na/b,MAYBE,ann,report', "4: unknown target `MAYBE`"),
         ("a/b,MAYBE,ann,report", "unknown target `MAYBE`"),
+        ("a/b,pass,ann,report", "did you mean `PASS`?"),
         ("a/b,PASS,,report", "a label needs an `annotator`"),
         ("a/b,PASS,\u200b,report", "a label needs an `annotator`"),
         ("a/b,PASS,ann,", "a label needs a `split`"),

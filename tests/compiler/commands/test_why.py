@@ -115,7 +115,7 @@ def test_a_run_without_failures_says_so(runs: Path, tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out == "no verdict is FAIL or UNCLEAR\n"
 
 
-def test_a_verdict_without_a_code_is_listed_with_its_quote_and_items_are_counted_in_words(
+def test_a_failure_is_listed_with_its_quote_and_items_are_counted_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -126,6 +126,7 @@ def test_a_verdict_without_a_code_is_listed_with_its_quote_and_items_are_counted
         "rulewright.yaml": "project: shop\n",
         "checks/polite.yaml": "id: polite\nprompt: Is it polite? FAIL if not, else PASS.\n",
         "checks/brief.yaml": "id: brief\neach: reply\nfail: word_count(turn.content) > 3\n",
+        "checks/vague.yaml": 'id: vague\nfail: answer.contains("whatever")\n',
         "chats.jsonl": json.dumps({"id": "monday", "model": "m", "messages": said}) + "\n",
         "replies.json": json.dumps({"monday": {"polite": [[json.dumps(judged)]] * 3}}),
     }
@@ -133,7 +134,9 @@ def test_a_verdict_without_a_code_is_listed_with_its_quote_and_items_are_counted
     assert main(["scan", "chats.jsonl", "--judge", "replay:replies.json", "--out", "run"]) == 1
     capsys.readouterr()
     assert main(["why", "run"]) == 0
-    assert "FAIL  S3  polite  monday  “I promise that it ships today, whatever…”\n" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "FAIL  S3  polite  monday  “I promise that it ships today, whatever…”\n" in listed
+    assert "FAIL  S3  vague   monday  “whatever”\n" in listed
     assert main(["why", "run", "monday", "brief"]) == 0
     assert "\nitems             1 of 1 failed, 0 unclear\n" in capsys.readouterr().out
 

@@ -146,7 +146,7 @@ BAD: dict[str, tuple[Any, str]] = {
     ),
     "signals that are a text": (
         case("T1", signals="fever"),
-        "`engine_output.signals` must be a list, not a text",
+        '`engine_output.signals` must be a list, not a text; write it like `["fever", "cough"]`',
     ),
     "a signal that is a number": (
         case("T1", signals=["fever", 7]),
@@ -194,7 +194,10 @@ def test_a_bad_record_of_another_concern_is_left_out_as_well(tmp_path: Path) -> 
     bad = case("T1", signals="fever") | {"concern_id": "X9"}
     path = write(tmp_path / "b.json", [bad, {"id": "T2", "test_case": bad}, case("T3")])
     assert outcomes(read(path)) == ["T3"]
-    assert outcomes(read(path, concern=None))[0] == "`engine_output.signals` must be a list, not a text"
+    assert (
+        outcomes(read(path, concern=None))[0]
+        == '`engine_output.signals` must be a list, not a text; write it like `["fever", "cough"]`'
+    )
 
 
 def test_an_output_that_is_null_is_none_at_all(tmp_path: Path) -> None:

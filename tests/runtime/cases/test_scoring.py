@@ -241,6 +241,16 @@ def test_an_output_without_a_case_is_said(place: str, tmp_path: Any) -> None:
     ]
 
 
+def test_the_output_of_a_refused_case_is_not_said_to_have_no_case(tmp_path: Any) -> None:
+    refused = case("T1")
+    outputs = Outputs(str(write(tmp_path / "outputs.json", [{"test_id": "T1", **refused.pop("engine_output")}])))
+    refused["expectations"]["event_summary"]["must_contain_phrases"] = "fever, cough"
+    path = write(tmp_path / "b.json", [refused])
+    found = score_batches(settings(), CaseReader(safe().plan, "I25", outputs), [Batch("b", str(path))])
+    assert found.warnings == []
+    assert found.errors[0]["message"].endswith('must be a list, not a text; write it like `["fever", "cough"]`')
+
+
 def test_a_case_that_expects_nothing_passes_and_is_said_so(tmp_path: Any) -> None:
     done = run(tmp_path, [case("T1", must=[], phrases=[], forbidden=[])])
     assert next(done.spool.results())["label"] == "Pass"
