@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rulewright.commands.output import person, serve_until_stopped
 from rulewright.commands.workflow_settings import open_store, settings_of
-from rulewright.serving.open_runs import open_runs
+from rulewright.serving.open_runs import OpenRuns
 from rulewright.serving.queue_app import QueueApp
 from rulewright.serving.runs_app import RunsApp
 from rulewright.web.server import App, LocalServer
@@ -19,8 +19,8 @@ QUEUE = "/queue"
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the command is stopped; return the exit code."""
-    found = open_runs(args.runs, args.transcripts, tuple(Path(file) for file in args.replies))
-    for each in found:
+    found = OpenRuns(args.runs, args.transcripts, tuple(Path(file) for file in args.replies))
+    for each in found.present():
         each.load()
     workflow = None if args.workflow is None else load_workflow(args.workflow)
     with nullcontext() if workflow is None else open_store(workflow, settings_of(workflow)) as store:

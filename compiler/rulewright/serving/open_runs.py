@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -90,17 +91,38 @@ def _state(path: Path) -> tuple[int, ...] | None:
     return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino
 
 
-def open_runs(paths: Sequence[str], transcripts: Sequence[str], replies: Sequence[Path]) -> list[OpenRun]:
-    """Return the runs in folders of runs and folders that contain runs. Raises UsageError without any."""
-    folders = [folder for path in paths for folder in _run_folders(Path(path))]
-    return [OpenRun(folder, transcripts, replies) for folder in dict.fromkeys(folders)]
+@dataclass(slots=True)
+class OpenRuns:
+    """The runs in folders of runs and folders that contain runs. A run keeps its number while others are added."""
+
+    paths: Sequence[str]
+    transcripts: Sequence[str] = ()
+    replies: Sequence[Path] = ()
+    _found: dict[Path, OpenRun] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a path without a run."""
+        for path in self.paths:
+            if not _run_folders(Path(path)):
+                raise UsageError(f"`{path}` holds no finished run")
+        self.present()
+
+    def present(self) -> list[OpenRun]:
+        """Return the runs found so far, and then those that were finished since."""
+        with self._lock:
+            for folder in (each for path in self.paths for each in _run_folders(Path(path))):
+                if folder not in self._found:
+                    self._found[folder] = OpenRun(folder, self.transcripts, self.replies)
+            return list(self._found.values())
+
+    def at(self, number: int) -> OpenRun | None:
+        """Return the run with a number that `present` gave it, counted from 1."""
+        with self._lock:
+            return next(islice(self._found.values(), number - 1, None), None) if number > 0 else None
 
 
-def _run_folders(path: Path) -> Iterator[Path]:
+def _run_folders(path: Path) -> list[Path]:
     if (path / SUMMARY).is_file():
-        yield path
-        return
-    run_folders = sorted(each for each in path.iterdir() if (each / SUMMARY).is_file()) if path.is_dir() else []
-    if not run_folders:
-        raise UsageError(f"`{path}` holds no finished run")
-    yield from run_folders
+        return [path]
+    return sorted(each for each in path.iterdir() if (each / SUMMARY).is_file()) if path.is_dir() else []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -31,11 +31,11 @@ from rulewright.reporting.adjudication import CODE, Adjudication, adjudicate, ch
 from rulewright.reporting.chat_page import said_in
 from rulewright.reporting.report_files import run_page
 from rulewright.reporting.stored_run import JudgedTranscript
-from rulewright.serving.open_runs import LoadedRun, OpenRun
+from rulewright.serving.open_runs import LoadedRun, OpenRun, OpenRuns
 from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
 from rulewright.web.server import RefusedError, Request, Response, local_page
-from rulewright_runtime.errors import BusyError
+from rulewright_runtime.errors import BusyError, RuntimeFailure
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.question import Judging
@@ -60,7 +60,7 @@ _FORMS: Final = {"_list": "_compare", "_transcript": "_decide", "_label": "_take
 class RunsApp:
     """Shows runs and takes decisions and labels; `queue` is the path of the workflow queue, or empty."""
 
-    runs: Sequence[OpenRun]
+    runs: OpenRuns
     reviewer: str = ""
     queue: str = ""
 
@@ -79,12 +79,12 @@ class RunsApp:
         return answer(request, *numbers)
 
     def _run_at(self, run: int) -> OpenRun:
-        if not 1 <= run <= len(self.runs):
+        if (opened := self.runs.at(run)) is None:
             raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such run")
-        return self.runs[run - 1]
+        return opened
 
     def _list(self, request: Request) -> Response:
-        runs = [(f"/run/{index}", run.folder, run.load()) for index, run in enumerate(self.runs, 1)]
+        runs = [_listed(number, run) for number, run in enumerate(self.runs.present(), 1)]
         return Response(local_page("runs.html", FRAME, runs=runs, queue=self.queue, token=request.token))
 
     def _compare(self, request: Request) -> Response:
@@ -228,6 +228,22 @@ class RunsApp:
             return f"/run/{after}/t/{number}{anchor}"
 
         return Response("".join(diff_page(comparison, FRAME, link)))
+
+
+class ListedRun(NamedTuple):
+    """A run in the list; `problem` says why it can't be read."""
+
+    number: int
+    name: str
+    loaded: LoadedRun | None
+    problem: str = ""
+
+
+def _listed(number: int, run: OpenRun) -> ListedRun:
+    try:
+        return ListedRun(number, str(run.folder), run.load())
+    except (RuntimeFailure, UsageError, OSError) as failure:
+        return ListedRun(number, str(run.folder), None, str(failure))
 
 
 def _route(path: str) -> tuple[str, list[int]]:

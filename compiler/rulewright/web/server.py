@@ -168,7 +168,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self, answer: Any) -> None:
         try:
-            if self.headers.get("Host", "") not in self.site.hosts:
+            names = self.headers.get_all("Host", [])
+            if len(names) != 1 or names[0] not in self.site.hosts:
                 raise RefusedError(HTTPStatus.FORBIDDEN, "this address is not served here")
             answer()
         except RefusedError as refused:

@@ -18,7 +18,7 @@ from rulewright.reporting.gather import MOST_FAILURES, gather
 from rulewright.reporting.overview import overview
 from rulewright.reporting.report_files import run_page
 from rulewright.reporting.stored_run import open_run
-from rulewright.serving.open_runs import open_runs
+from rulewright.serving.open_runs import OpenRuns
 from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.runs.store import run
 
@@ -319,5 +319,5 @@ def test_a_report_reads_a_table_with_the_columns_of_the_scan(tmp_path: Path) -> 
     main(["scan", str(table), *words, "--fail-on", "never"])
     main(["report", str(tmp_path / "run")])
     assert "Zwei Euro im Monat" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    (served,) = open_runs([str(tmp_path / "run")], (), ())
+    (served,) = OpenRuns([str(tmp_path / "run")]).present()
     assert served.conversation(served.load().index.judged(1)) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import html
 import http.client
 import json
 import re
@@ -21,7 +22,7 @@ from tests.runtime.workflow.running import bench
 
 from rulewright.cli import main
 from rulewright.errors import UsageError
-from rulewright.serving.open_runs import open_runs
+from rulewright.serving.open_runs import OpenRuns
 from rulewright.serving.queue_app import QueueApp
 from rulewright.serving.runs_app import Labels, RunsApp
 from rulewright.web.server import LocalServer
@@ -48,7 +49,7 @@ def runs(demo: Path, tmp_path: Path) -> Path:
 
 @contextlib.contextmanager
 def served(*folders: Path) -> Iterator[LocalServer]:
-    with LocalServer({"": RunsApp(open_runs([str(each) for each in folders], (), ()), "ana")}) as server:
+    with LocalServer({"": RunsApp(OpenRuns([str(each) for each in folders]), "ana")}) as server:
         yield server
 
 
@@ -272,7 +273,7 @@ def test_the_queue_of_a_workflow_stands_on_the_same_site(runs: Path, tmp_path: P
     (tmp_path / "flow").mkdir()
     flow = bench(tmp_path / "flow", FLOW, SCRIPT)
     assert flow.run().status == "WAITING"
-    app = RunsApp(open_runs([str(runs)], (), ()), "ana", "/queue")
+    app = RunsApp(OpenRuns([str(runs)]), "ana", "/queue")
     with LocalServer({"": app, "/queue": QueueApp(flow.store, "ana", "/queue")}) as server:
         assert 'href="/queue/"' in ask(server, "/")[1]
         (item,) = re.findall(r'href="(/queue/item/[^"]+)"', ask(server, "/queue/")[1])
@@ -283,7 +284,7 @@ def test_the_queue_of_a_workflow_stands_on_the_same_site(runs: Path, tmp_path: P
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no finished run"):
-        open_runs([str(tmp_path)], (), ())
+        OpenRuns([str(tmp_path)])
 
 
 @pytest.mark.parametrize("name", ["verdicts.jsonl", "scores.jsonl"])
@@ -293,11 +294,41 @@ def test_a_run_that_is_edited_while_it_is_served_is_not_shown(name: str, runs: P
         file = runs / "before" / name
         text = file.read_text(encoding="utf-8")
         file.write_text(text.replace('"FAIL"', '"PASS"').replace("0.", "1.", 1), encoding="utf-8")
-        for path in ("/", "/run/1", WAITING):
+        for path, expected in (("/", 200), ("/run/1", 500), (WAITING, 500)):
             status, page, _ = ask(server, path)
-            assert (status, f"{name}` is not the file that `manifest.json` names" in page) == (500, True)
+            said = html.unescape(page)
+            assert (status, f"{name}` is not the file that `manifest.json` names" in said) == (expected, True)
+        assert 'href="/run/1"' not in ask(server, "/")[1]
         file.write_text(text, encoding="utf-8")
         assert ask(server, WAITING)[0] == 200
+
+
+def test_runs_that_come_and_go_are_listed_and_keep_their_numbers(demo: Path, runs: Path) -> None:
+    with served(runs) as server:
+        shutil.copytree(demo, runs / "before this")  # in the order of names it would be the second
+        page = ask(server, "/")[1]
+        assert re.findall(r'href="/run/(\d)">[^<]*/([^</]+)</a>', page) == [
+            ("1", "before"),
+            ("2", "now"),
+            ("3", "before this"),
+        ]
+        assert ask(server, "/run/3")[0] == 200
+        shutil.rmtree(runs / "now")
+        page = ask(server, "/")[1]
+        assert re.findall(r'href="/run/(\d)"', page) == re.findall(r'<option value="(\d)"', page)[:2] == ["1", "3"]
+        assert "holds no finished run any more" in page
+        assert ask(server, "/run/4")[0] == 404
+
+
+def test_a_request_that_names_two_hosts_is_refused(runs: Path) -> None:
+    with served(runs) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=20)
+        connection.putrequest("GET", "/")
+        connection.putheader("Host", "elsewhere.example")
+        connection.putheader("Cookie", f"{server.cookie}={server.key}")
+        connection.endheaders()
+        assert connection.getresponse().status == 403
+        connection.close()
 
 
 def test_copies_of_one_text_are_in_one_split(tmp_path: Path) -> None:
