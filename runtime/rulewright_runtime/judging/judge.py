@@ -212,14 +212,12 @@ class BatchAnswers:
     def ask(self, request: JudgeRequest) -> str | None:
         """The reply. Raises NotRecordedError if there is none or it is lost."""
         key = custom_id(request)
-        answer = self._answers.get(key)
+        answer = self._answers.get(key, _JudgeAnswer(None, "missing"))
         if request.attempt:
             raise NotRecordedError("a question of a batch is answered once")
-        lost = "missing" if answer is None else answer.lost
-        if lost:
-            self.lost[lost] += 1
-            raise NotRecordedError(f"the question `{key}` has no answer: {lost}")
-        assert answer is not None, "a missing answer is lost"
+        if answer.lost:
+            self.lost[answer.lost] += 1
+            raise NotRecordedError(f"the question `{key}` has no answer: {answer.lost}")
         return answer.reply
 
 
@@ -232,14 +230,12 @@ def _answer(line: JsonObject) -> _JudgeAnswer:
         if response is not None:
             return _JudgeAnswer(None, "answered twice")
         return _JudgeAnswer(line["reply"]) if line.get("finish", "stop") == "stop" else _JudgeAnswer(None, "not whole")
-    if not isinstance(response, dict) or response.get("status_code") != 200:
+    body = response.get("body") if isinstance(response, dict) and response.get("status_code") == 200 else None
+    if not isinstance(body, dict):
         return _JudgeAnswer(None, "failed")
-    body = response.get("body")
     try:
-        answer = WIRES["openai"].answer(body, "") if isinstance(body, dict) else None
+        answer = WIRES["openai"].answer(body, "")
     except CallFailure:
-        answer = None
-    if answer is None:
         return _JudgeAnswer(None, "failed")
     return _JudgeAnswer(answer.text if answer.is_whole else None, "" if answer.is_whole else "not whole", answer.model)
 

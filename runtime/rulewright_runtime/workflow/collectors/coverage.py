@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.collectors import report_reading as base
 from rulewright_runtime.workflow.collectors.report_reading import CollectionError, ReportReading, count, share, table
 
@@ -13,34 +12,29 @@ from rulewright_runtime.workflow.collectors.report_reading import CollectionErro
 def coverage_json(root: Path, path: str) -> ReportReading:
     """Read covered lines, and branches where measured, from coverage.py's `json` report."""
     report = table(path, base.read_json(root, path), "report")
-    totals = table(path, report.get("totals"), "totals")
-    covered = count(path, totals.get("covered_lines"), "totals.covered_lines")
-    total = count(path, totals.get("num_statements"), "totals.num_statements")
-    if "num_branches" in totals:
-        covered += count(path, totals.get("covered_branches"), "totals.covered_branches")
-        total += count(path, totals.get("num_branches"), "totals.num_branches")
-    files = totals_of_files(path, report)
-    if files is not None and files != (covered, total):
-        raise CollectionError(
-            path, f"contradicts itself: {covered} of {total} in all, and {files[0]} of {files[1]} by file"
-        )
+    covered, total = _counts(path, report.get("totals"), "totals")
+    if "files" in report:
+        files = [table(path, each, "files") for each in table(path, report["files"], "files").values()]
+        counts = [_counts(path, file.get("summary"), "summary") for file in files]
+        good, known = sum(each for each, _ in counts), sum(each for _, each in counts)
+        if (good, known) != (covered, total):
+            raise CollectionError(
+                path, f"contradicts itself: {covered} of {total} in all, and {good} of {known} by file"
+            )
     return _reading(path, covered, total)
 
 
-def totals_of_files(path: str, report: JsonObject) -> tuple[int, int] | None:
-    """Return (covered, total) of lines and branches summed over all files; None for a report without files."""
-    if "files" not in report:
-        return None
-    summaries = [
-        table(path, table(path, file, "files").get("summary"), "summary")
-        for file in table(path, report["files"], "files").values()
-    ]
-    return (
-        sum(
-            count(path, each.get(name, 0), name) for each in summaries for name in ("covered_lines", "covered_branches")
-        ),
-        sum(count(path, each.get(name, 0), name) for each in summaries for name in ("num_statements", "num_branches")),
-    )
+def _counts(path: str, value: object, name: str) -> tuple[int, int]:
+    """Return how many of how many lines and branches are covered, in all or in one file."""
+    counts = table(path, value, name)
+    covered, total = ["covered_lines"], ["num_statements"]
+    if "num_branches" in counts:
+        covered, total = [*covered, "covered_branches"], [*total, "num_branches"]
+
+    def added(keys: list[str]) -> int:
+        return sum(count(path, counts.get(key), f"{name}.{key}") for key in keys)
+
+    return added(covered), added(total)
 
 
 def cobertura(root: Path, path: str) -> ReportReading:
