@@ -19,7 +19,7 @@ from rulewright.proving.program_parts import paths_of
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.proving.workflow_values import Truths, spoken
 from rulewright.workflow import Workflow, load_workflow
-from rulewright_runtime.workflow.machine import TERMINAL, Machine, Status, events_of
+from rulewright_runtime.workflow.machine import EVENTS, TERMINAL, Machine, Status
 from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
 
 INVARIANTS: Final = (
@@ -170,7 +170,7 @@ def _stuck(graph: Graph, machine: Machine, _: LoweredTask) -> str | None:
         place = places[node.place]
         if place.activity in waiting and place.status not in waiting[place.activity]:
             return _trace(graph, node, f"{place.status} for ever: nothing is done at `{place.name}`")
-        if (place.status in TERMINAL) != (not events_of(place)):
+        if (place.status in TERMINAL) != (not EVENTS[place.activity]):
             return _trace(graph, node, f"{place.status}, but `{place.name}` is not the end")
         for edge in edges:
             if edge.transition is None:

@@ -15,12 +15,12 @@ from typing import Final, NamedTuple
 from rulewright.lower.workflow_machine import LoweredTask
 from rulewright.proving.workflow_values import TooManyContextsError, Truths, World, worlds
 from rulewright_runtime.workflow.machine import (
+    EVENTS,
     Event,
     LoopName,
     Machine,
     MachineState,
     MachineTransition,
-    events_of,
     select,
     transitions_on,
 )
@@ -124,7 +124,7 @@ class Explorer:
 
     def steps(self, node: StateNode) -> Iterator[StateEdge]:
         """Every step that can be taken from a node, each once."""
-        for event in events_of(self.places[node.place]):
+        for event in EVENTS[self.places[node.place].activity]:
             known: set[tuple[int, StateNode | None]] = set()
             for answer in self.answers(node.place, event):
                 for left in self.iterations_left(node, event):

@@ -21,7 +21,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence
-from rulewright_runtime.workflow.machine import ENDS, TERMINAL, Activity, MachineStep, activity, start, status, step
+from rulewright_runtime.workflow.machine import EVENTS, TERMINAL, Activity, MachineStep, activity, start, status, step
 from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Gate, TaskPlan
 
 MOST_STEPS: Final = 2_000
@@ -245,7 +245,7 @@ def walk(task: TaskPlan, context: Mapping[str, Any]) -> Iterator[tuple[str, Acti
         if task.gate is not None and "policy_gate" in given:
             counted["policy_gate"] = {"verdict": "PASS" if _verdict(task.gate, counted) else "FAIL"}
         try:
-            reached = step(machine, state, ENDS[doing], counted)
+            reached = step(machine, state, EVENTS[doing][0], counted)
         except StateError:
             return
         yield state.place, doing, reached

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from rulewright_runtime.ir import Program
 from rulewright_runtime.workflow.machine import (
-    ENDS,
+    EVENTS,
     Activity,
     Event,
     Guard,
@@ -175,7 +175,7 @@ class _Builder:
         if stage == "score" and confidence is not None and confidence.met is not None:
             advise = (StateEffect("advise", "confidence_loop", ADVISORY),)
             self.transition("score", "scored", self.after("score"), advise, guard=Guard((confidence.met,)))
-        self.transition(stage, ENDS[activity], self.after(stage))
+        self.transition(stage, EVENTS[activity][0], self.after(stage))
         if stage == "challenge":
             self.escalation()
 

@@ -24,12 +24,12 @@ from rulewright_runtime.score import Score, score_of
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.workflow.confidence import EvalMetric
 from rulewright_runtime.workflow.machine import (
+    EVENTS,
     TERMINAL,
     Event,
     MachineState,
     MachineStep,
     TaskState,
-    events_of,
     start,
     status,
     step,
@@ -95,7 +95,7 @@ class _Paths:
         place = here[0]
         rounds = node.rounds[0] + (place.activity == "review"), node.rounds[1] + (place.activity == "challenge")
         path = (*node.path, *([] if place.activity in QUIET else [place.name]))
-        for event in events_of(place):
+        for event in EVENTS[place.activity]:
             for given in self.results(place, event, node.known):
                 known = _counted({**node.known[0], **given[0]}, rounds), _counted({**node.known[1], **given[1]}, rounds)
                 one, two = (str(each.get(GATE, {}).get("verdict")) for each in given)

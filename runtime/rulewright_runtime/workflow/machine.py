@@ -58,16 +58,17 @@ Event = Literal[
     "decide",
 ]
 
-# The event at the end of each activity.
-ENDS: Final[Mapping[str, Event]] = {
-    "wait": "ready",
-    "agent": "worked",
-    "score": "scored",
-    "challenge": "challenged",
-    "review": "reviewed",
-    "gate": "gated",
-    "human": "resolved",
-    "decide": "decide",
+# The events that can happen during each activity; the first is its usual end.
+EVENTS: Final[Mapping[Activity, tuple[Event, ...]]] = {
+    "wait": ("ready",),
+    "agent": ("worked", "failed"),
+    "score": ("scored", "failed"),
+    "challenge": ("challenged", "failed", "escalated"),
+    "review": ("reviewed", "failed"),
+    "gate": ("gated", "failed"),
+    "human": ("resolved", "rejected"),
+    "decide": ("decide",),
+    "none": (),
 }
 
 LoopName = Literal["loop", "agentic_review", "paired_workflow", "confidence_loop"]
@@ -210,18 +211,6 @@ def step(machine: Machine, state: TaskState, event: Event, context: JsonMapping)
     after = machine.place(transition.target)
     count = tuple(n + (name in transition.counts) for name, n in counts.items())
     return MachineStep(TaskState(after.name, count), here.status, after.status, transition, tuple(undecided))
-
-
-def events_of(place: MachineState) -> tuple[Event, ...]:
-    """Return every event that can happen at a place."""
-    end = ENDS.get(place.activity)
-    if end is None:
-        return ()
-    if place.activity == "human":
-        return (end, "rejected")
-    if place.activity == "challenge":
-        return (end, "failed", "escalated")
-    return (end,) if place.activity in ("wait", "decide") else (end, "failed")
 
 
 def transitions_on(machine: Machine, place: str, event: Event) -> Iterator[MachineTransition]:

@@ -34,6 +34,7 @@ FORM: Final = (
 _OF_THE_WHOLE: Final = re.compile(r"(?:overall|final|total|true|actual|adjusted|corrected|revised|new|)_?score")
 # Keys under which models name the end of their scale.
 _SCALE: Final = re.compile(r"(?:max(?:imum)?(?:_?score)?|out_?of|scale|range)")
+_BACKTICKS: Final = re.compile("`+")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _IN_PROSE: Final = re.compile(
     r"\bscore\b[^\w.]{0,8}(?:(?:is|of|should be)\W{1,4})?([01]?\.\d+|[01])(?!\d|[./]\d|%)", re.IGNORECASE
@@ -50,7 +51,8 @@ def judge_prompt(criteria: Sequence[str], outputs: Sequence[tuple[str, str]]) ->
         raise JudgeError("there is nothing to judge: the task wrote no output, and its agent said nothing")
     criteria_list = "\n".join(f"- {criterion}" for criterion in criteria)
     printed = [(one_line(printable(path)), text) for path, text in outputs]
-    fence = "`" * max(3, 1 + max((_longest_run(part) for output in printed for part in output), default=0))
+    runs = [run for output in printed for part in output for run in _BACKTICKS.findall(part)]
+    fence = "`" * max(3, 1 + max(map(len, runs), default=0))
     output_list = "\n\n".join(f"Output:\n{fence}\nfile: {path}\n\n{text}\n{fence}" for path, text in printed)
     return f"{QUESTION}\n{FORM}\n\nCriteria:\n{criteria_list}\n\n{output_list}\n"
 
@@ -82,15 +84,6 @@ def parse_score(reply: str) -> float:
 
 def _is_share(value: object) -> bool:
     return isinstance(value, int | float) and 0 <= value <= 1
-
-
-def _longest_run(text: str) -> int:
-    """Return the length of the longest run of backticks."""
-    longest = run = 0
-    for char in text:
-        run = run + 1 if char == "`" else 0
-        longest = max(longest, run)
-    return longest
 
 
 MAX_SHOWN: Final = 200_000  # characters of one output in a judge's prompt

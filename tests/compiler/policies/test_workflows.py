@@ -12,7 +12,7 @@ from rulewright.check.workflow_check import lowered
 from rulewright.cli import main
 from rulewright.policies.compare import policy_diff
 from rulewright.workflow import load_workflow
-from rulewright_runtime.workflow.machine import ENDS, Machine, activity, start, step
+from rulewright_runtime.workflow.machine import EVENTS, Machine, activity, start, step
 
 AT_MOST, COVERED = "        max_iterations: 4\n", "coverage_threshold: 1.0"
 
@@ -38,7 +38,7 @@ def transition_from(machine: Machine, place: str, score: float, rounds: int) -> 
     state, context = start(machine), {"confidence_score": score, "policy_gate": {"verdict": "PASS"}}
     while True:
         here = state.place
-        state = step(machine, state, ENDS[activity(machine, state)], context).state
+        state = step(machine, state, EVENTS[activity(machine, state)][0], context).state
         rounds -= here == place
         if not rounds:
             return state.place

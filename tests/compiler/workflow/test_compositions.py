@@ -24,7 +24,7 @@ from tests.rounds import every, rounds
 from rulewright.claims.workflow import CLAIMS, prove_workflow
 from rulewright.proving.results import Proved, Refuted
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.workflow.machine import Machine, events_of
+from rulewright_runtime.workflow.machine import EVENTS, Machine
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, decode
 
 COMBINATIONS = [
@@ -80,7 +80,7 @@ def driven(machine: Machine, chance: random.Random) -> tuple[Walk, dict[str, Any
     """A run in which the world says anything; what was said last, and whether a person signed, is recorded."""
     walk = Walk(machine)
     seen: dict[str, Any] = {"signed": False, "steps": 0}
-    while (events := events_of(machine.place(walk.state.place))) and seen["steps"] < 500:
+    while (events := EVENTS[machine.place(walk.state.place).activity]) and seen["steps"] < 500:
         event = chance.choice(events) if chance.random() < 0.3 else events[0]
         said = {name: value for name, values in SAID.items() if (value := chance.choice(values)) is not None}
         place = walk.state.place
@@ -127,7 +127,7 @@ def story(task: TaskPlan, first: dict[str, dict[str, Any]], then: dict[str, dict
     """A run in which everything is said `first` the first time and `then` ever after."""
     walk = Walk(task.machine)
     heard: set[str] = set()
-    while events := events_of(task.machine.place(walk.state.place)):
+    while events := EVENTS[task.machine.place(walk.state.place).activity]:
         event = events[0]
         said = then if event in heard else first
         heard.add(event)
