@@ -67,9 +67,9 @@ def adjudicate_arguments(parser: argparse.ArgumentParser) -> None:
     """List the verdicts of a run that wait for a person, record decisions, and recompute the run with them.
 
     Without decisions, the command lists the waiting verdicts; `--format jsonl` prints them as lines to fill in
-    (`verdict`, `why`) and to read back with --file. In a terminal, --ask goes through them one by one. The run itself
-    is not changed: the recomputed run is written to RUN/adjudicated (or --out), and `report`, `leaderboard` and
-    `diff` read it like any other run.
+    (`verdict`, `why`) and to read back with --file, and `serve` shows them with their conversations. The run itself is
+    not changed: the recomputed run is written to RUN/adjudicated (or --out), and `report`, `leaderboard` and `diff`
+    read it like any other run.
     """
     add_finished_run(parser)
     parser.add_argument(
@@ -82,7 +82,6 @@ def adjudicate_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--why", metavar="TEXT", help="the reason for --decide")
     parser.add_argument("--file", metavar="FILE", help="decisions as lines of JSON")
-    parser.add_argument("--ask", action="store_true", help="decide interactively in the terminal")
     parser.add_argument("--by", metavar="NAME", default="", help="the person who decides")
     parser.add_argument(
         "-o", "--out", metavar="FOLDER", help="where the recomputed run goes (default: RUN/adjudicated)"

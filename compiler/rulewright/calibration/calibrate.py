@@ -31,6 +31,7 @@ from rulewright.reporting.adjudication import check_person
 from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.english import ticked
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
@@ -266,9 +267,7 @@ def _gates(
     rows = gate_rows(run, card, measured, labels)
     for name in required:
         if name not in rows:
-            raise UsageError(
-                f"no gate `{name}` holds a verdict of the run; it has {', '.join(map(_quoted, rows)) or 'none'}"
-            )
+            raise UsageError(f"no gate `{name}` holds a verdict of the run; it has {ticked(rows) or 'none'}")
     rows_json = []
     for name, each in rows.items():
         interval = gate_interval(each, measured)
@@ -292,7 +291,3 @@ def _status(interval: Mapping[str, float], limit: float) -> str:
     if interval["high"] <= limit:
         return MET
     return FAILED if interval["low"] > limit else INCONCLUSIVE
-
-
-def _quoted(name: str) -> str:
-    return f"`{name}`"

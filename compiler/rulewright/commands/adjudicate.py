@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +30,7 @@ from rulewright_runtime.terminal import one_line, say
 from rulewright_runtime.verdicts import VerdictResult
 
 Waiting = tuple[str, VerdictResult]  # a transcript, and a verdict on it that awaits a person
-ANSWERS: Final = {"p": "PASS", "f": "FAIL", "n": "NOT_APPLICABLE"}
+ANSWERS: Final = ("PASS", "FAIL", "NOT_APPLICABLE")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     found = stored(original(folder))
     settled = {decision.key for decision in known_decisions(out)}
     still = [item for item in waiting(found) if _key(item) not in settled]
-    taken = list(_taken(args, still))
+    taken = list(_taken(args))
     if not taken:
         _list(found, still, len(settled), args)
         return UNDECIDED if still else exit_status(found.summary)
@@ -53,39 +52,20 @@ def run(args: argparse.Namespace) -> int:
     return exit_status(summary) or (UNDECIDED if open_now else 0)
 
 
-def _taken(args: argparse.Namespace, still: list[Waiting]) -> Iterator[Adjudication]:
+def _taken(args: argparse.Namespace) -> Iterator[Adjudication]:
     """The decisions given to this command, with the time and the place."""
     given = list(read_decisions(Path(args.file), args.by)) if args.file else []
     given += [_decision((transcript, check), verdict, args.by, args.why) for transcript, check, verdict in args.decide]
-    if args.ask:
-        given += _asked(still, args.by)
     at, via = datetime.now(UTC).isoformat(timespec="seconds"), here("command").describe()
     for decision in given:
         yield replace(decision, at=decision.at or at, via=via)
 
 
 def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> Adjudication:
-    for allowed in ANSWERS.values():
+    for allowed in ANSWERS:
         if verdict == allowed:
-            return Adjudication(*key, allowed, by, why or "")  # type: ignore[arg-type]
+            return Adjudication(*key, allowed, by, why or "")
     raise UsageError(f"`{verdict}` is not a possible decision; expected `PASS`, `FAIL` or `NOT_APPLICABLE`")
-
-
-def _asked(still: list[Waiting], by: str) -> Iterator[Adjudication]:
-    """The decisions that a person enters at the terminal."""
-    if not sys.stdin.isatty():
-        raise UsageError("`--ask` needs a terminal; use `--file` or `--decide`")
-    by = by or input("your name: ").strip()
-    for number, item in enumerate(still, 1):
-        say("", f"{number} of {len(still)}: {_line(item)}")
-        say(*(f"  {span.role}, turn {span.turn}: “{one_line(span.quote)}”" for span in item[1].evidence))
-        answer = ""
-        while answer not in (*ANSWERS, "s", "q"):
-            answer = input("[p]ass, [f]ail, [n]ot applicable, [s]kip, [q]uit: ").strip().lower()[:1]
-        if answer == "q":
-            return
-        if answer != "s":
-            yield _decision(_key(item), ANSWERS[answer], by, input("why: ").strip())
 
 
 def _list(run: StoredRun, still: list[Waiting], settled: int, args: argparse.Namespace) -> None:
@@ -102,7 +82,7 @@ def _list(run: StoredRun, still: list[Waiting], settled: int, args: argparse.Nam
     say(*(f"  {_line(item)}" for item in still))
     if still:
         first = " ".join(map(one_line, _key(still[0])))
-        say(f"help: `rulewright adjudicate {args.run} --decide {first} PASS --by NAME --why TEXT`, or --file, or --ask")
+        say(f"help: `rulewright adjudicate {args.run} --decide {first} PASS --by NAME --why TEXT`, or --file")
 
 
 def _key(item: Waiting) -> tuple[str, str]:

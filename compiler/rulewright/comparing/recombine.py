@@ -335,14 +335,7 @@ def only(plan: Plan, check: Check, scenarios: JsonObject) -> Plan:
     return replace(plan, checks=(check,), scenarios=scenarios, scorecard=None, left_out=())
 
 
-class _Unknown:
-    """The result of a combination that can't be computed from the runs."""
-
-    def __repr__(self) -> str:
-        return "UNKNOWN"
-
-
-UNKNOWN: Final = _Unknown()
+UNKNOWN: Final = object()  # the result of a combination that can't be computed from the runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,14 +51,6 @@ class Shown(msgspec.Struct, frozen=True):
     told: tuple[tuple[str, str], ...]
     words: tuple[Words, ...]
 
-    @property
-    def alike(self) -> tuple[object, ...] | None:
-        """Return the key under which verdicts are shown together; None if this one has a quote, a reason or a count."""
-        if self.quotes or self.rejected or self.told or self.words:
-            return None
-        about = self.check_id, self.name, self.about, self.verdict, self.reason, self.confidence
-        return *about, self.decides, self.waits, self.conditions
-
 
 class ShownMessage(msgspec.Struct, frozen=True):
     """One message of a conversation."""

@@ -56,14 +56,6 @@ class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
     evidence: tuple[StoredSpan, ...]
 
 
-class PartialVerdict(VerdictResult, frozen=True, kw_only=True):
-    """A line with fewer keys, as other programs write it."""
-
-    transcript_id: str = ""
-    scenario_id: str | None = None
-    model: str | None = None
-
-
 @dataclass(frozen=True)
 class StoredRun:
     """The contents of a finished run's folder, by transcript."""
@@ -128,14 +120,11 @@ def stored(run: FinishedRun) -> StoredRun:
     return StoredRun(folder, run.plan, run.summary, found, verdicts, run.log())
 
 
-def _verdicts(path: Path) -> Sequence[StoredVerdict | PartialVerdict]:
+def _verdicts(path: Path) -> Sequence[StoredVerdict]:
     data = path.read_bytes()
     try:
         with seldom_collected():
-            try:
-                return strict_json.Decoder(StoredVerdict, defaulted=lambda _: 0).decode_lines(data)
-            except msgspec.ValidationError:
-                return strict_json.Decoder(PartialVerdict).decode_lines(data)
+            return strict_json.Decoder(StoredVerdict, defaulted=lambda _: 0).decode_lines(data)
     except UNDECODED as error:
         raise UsageError(f"{path}: these are not verdicts of a run: {error}") from None
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Final, Protocol, TypeVar
+from typing import Final
 from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -105,8 +105,6 @@ def _shown(value: object) -> object:
     return one_line(value) if type(value) is str else value
 
 
-_MAX_RENDERED: Final = 4096  # verdicts with cached markup
-_rendered: dict[object, Markup] = {}
 _TRIGGERS: Final = {
     "requires_human": "the task asks for a person before it starts",
     "loop_exhaustion": "a loop has no iteration left",
@@ -154,49 +152,6 @@ def _reason(item: JsonMapping) -> str:
     return f"{code} ({cause_text})" if code and cause_text else code or cause_text
 
 
-class Judged(Protocol):
-    """A verdict as a page shows it."""
-
-    @property
-    def anchor(self) -> str:
-        """The HTML id that links refer to."""
-
-    @property
-    def alike(self) -> tuple[object, ...] | None:
-        """The cache key of verdicts with the same markup; None where the markup is unique."""
-
-
-Shown = TypeVar("Shown", bound=Judged)
-
-
-def _judged_alike(verdicts: Iterable[Shown], render: Callable[[Shown, str], Markup], level: str) -> Markup:
-    """The markup of verdicts, each with its anchor."""
-    parts: list[str] = []
-    for each in verdicts:
-        parts += (
-            '<div class="judged" id="',
-            escape(each.anchor),
-            '">\n',
-            _render_cached(each, render, level),
-            "\n</div>\n",
-        )
-    return Markup("".join(parts))
-
-
-def _render_cached(verdict: Shown, render: Callable[[Shown, str], Markup], level: str) -> Markup:
-    """The markup of a verdict, cached for verdicts that differ only in their anchor, as most passing ones do."""
-    alike = verdict.alike
-    if alike is None:
-        return render(verdict, level)
-    key = alike, level
-    markup = _rendered.get(key)
-    if markup is None:
-        if len(_rendered) >= _MAX_RENDERED:
-            _rendered.clear()
-        markup = _rendered[key] = render(verdict, level)
-    return markup
-
-
 def _siblings(siblings: Iterable[JsonMapping]) -> list[str]:
     """The names of a contrast set's scenarios."""
     return [
@@ -218,7 +173,6 @@ FILTERS: Final[dict[str, Callable[..., object]]] = {
     "heat": _heat,
     "history_line": history_line,
     "label_name": label_name,
-    "judged_alike": _judged_alike,
     "number": number,
     "parted": _breakable,
     "percent": percent,

@@ -24,6 +24,7 @@ from rulewright.whatif.rescoring import ScoringPolicy
 from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
 from rulewright_runtime.aggregate.effects import LEAVES_OPEN, STOPS, Effect, counts_in, earned_in
 from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.english import ticked
 from rulewright_runtime.ir import Program, free_locals, literal_value
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import Parameter, ScorecardPlan, mentioned
@@ -120,7 +121,7 @@ def swept(parameters: Iterable[Parameter], name: str) -> Parameter:
     """Return the parameter to sweep. Raises UsageError if it is unknown or not a number."""
     known = {parameter.name: parameter for parameter in parameters}
     if name not in known:
-        raise UsageError(f"the scorecard has no parameter `{name}`; it has {', '.join(map(_quoted, known)) or 'none'}")
+        raise UsageError(f"the scorecard has no parameter `{name}`; it has {ticked(known) or 'none'}")
     if known[name].type not in _SWEPT:
         raise UsageError(f"`{name}` is not a number that can be swept; try its values with `--set`")
     return known[name]
@@ -134,10 +135,6 @@ def range_of(parameter: Parameter) -> tuple[Fraction, Fraction]:
     if least is None or most is None:
         raise UsageError(f"`{parameter.name}` has no `min` and `max` to sweep between; try its values with `--set`")
     return Fraction(str(least)), Fraction(str(most))
-
-
-def _quoted(name: str) -> str:
-    return f"`{name}`"
 
 
 def _numbers(

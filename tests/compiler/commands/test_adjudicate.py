@@ -178,7 +178,6 @@ def test_lines_that_wait_can_be_filled_in_and_read_back(
             ["--decide", NIGHT[0], "RW-B1", "PASS", "--by", "Ana", "--why", "x"],
             "decides no verdict of the run that waits",
         ),
-        (["--ask"], "needs a terminal"),
     ],
 )
 def test_what_is_no_decision_of_a_person_is_refused(

@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markupsafe import Markup
 from tests.compiler.small_project import check, write
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting import report_files
-from rulewright.reporting.chat_page import Mark, Shown, ShownQuote, find, pieces
+from rulewright.reporting.chat_page import Mark, find, pieces
 from rulewright.reporting.gather import gather
 from rulewright.reporting.report_files import attention
 from rulewright.reporting.stored_run import open_run
@@ -142,36 +141,6 @@ def test_the_gravest_verdict_that_waits_comes_first_and_says_what_makes_it_unpro
     text = report(tmp_path / "run")
     assert "<td>because (unproven: quotes that do not occur)</td>" in text
     assert "<td>verifier infrastructure failure (an outage of the judge or of a verifier)</td>" in text
-
-
-def test_verdicts_that_differ_only_in_their_place_are_rendered_once() -> None:
-    about = {"about": "", "confidence": 1.0, "decides": False, "waits": False, "conditions": ()}
-    nothing: dict[str, Any] = {"quotes": (), "rejected": (), "told": (), "words": ()}
-
-    def shown(anchor: str, reason: str, **more: Any) -> Shown:
-        return Shown(anchor, "W-1", "", verdict="PASS", reason=reason, **{**about, **nothing, **more})
-
-    rendered: list[str] = []
-
-    def render(each: Shown, level: str) -> Markup:
-        rendered.append(f"{each.reason} {level}")
-        return Markup(each.reason)
-
-    quoted = (ShownQuote("so", "user", "1"),)
-    found = [
-        shown("t1-c0", "fine"),
-        shown("t2-c0", "fine"),
-        shown("t3-c0", "other"),
-        shown("t4-c0", "fine", quotes=quoted),
-    ]
-    page = FILTERS["judged_alike"](found, render, "h4")
-    assert rendered == ["fine h4", "other h4", "fine h4"]
-    assert re.findall(r'id="(\S+)">\n(\w+)', str(page)) == [
-        ("t1-c0", "fine"),
-        ("t2-c0", "fine"),
-        ("t3-c0", "other"),
-        ("t4-c0", "fine"),
-    ]
 
 
 def test_what_is_open_is_listed_before_what_failed_and_what_passed() -> None:

@@ -59,18 +59,13 @@ def test_reading_a_run_leaves_the_garbage_collector_as_it_was(run: Path, tmp_pat
     assert gc.get_threshold() == before
 
 
-def test_a_quote_without_a_rationale_hides_no_doubled_key(run: Path, tmp_path: Path) -> None:
+def test_a_doubled_key_is_refused(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
     path = folder / "verdicts.jsonl"
-    first, second, *rest = path.read_text(encoding="utf-8").splitlines()
-    quoting = {**json.loads(first), "evidence": [{"role": "user", "turn": 1, "quote": "please stay"}]}
-    path.write_text("\n".join([json.dumps(quoting), second, *rest]) + "\n", encoding="utf-8")
-    reseal(folder)
-    (before, *_), *_ = [list(verdicts.values()) for verdicts in read_run(folder).verdicts.values()]
-    assert [(span.quote, span.rationale) for span in before.evidence] == [("please stay", None)]
-    doubled = second.replace('"eligible":', '"eligible":false,"eligible":', 1)
-    path.write_text("\n".join([json.dumps(quoting), doubled, *rest]) + "\n", encoding="utf-8")
+    first, *rest = path.read_text(encoding="utf-8").splitlines()
+    doubled = first.replace('"eligible":', '"eligible":false,"eligible":', 1)
+    path.write_text("\n".join([doubled, *rest]) + "\n", encoding="utf-8")
     reseal(folder)
     with pytest.raises(UsageError, match="duplicate key `eligible`"):
         read_run(folder)
