@@ -125,4 +125,5 @@ class OpenRuns:
 def _run_folders(path: Path) -> list[Path]:
     if (path / SUMMARY).is_file():
         return [path]
-    return sorted(each for each in path.iterdir() if (each / SUMMARY).is_file()) if path.is_dir() else []
+    folders = path.iterdir() if path.is_dir() else ()
+    return sorted(each for each in folders if (each / SUMMARY).is_file() and not each.name.startswith("."))

@@ -72,9 +72,14 @@ def write_rescored(recorded: StoredRun, run: StoredRun, policy: ScoringPolicy, o
     }
     derived = dataclasses.replace(run, plan=plan, rows=rescored(run, policy.prepared()))
     files = [path.read_bytes() if path.is_file() else b"" for path in (run.folder / DECISIONS, run.folder / REPLIES)]
-    out.mkdir(parents=True)
-    with lock_folder(out):
-        return write_derived(out, recorded, derived, about, *files)
+    partial = out.with_name(f".{out.name}.rulewright")  # may be of a killed writer
+    with lock_folder(partial):
+        for path in partial.iterdir():
+            if path.name != ".lock":
+                path.unlink()
+        summary = write_derived(partial, recorded, derived, about, *files)
+    partial.rename(out)
+    return summary
 
 
 def unasked(run: StoredRun, other: Plan | None) -> list[str]:

@@ -22,9 +22,13 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.commands.whatif import apart
 from rulewright.documents.scorecard import read_scorecard
+from rulewright.errors import UsageError
 from rulewright.load import load_text
 from rulewright.lower.scorecard import lower_scorecard
+from rulewright.reporting.derived_run import write_derived
 from rulewright.reporting.stored_run import decision_of
+from rulewright.serving.open_runs import OpenRuns
+from rulewright.whatif import rescoring
 from rulewright.whatif.rescoring import ScoringPolicy
 from rulewright.whatif.sweep import sweep
 from rulewright_runtime.aggregate.aggregation import Scorecard
@@ -224,6 +228,29 @@ def test_a_rescored_run_is_the_run_of_that_policy_and_says_what_it_came_from(
     assert summary["parameters"] == {"least": "0.95"}
     assert main(["diff", str(scanned), str(out)]) == 0
     capsys.readouterr()
+
+
+def test_a_rescored_run_is_whole_or_not_there(plants: Plants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["rescore", str(plants.run("judge reply")), "--set", "least=0.95", "--out"]
+
+    def killed(out: Path, *rest: Any) -> None:
+        write_derived(out, *rest)
+        (out / "decisions.jsonl").write_text("of an earlier run")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rescoring, "write_derived", killed)
+        assert main([*words, str(tmp_path / "again")]) == 130
+    assert not (tmp_path / "again").exists()
+    with pytest.raises(UsageError, match="holds no finished run"):
+        OpenRuns([str(tmp_path)])
+    main([*words, str(tmp_path / "again")])
+    main([*words, str(tmp_path / "other")])
+    assert [each.name for each in sorted(tmp_path.iterdir())] == ["again", "other"]
+    again, other = (
+        {file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("again", "other")
+    )
+    assert again == other
 
 
 def test_a_question_that_was_never_asked_is_named_and_not_guessed(
