@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from textwrap import wrap
 from typing import Any, Final
 
 from rulewright.categories import category_line, category_of, since
@@ -18,8 +20,10 @@ from rulewright.function_pages import function_names, function_page
 from rulewright.load import Mapping, plain
 from rulewright.manual import explain, pages
 from rulewright.spelling import did_you_mean
+from rulewright_runtime.terminal import width_for
 
 WIDEST: Final = 36  # characters of the first column of a list
+NARROWEST: Final = 30  # characters of a line of the second
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,12 +59,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _columns(listing: dict[str, str]) -> Iterator[str]:
-    """Names with their summaries, in two columns; after a long name its summary has a line of its own."""
+    """Names with their summaries, in two columns; after a long name its summary begins on the next line."""
     width = min(max(map(len, listing)), WIDEST)
+    room = max(width_for(sys.stdout) - width - 2, NARROWEST)
     for name, summary in listing.items():
+        head, *rest = wrap(summary, room, break_on_hyphens=False) or [""]
         if len(name) > width:
             yield name
-        yield f"{name if len(name) <= width else '':<{width}}  {summary}"
+        yield f"{name if len(name) <= width else '':<{width}}  {head}"
+        yield from (f"{'':<{width}}  {line}" for line in rest)
 
 
 def _ready_checks(name: str, format: str) -> int:

@@ -81,7 +81,9 @@ def _prove(card: CaseScorecard, prepared: CaseSettings) -> None:
 
 def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSettings, prepared: CaseSettings) -> int:
     if not args.concern:
-        raise UsageError("the concern of the cases is needed: `--concern ID`")
+        raise UsageError(
+            "the concern of the cases is needed: `--concern ID`; if they name none, any name for the report"
+        )
     plan = card.plan
     _prove(card, prepared)
     batches, found_outputs = find_batches(settings.place("cases"), args.concern, args.batch)

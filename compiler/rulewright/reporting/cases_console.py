@@ -225,17 +225,24 @@ def _breakdown(cases: Iterable[JsonMapping], metrics: list[str]) -> Iterator[str
     id_width = min(max(wanted, _ID), _ID + _ROOM)
     wanted = max(width(one_line(str(row["archetype"]))) for row in first)
     group_width = min(max(wanted, _ARCHETYPE), _ARCHETYPE + _ROOM - (id_width - _ID))
-    sizes = [id_width, group_width, *[_SCORE] * len(metrics), _LABEL]
+    spare = 80 - (id_width + group_width + _LABEL + (_SCORE + 3) * len(metrics) + 10)
+    most = _SCORE + max(spare, 0) // (len(metrics) or 1)
+    scores_of = {name: min(max(width(name), _SCORE), most) for name in metrics}
+    sizes = [id_width, group_width, *scores_of.values(), _LABEL]
     yield ""
     yield "Per-Case Breakdown:"
     yield _rule("┌┬┐", sizes)
-    heads = [left("Test ID", id_width), left("Archetype", group_width), *(center(m, _SCORE) for m in metrics)]
+    heads = [
+        left("Test ID", id_width),
+        left("Archetype", group_width),
+        *(center(m, size) for m, size in scores_of.items()),
+    ]
     yield f"│ {' │ '.join([*heads, left('Label', _LABEL)])} │"
     yield _rule("├┼┤", sizes)
     for row in chain(first, rows):
         scores = row.get("scores")
         cells = [left(str(row["test_id"]), id_width), left(str(row["archetype"]), group_width)]
-        cells += ["  – " if scores is None else left(f"{scores[m]:.2f}", _SCORE) for m in metrics]
+        cells += [left("  –" if scores is None else f"{scores[m]:.2f}", size) for m, size in scores_of.items()]
         yield f"│ {' │ '.join([*cells, left(str(row.get('label', 'Error')).upper(), _LABEL)])} │"
     yield _rule("└┴┘", sizes)
 

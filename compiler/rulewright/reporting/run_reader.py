@@ -35,6 +35,8 @@ SUMMARISED: Final = (
 def plan_of(folder: Path) -> Plan:
     """Return the plan that the run in `folder` executed. Raises UsageError without a finished run, PlanError if the
     plan has changed since."""
+    if not folder.exists():
+        raise UsageError(f"there is no run `{folder}`")
     for part in PARTS:
         if not (folder / part).is_file():
             under_way = "; the run there is not finished, continue it with `--resume`" if RunFolder(folder).log else ""

@@ -344,6 +344,15 @@ def test_explain_prints_a_page_and_guesses_a_code(capsys: pytest.CaptureFixture[
     assert "did you mean `unknown-key`?" in err
 
 
+def test_lists_of_explain_fit_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys, "explain", "gates")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join(" ".join(lines).split()).count("with `passed: null` while it is undecided") == 1
+
+
 def test_explain_shows_what_a_key_means_in_each_kind_of_document(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "explain", "exit_conditions")
     assert code == 0
