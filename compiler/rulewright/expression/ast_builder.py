@@ -53,29 +53,24 @@ class AstBuilder:
         return literal
 
     def name(self, kids: Kids) -> Expr:
-        (token,) = kids
-        start = start_of(token)
-        return Name(token.value, TextSpan(start, end_of(token), start))
+        *dot, token = kids
+        return Name(token.value, TextSpan(start_of(kids[0]), end_of(token), start_of(token)), absolute=bool(dot))
 
-    def absolute_name(self, kids: Kids) -> Expr:
-        dot, token = kids
-        return Name(token.value, TextSpan(start_of(dot), end_of(token), start_of(token)), absolute=True)
+    absolute_name = name
 
     def select(self, kids: Kids) -> Expr:
-        operand, dot, field = kids
-        return Select(operand, _field(field), TextSpan(operand.span.start, end_of(field), start_of(dot)))
+        operand, dot, *mark, field = kids
+        span = TextSpan(operand.span.start, end_of(field), start_of(dot))
+        return Select(operand, _field(field), span, optional=bool(mark))
 
-    def select_optional(self, kids: Kids) -> Expr:
-        operand, dot, _, field = kids
-        return Select(operand, _field(field), TextSpan(operand.span.start, end_of(field), start_of(dot)), optional=True)
+    select_optional = select
 
     def index(self, kids: Kids) -> Expr:
-        operand, opener, index, closer = kids
-        return Index(operand, index, TextSpan(operand.span.start, end_of(closer), start_of(opener)))
+        operand, opener, *mark, index, closer = kids
+        span = TextSpan(operand.span.start, end_of(closer), start_of(opener))
+        return Index(operand, index, span, optional=bool(mark))
 
-    def index_optional(self, kids: Kids) -> Expr:
-        operand, opener, _, index, closer = kids
-        return Index(operand, index, TextSpan(operand.span.start, end_of(closer), start_of(opener)), optional=True)
+    index_optional = index
 
     def call(self, kids: Kids) -> Expr:
         name, opener, *arguments, closer = kids
@@ -206,34 +201,12 @@ def _balanced(operands: list[Expr], operators: list[Token]) -> Expr:
     return Binary(_SPELLING[operator.type], left, right, span)
 
 
-class _Shape(NamedTuple):
-    """A macro with a certain name and number of arguments: the node's kind and the number of leading names."""
-
-    kind: str
-    variables: int
-
-
-_METHODS = {
-    ("all", 2): _Shape("all", 1),
-    ("all", 3): _Shape("all", 2),
-    ("exists", 2): _Shape("exists", 1),
-    ("exists", 3): _Shape("exists", 2),
-    ("exists_one", 2): _Shape("exists_one", 1),
-    ("exists_one", 3): _Shape("exists_one", 2),
-    ("existsOne", 2): _Shape("exists_one", 1),
-    ("existsOne", 3): _Shape("exists_one", 2),
-    ("filter", 2): _Shape("filter", 1),
-    ("map", 2): _Shape("map", 1),
-    ("map", 3): _Shape("map", 1),
-    ("transformList", 3): _Shape("transformList", 2),
-    ("transformList", 4): _Shape("transformList", 2),
-    ("transformMap", 3): _Shape("transformMap", 2),
-    ("transformMap", 4): _Shape("transformMap", 2),
-    ("transformMapEntry", 3): _Shape("transformMapEntry", 2),
-    ("transformMapEntry", 4): _Shape("transformMapEntry", 2),
-    ("sortBy", 2): _Shape("sortBy", 1),
-    ("optMap", 2): _Shape("optMap", 1),
-    ("optFlatMap", 2): _Shape("optFlatMap", 1),
+# The number of leading names of a macro, by its name and number of arguments.
+_VARIABLES = {
+    **{name: {2: 1, 3: 2} for name in ("all", "exists", "exists_one", "existsOne")},
+    **{name: {3: 2, 4: 2} for name in ("transformList", "transformMap", "transformMapEntry")},
+    **{name: {2: 1} for name in ("filter", "sortBy", "optMap", "optFlatMap")},
+    "map": {2: 1, 3: 1},
 }
 _NO_LOOP = ("optMap", "optFlatMap")
 ACCUMULATOR = "__result__"
@@ -264,17 +237,17 @@ def _expanded(call: Call) -> Expr | Misuse:
         return _has(call) if call.function == "has" and len(arguments) == 1 and not call.absolute else call
     if call.function == "bind" and len(arguments) == 3 and isinstance(target, Name) and target.name == "cel":
         return call if target.absolute else _bind(call)
-    shape = _METHODS.get((call.function, len(arguments)))
-    if shape is None:
+    count = _VARIABLES.get(call.function, {}).get(len(arguments))
+    if count is None:
         return call
-    names = arguments[: shape.variables]
-    error = _misnamed(call, shape, names)
+    names = arguments[:count]
+    error = _misnamed(call.function, names)
     if error is not None:
         return error
     variables = [name for name in names if isinstance(name, Name)]
     spans = tuple(name.span for name in variables)
-    bodies = arguments[shape.variables :]
-    return Macro(shape.kind, target, tuple(name.name for name in variables), bodies, call.span, spans)
+    kind = "exists_one" if call.function == "existsOne" else call.function
+    return Macro(kind, target, tuple(name.name for name in variables), arguments[count:], call.span, spans)
 
 
 def _has(call: Call) -> Expr | Misuse:
@@ -291,14 +264,14 @@ def _bind(call: Call) -> Expr | Misuse:
     return Macro("bind", value, (variable.name,), (body,), call.span, (variable.span,))
 
 
-def _misnamed(call: Call, shape: _Shape, names: tuple[Expr, ...]) -> Misuse | None:
+def _misnamed(macro: str, names: tuple[Expr, ...]) -> Misuse | None:
     """The mistake in the names of a macro's elements, or None."""
     before = ""
     for name in names:
         if not _is_simple(name):
-            example = "`xs.map(x, x + 1)`" if shape.variables == 1 else "`xs.all(i, x, x > i)`"
-            return Misuse(f"`{call.function}` takes a plain name here, for the element, as in {example}", name.span)
-        if name.name == ACCUMULATOR and shape.kind not in _NO_LOOP:
+            example = "`xs.map(x, x + 1)`" if len(names) == 1 else "`xs.all(i, x, x > i)`"
+            return Misuse(f"`{macro}` takes a plain name here, for the element, as in {example}", name.span)
+        if name.name == ACCUMULATOR and macro not in _NO_LOOP:
             return Misuse(f"`{ACCUMULATOR}` is reserved: choose another name for the element", name.span)
         if name.name == before:
             return Misuse(f"`{name.name}` names two things in one macro: choose another name", name.span)
@@ -310,4 +283,4 @@ def _is_simple(expr: Expr) -> TypeGuard[Name]:
     return isinstance(expr, Name) and not expr.absolute
 
 
-MACRO_NAMES = frozenset(("has", "bind", *(name for name, _ in _METHODS)))
+MACRO_NAMES = frozenset(("has", "bind", *_VARIABLES))

@@ -307,10 +307,10 @@ def _search(c: CheckingContext, overloads: Sequence[Overload], types: Sequence[T
 def expect(c: CheckingContext, e: Expr, found: Type, expected: Type) -> None:
     """Report an expression of type `found` that doesn't have the type `expected`; plain CEL accepts `dyn`."""
     actual = c.known.resolve(found, final=True)
-    if expected == SCORE and scores.as_score(c, e):
+    if expected == SCORE and scores.convert(c, e, SCORE):
         scores.within(c, e)
         return
-    if expected == DOUBLE and actual in (INT, UINT) and not c.strict and scores.as_double(c, e):
+    if expected == DOUBLE and actual in (INT, UINT) and not c.strict and scores.convert(c, e, DOUBLE):
         return
     if isinstance(expected, EnumType):
         c.conform(e, expected)

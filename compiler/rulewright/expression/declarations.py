@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeAlias
 
-from rulewright.expression.types import Type, TypeParam, parse_type
+from rulewright.expression.types import Type, TypeParam, parse_type, split_arguments
 from rulewright_runtime.ir import NUMBERS
 
 _SIGNATURE: Final = re.compile(r"(?:(?P<target>.+)\.)?\((?P<arguments>.*)\) -> (?P<result>.+)")
@@ -59,22 +59,10 @@ def parse_signature(text: str) -> Overload:
     if match is None:
         raise ValueError(f"`{text}` is not a signature")
     target, arguments = match["target"], match["arguments"]
-    types = [parse_type(a) for a in split(arguments)]
+    types = [parse_type(each) for each in split_arguments(arguments)] if arguments.strip() else []
     if target:
         types.insert(0, parse_type(target))
     return overload(tuple(types), parse_type(match["result"]), bool(target))
-
-
-def split(text: str) -> list[str]:
-    """The parts of `text` between commas outside parentheses."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [p for p in parts if p.strip()]
 
 
 def table(rows: Mapping[str, str]) -> dict[str, tuple[Overload, ...]]:

@@ -29,21 +29,12 @@ def exact(e: Literal) -> Fraction | None:
         return None
 
 
-def as_score(c: CheckingContext, e: Expr) -> bool:
-    """Read `e` as an exact score if it consists of number literals only; returns whether it does."""
+def convert(c: CheckingContext, e: Expr, to: Type) -> bool:
+    """Read `e` as a score or a double if it consists of number literals only; returns whether it does."""
     literals = _literals(e)
     for literal in literals or ():
-        c.scores.add(id(literal))
-        c.types[id(literal)] = SCORE
-    return bool(literals)
-
-
-def as_double(c: CheckingContext, e: Expr) -> bool:
-    """Read `e` as a double if it consists of number literals only; returns whether it does."""
-    literals = _literals(e)
-    for literal in literals or ():
-        c.doubles.add(id(literal))
-        c.types[id(literal)] = DOUBLE
+        (c.scores if to == SCORE else c.doubles).add(id(literal))
+        c.types[id(literal)] = to
     return bool(literals)
 
 
@@ -76,13 +67,13 @@ def _all(parts: Sequence[Expr]) -> list[Literal] | None:
 def meet(c: CheckingContext, e: Binary, left: Type, right: Type) -> tuple[Type, Type]:
     """The types of both operands, after a literal beside a score became a score."""
     a, b = c.known.resolve(left), c.known.resolve(right)
-    if a == SCORE and b in _NUMBERS and as_score(c, e.right):
+    if a == SCORE and b in _NUMBERS and convert(c, e.right, SCORE):
         _check_range(c, e, e.left, e.right)
         return a, SCORE
-    if b == SCORE and a in _NUMBERS and as_score(c, e.left):
+    if b == SCORE and a in _NUMBERS and convert(c, e.left, SCORE):
         _check_range(c, e, e.right, e.left)
         return SCORE, b
-    if e.operator == "in" and a == SCORE and isinstance(b, ListType) and as_score(c, e.right):
+    if e.operator == "in" and a == SCORE and isinstance(b, ListType) and convert(c, e.right, SCORE):
         return a, ListType(SCORE)
     return left, right
 
@@ -111,15 +102,11 @@ def within(c: CheckingContext, e: Expr) -> None:
 def agree(c: CheckingContext, nodes: tuple[Expr, Expr], types: tuple[Type, Type]) -> tuple[Type, Type]:
     """The types of two branches, after literals in one became a score or a double like the other."""
     a, b = (c.known.resolve(t) for t in types)
-    if a in _NUMBERS and b in (SCORE, DOUBLE) and a != b and _convert(c, nodes[0], b):
+    if a in _NUMBERS and b in (SCORE, DOUBLE) and a != b and convert(c, nodes[0], b):
         return b, b
-    if b in _NUMBERS and a in (SCORE, DOUBLE) and a != b and _convert(c, nodes[1], a):
+    if b in _NUMBERS and a in (SCORE, DOUBLE) and a != b and convert(c, nodes[1], a):
         return a, a
     return types
-
-
-def _convert(c: CheckingContext, e: Expr, t: Type) -> bool:
-    return as_score(c, e) if t == SCORE else as_double(c, e)
 
 
 def element(c: CheckingContext, e: ListLiteral, joined: Type) -> Type:
@@ -133,7 +120,7 @@ def element(c: CheckingContext, e: ListLiteral, joined: Type) -> Type:
     common = SCORE if SCORE in types else DOUBLE if DOUBLE in types else INT
     if common != INT:
         for item in e.items:
-            _convert(c, item, common)
+            convert(c, item, common)
     return common
 
 
@@ -144,9 +131,9 @@ def reread(c: CheckingContext, nodes: Sequence[Expr], types: Sequence[Type]) -> 
     result = list(types)
     for i, node in enumerate(nodes):
         resolved = c.known.resolve(result[i]) if i < len(result) else None
-        if resolved in _NUMBERS and as_score(c, node):
+        if resolved in _NUMBERS and convert(c, node, SCORE):
             result[i] = SCORE
-        elif isinstance(resolved, ListType) and resolved.element in _NUMBERS and as_score(c, node):
+        elif isinstance(resolved, ListType) and resolved.element in _NUMBERS and convert(c, node, SCORE):
             result[i] = ListType(SCORE)
     return result
 

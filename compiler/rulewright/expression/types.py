@@ -187,49 +187,32 @@ WELL_KNOWN: Final[Mapping[str, Type]] = {
     "any": DYN,
 }
 _MAX_DEPTH: Final = 32
-_TOKEN: Final = re.compile(r"\s*([A-Za-z_][\w.]*|[(),])")
+_NAME: Final = re.compile(r"[A-Za-z_][\w.]*")
 
 
-def parse_type(text: str) -> Type:
+def parse_type(text: str, depth: int = 0) -> Type:
     """The type that `text` names, for instance `map(string, list(int))`; one capital letter is a type parameter.
 
     `list` and `map` alone mean `list(dyn)` and `map(dyn, dyn)`. Raises ValueError if `text` is not a type.
     """
-    tokens = _tokens(text)
-    parsed, at = _parse(tokens, 0, 0)
-    if at != len(tokens):
-        raise ValueError(f"`{text}` is not a type: `{tokens[at]}` is unexpected")
-    return parsed
-
-
-def _tokens(text: str) -> list[str]:
-    tokens, at, end = [], 0, len(text.rstrip())
-    while at < end:
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise ValueError(f"`{text}` is not a type: `{text[at:].strip()[0]}` is unexpected")
-        tokens.append(match[1])
-        at = match.end()
-    return tokens
-
-
-def _parse(tokens: list[str], at: int, depth: int) -> tuple[Type, int]:
-    """The type that starts at the token `at`, and the index of the token after it."""
-    name = tokens[at] if at < len(tokens) else ""
-    if not name or name in "(),":
-        raise ValueError("the name of a type was expected")
+    name, opened, rest = (part.strip() for part in text.partition("("))
+    if not _NAME.fullmatch(name) or (opened and not rest.endswith(")")):
+        raise ValueError(f"`{text.strip()}` is not a type")
     if depth > _MAX_DEPTH:
         raise ValueError(f"a type nests deeper than {_MAX_DEPTH}")
-    at += 1
-    arguments: list[Type] = []
-    if at < len(tokens) and tokens[at] == "(":
-        while tokens[at] != ")":
-            argument, at = _parse(tokens, at + 1, depth + 1)
-            arguments.append(argument)
-            if at == len(tokens) or tokens[at] not in ",)":
-                raise ValueError(f"`)` is missing after `{argument}`")
-        at += 1
-    return named_type(name, tuple(arguments)), at
+    return named_type(name, tuple(parse_type(each, depth + 1) for each in split_arguments(rest[:-1])) if opened else ())
+
+
+def split_arguments(text: str) -> list[str]:
+    """The parts of `text` between commas outside parentheses."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
 
 
 def named_type(name: str, arguments: tuple[Type, ...]) -> Type:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Final
 
 from rulewright.expression import syntax_tree as ast
@@ -249,11 +250,38 @@ class _Decompiler:
     def expr(self, index: int) -> ast.Expr:
         """The syntax tree of one node."""
         node = self.nodes[index]
-        if node.op in _BY_OPERATION:
-            return _BY_OPERATION[node.op](self, node)
-        if not node.at and node.op in ("map_list", "map_values", "opt_map"):
-            return self.expr(node.args[0])
-        return self.macro(node)
+        if node.op == "call":
+            return self.call(node)
+        args = [self.expr(each) for each in node.args]
+        match node.op:
+            case "const":
+                return written(node.value)
+            case "name":
+                full, fields = node.value[-1]
+                return ast.dotted(*full.split("."), *fields)
+            case "local":
+                return ast.Name(self.variable(node.value), ast.NOWHERE)
+            case "select" | "opt_select":
+                return ast.Select(args[0], node.value, ast.NOWHERE, node.op == "opt_select")
+            case "has":
+                return ast.Has(args[0], node.value, ast.NOWHERE)
+            case "index" | "opt_index":
+                return ast.Index(args[0], args[1], ast.NOWHERE, node.op == "opt_index")
+            case "list":
+                return ast.ListLiteral(tuple(args), ast.NOWHERE, tuple(node.value or ()))
+            case "map":
+                entries = tuple(zip(args[::2], args[1::2], strict=True))
+                return ast.MapLiteral(entries, ast.NOWHERE, tuple(node.value or ()))
+            case "and" | "or":
+                operator = "&&" if node.op == "and" else "||"
+                return reduce(lambda left, right: ast.Binary(operator, left, right, ast.NOWHERE), args)
+            case "not":
+                return ast.Unary("!", args[0], ast.NOWHERE)
+            case "cond":
+                return ast.Conditional(args[0], args[1], args[2], ast.NOWHERE)
+            case "map_list" | "map_values" | "opt_map" if not node.at:
+                return args[0]
+        return self.macro(node, *args)
 
     def variable(self, slot: int) -> str:
         """The name of the variable bound in a slot, which differs from every name that the program reads."""
@@ -261,46 +289,6 @@ class _Decompiler:
         while name in self.taken:
             name += "_"
         return name
-
-    def const(self, node: Node) -> ast.Expr:
-        return written(node.value)
-
-    def name(self, node: Node) -> ast.Expr:
-        full, fields = node.value[-1]
-        return ast.dotted(*full.split("."), *fields)
-
-    def local(self, node: Node) -> ast.Expr:
-        return ast.Name(self.variable(node.value), ast.NOWHERE)
-
-    def select(self, node: Node) -> ast.Expr:
-        return ast.Select(self.expr(node.args[0]), node.value, ast.NOWHERE, node.op == "opt_select")
-
-    def has(self, node: Node) -> ast.Expr:
-        return ast.Has(self.expr(node.args[0]), node.value, ast.NOWHERE)
-
-    def index(self, node: Node) -> ast.Expr:
-        return ast.Index(self.expr(node.args[0]), self.expr(node.args[1]), ast.NOWHERE, node.op == "opt_index")
-
-    def list(self, node: Node) -> ast.Expr:
-        return ast.ListLiteral(tuple([self.expr(a) for a in node.args]), ast.NOWHERE, tuple(node.value or ()))
-
-    def map(self, node: Node) -> ast.Expr:
-        parts = [self.expr(a) for a in node.args]
-        return ast.MapLiteral(tuple(zip(parts[::2], parts[1::2], strict=True)), ast.NOWHERE, tuple(node.value or ()))
-
-    def logic(self, node: Node) -> ast.Expr:
-        operator = "&&" if node.op == "and" else "||"
-        first, *rest = [self.expr(a) for a in node.args]
-        for operand in rest:
-            first = ast.Binary(operator, first, operand, ast.NOWHERE)
-        return first
-
-    def negation(self, node: Node) -> ast.Expr:
-        return ast.Unary("!", self.expr(node.args[0]), ast.NOWHERE)
-
-    def cond(self, node: Node) -> ast.Expr:
-        condition, then, otherwise = [self.expr(a) for a in node.args]
-        return ast.Conditional(condition, then, otherwise, ast.NOWHERE)
 
     def call(self, node: Node) -> ast.Expr:
         args = [self.expr(a) for a in node.args]
@@ -315,11 +303,10 @@ class _Decompiler:
             return ast.Call(name, args[0], tuple(args[1:]), ast.NOWHERE)
         return _call(name, *args)
 
-    def macro(self, node: Node) -> ast.Expr:
+    def macro(self, node: Node, target: ast.Expr, *bodies: ast.Expr) -> ast.Expr:
         slots: Sequence[int] = node.value
         kind = _MACROS.get((node.op, len(slots)), node.op)
-        target, *bodies = [self.expr(a) for a in node.args]
-        return ast.Macro(kind, target, tuple([self.variable(s) for s in slots]), tuple(bodies), ast.NOWHERE)
+        return ast.Macro(kind, target, tuple([self.variable(each) for each in slots]), bodies, ast.NOWHERE)
 
 
 def written(tagged: Sequence[Value]) -> ast.Expr:
@@ -375,22 +362,3 @@ def _score(value: Fraction) -> ast.Expr:
 def _call(name: str, *args: ast.Expr) -> ast.Expr:
     namespace, _, function = name.rpartition(".")
     return ast.Call(function, ast.Name(namespace, ast.NOWHERE) if namespace else None, args, ast.NOWHERE)
-
-
-_BY_OPERATION: Final[Mapping[str, Callable[[_Decompiler, Node], ast.Expr]]] = {
-    "const": _Decompiler.const,
-    "name": _Decompiler.name,
-    "local": _Decompiler.local,
-    "select": _Decompiler.select,
-    "opt_select": _Decompiler.select,
-    "has": _Decompiler.has,
-    "index": _Decompiler.index,
-    "opt_index": _Decompiler.index,
-    "list": _Decompiler.list,
-    "map": _Decompiler.map,
-    "and": _Decompiler.logic,
-    "or": _Decompiler.logic,
-    "not": _Decompiler.negation,
-    "cond": _Decompiler.cond,
-    "call": _Decompiler.call,
-}

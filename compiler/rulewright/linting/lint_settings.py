@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 from rulewright import dependencies
 from rulewright.categories import CATEGORIES, fits_any, is_default
 from rulewright.diagnostics import Diagnostic, Severity, error, warning
-from rulewright.documents.base import descend, entries, flag, items, optional_text, text_scalars
+from rulewright.documents.base import descend, entries, items
 from rulewright.documents.layout import path_fits, path_meant, project_file_above
 from rulewright.documents.project_file import Accept, ProjectFile, read_project_file
+from rulewright.documents.typed_reader import At, read
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import UsageError
 from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, load_file
@@ -49,12 +50,12 @@ class LintSetting:
     """Patterns of codes or categories to `select` (none: the default ones), to add and to `ignore` for the paths that
     match `path`; `severity` gives codes another severity, `preview` includes preview rules."""
 
-    path: str
+    path: Annotated[str, At(usual="**")]
     select: tuple[Scalar, ...]
     ignore: tuple[Scalar, ...]
-    extend: tuple[Scalar, ...] = ()
-    severity: tuple[Entry, ...] = ()
-    preview: bool = False
+    extend: Annotated[tuple[Scalar, ...], At("extend_select")]
+    severity: Annotated[tuple[Entry, ...], At(by=entries)]
+    preview: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +160,7 @@ def read_lint_settings(root: Node | None) -> tuple[LintSetting, ...]:
     """Return the settings in a project file's mapping, those of the whole project first; a finding must pass all."""
     written = descend(root, "lint")
     rows = [written, *items(written, "per_path")]
-    return tuple(_setting(row) for row in rows if isinstance(row, Mapping))
-
-
-def _setting(row: Mapping) -> LintSetting:
-    return LintSetting(
-        path=optional_text(row, "path") or "**",
-        select=text_scalars(row, "select"),
-        ignore=text_scalars(row, "ignore"),
-        extend=text_scalars(row, "extend_select"),
-        severity=entries(row, "severity"),
-        preview=flag(row, "preview") or False,
-    )
+    return tuple(read(LintSetting, row) for row in rows if isinstance(row, Mapping))
 
 
 def _words(scalars: Iterable[Scalar]) -> list[str]:

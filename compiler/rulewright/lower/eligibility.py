@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.vocabulary import invisiblebench
@@ -15,11 +13,6 @@ from rulewright.lower.expressions import (
     composed,
     scenario_environment,
 )
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
 
 ANY = ("any",)
 

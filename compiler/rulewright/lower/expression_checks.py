@@ -7,14 +7,14 @@ from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from math import isfinite
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, cast, get_args
+from typing import Final, cast, get_args
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, Type
-from rulewright.load import Scalar, plain, walk
+from rulewright.load import Node, Scalar, plain, walk
 from rulewright.lower.eligibility import eligible
 from rulewright.lower.expressions import (
     build_in,
@@ -23,21 +23,11 @@ from rulewright.lower.expressions import (
     type_of,
     verdict_environment,
 )
-from rulewright.lower.lowering import lower_prompt
+from rulewright.lower.lowering import LoweringContext, lower_prompt
 from rulewright.lower.phases import reply_environment
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
 from rulewright_runtime.values import INT_MAX, INT_MIN
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.load import Node
-    from rulewright.lower.lowering import LoweringContext
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.lower.lowering import LoweringContext
-
 
 PARTS: Final = (None, *get_args(Each))
 
