@@ -133,17 +133,32 @@ class MeasuredErrors:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class GateRow:
-    """One transcript at one gate: whether it certainly fails, may fail, and which verdicts may make it fail."""
+class RowKind(NamedTuple):
+    """The parts of a row that its probability to fail depends on; rows of one kind are computed once."""
 
-    transcript: str
     stopped: bool  # by a labelled verdict
     unknown: bool  # a missing verdict may stop it
+    recorded: bool  # a FAIL of a stratum without labels
+    unmeasured: bool  # verdicts of strata without labels may stop it
     doubts: tuple[Stratum, ...]  # verdicts that stop it if they are failures
-    items: tuple[Item, ...]
-    unmeasured: tuple[Item, ...] = ()  # the same for strata without labels
-    recorded: bool = False  # one of those is a FAIL
+
+    def fails(self, q: Mapping[Stratum, float], case: int) -> float:
+        """The probability that such a row fails."""
+        likely = case >= LIKELY and (self.unknown or self.recorded)
+        if self.stopped or likely or (case == WORST and self.unmeasured):
+            return 1.0
+        return 1 - math.prod(1 - q[stratum] for stratum in self.doubts)
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """One transcript at one gate, and which of its verdicts may make it fail: those of strata with labels by their
+    stratum, and those `unmeasured`."""
+
+    transcript: str
+    kind: RowKind
+    doubts: tuple[tuple[Item, Stratum], ...]
+    unmeasured: tuple[Item, ...]
 
 
 def measure_errors(run: StoredRun, labels: Mapping[Item, str]) -> MeasuredErrors:
@@ -202,8 +217,7 @@ def _row(
     labels: Mapping[Item, str],
 ) -> GateRow | None:
     has_verdict = stopped = unknown = recorded = False
-    doubts: list[Stratum] = []
-    items: list[Item] = []
+    doubts: list[tuple[Item, Stratum]] = []
     unmeasured: list[Item] = []
     for check, verdict in verdicts.items():
         stops = None if verdict.eligible is False else card.stops(verdict)[index]
@@ -219,42 +233,17 @@ def _row(
         elif not stops["FAIL"]:
             stopped = stopped or stops.get(verdict.verdict, False)
         elif stratum in measured:
-            doubts.append(stratum)
-            items.append((transcript, check))
+            doubts.append(((transcript, check), stratum))
         else:
             unmeasured.append((transcript, check))
             recorded = recorded or stops.get(verdict.verdict, False)
-    return (
-        GateRow(transcript, stopped, unknown, tuple(doubts), tuple(items), tuple(unmeasured), recorded)
-        if has_verdict
-        else None
-    )
+    if not has_verdict:
+        return None
+    kind = RowKind(stopped, unknown, recorded, bool(unmeasured), tuple(sorted(stratum for _, stratum in doubts)))
+    return GateRow(transcript, kind, tuple(doubts), tuple(unmeasured))
 
 
-class _Kind(NamedTuple):
-    """The parts of a row that its probability to fail depends on; rows of one kind are computed once."""
-
-    stopped: bool
-    unknown: bool
-    recorded: bool
-    unmeasured: bool
-    doubts: tuple[Stratum, ...]
-
-    def fails(self, q: Mapping[Stratum, float], case: int) -> float:
-        """The probability that such a row fails."""
-        likely = case >= LIKELY and (self.unknown or self.recorded)
-        if self.stopped or likely or (case == WORST and self.unmeasured):
-            return 1.0
-        return 1 - math.prod(1 - q[stratum] for stratum in self.doubts)
-
-
-def _kinds(rows: Sequence[GateRow]) -> Counter[_Kind]:
-    return Counter(
-        _Kind(row.stopped, row.unknown, row.recorded, bool(row.unmeasured), tuple(sorted(row.doubts))) for row in rows
-    )
-
-
-def _share_failing(kinds: Counter[_Kind], q: Mapping[Stratum, float], case: int) -> tuple[float, float]:
+def _share_failing(kinds: Counter[RowKind], q: Mapping[Stratum, float], case: int) -> tuple[float, float]:
     """The mean probability that a row fails, and the variance of the share of rows that do."""
     total = variance = 0.0
     for kind, count in kinds.items():
@@ -268,7 +257,7 @@ def _share_failing(kinds: Counter[_Kind], q: Mapping[Stratum, float], case: int)
 def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors) -> JsonObject:
     """Return the share of rows that truly fail, `{value, low, high}`. Missing verdicts and strata without labels widen
     the interval; in `value` the former fail and the latter count as recorded."""
-    chance, kinds = random.Random(SEED), _kinds(rows)
+    chance, kinds = random.Random(SEED), Counter(row.kind for row in rows)
     low: list[float] = []
     high: list[float] = []
     for _ in range(DRAWS):
@@ -288,19 +277,19 @@ def next_item(rows: Sequence[GateRow], shares: Mapping[Stratum, FailureShare]) -
 
     A label informs its own row, and every row of its stratum through the stratum's share.
     """
-    if unmeasured := [item for row in rows if not row.stopped for item in row.unmeasured]:
+    if unmeasured := [item for row in rows if not row.kind.stopped for item in row.unmeasured]:
         count = Counter(check for _, check in unmeasured)
         return min(unmeasured, key=lambda item: (-count[item[1]], item)), math.inf
     q = {stratum: share.mean for stratum, share in shares.items()}
     slopes: dict[Stratum, float] = {}
     item_slopes: dict[Item, tuple[Stratum, float]] = {}
     for row in rows:
-        if row.stopped:
+        if row.kind.stopped:
             continue
-        for index, stratum in enumerate(row.doubts):
-            slope = math.prod(1 - q[other] for position, other in enumerate(row.doubts) if position != index)
-            slopes[stratum] = slopes.get(stratum, 0.0) + slope / len(rows)
-            item_slopes[row.items[index]] = stratum, slope / len(rows)
+        for item, stratum in row.doubts:
+            slope = math.prod(1 - q[other] for another, other in row.doubts if another != item) / len(rows)
+            slopes[stratum] = slopes.get(stratum, 0.0) + slope
+            item_slopes[item] = stratum, slope
     gains = {item: shares[stratum].gain(slopes[stratum], slope) for item, (stratum, slope) in item_slopes.items()}
     best = min(gains, key=lambda item: (-gains[item], item), default=None)
     return None if best is None else (best, gains[best])

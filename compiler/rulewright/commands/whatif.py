@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -38,18 +38,7 @@ from rulewright_runtime.terminal import say
 MOST: Final = 20  # unknown verdicts shown
 
 
-@dataclass(frozen=True)
-class Restated:
-    """A run under other options: with verdicts from its recorded replies, the plan of the project that the options
-    name, the unknown verdicts, and the checks that differ in this plan."""
-
-    run: StoredRun
-    other: Plan | None
-    unknown: list[str]
-    other_rules: list[str]
-
-
-def under_options(args: argparse.Namespace, stored: StoredRun) -> Restated:
+def under_options(args: argparse.Namespace, stored: StoredRun) -> Rejudged:
     """The run under the profile of `--profile`, the votes of `--votes` and `--majority-of`, and the
     scorecard of `--scorecard`. No judge is asked."""
     if args.profile is not None and args.scorecard is None and stored.plan.scorecard is not None:
@@ -59,14 +48,11 @@ def under_options(args: argparse.Namespace, stored: StoredRun) -> Restated:
         from rulewright.commands.chosen_project import compile_chosen  # imports the compiler
 
         named = compile_chosen(args)[1]
-    other_rules = [] if args.profile is not None else changed_rules(stored, named)
     plan = named if args.profile is not None else None
     if args.votes is not None or args.majority_of is not None:
         plan = with_votes(plan or stored.plan, args.votes, args.majority_of)
-    if plan is None:
-        return Restated(stored, named, [], other_rules)
-    judged = _rejudged(args, stored, plan)
-    return Restated(judged.run, named, judged.unknown, other_rules)
+    judged = Rejudged(stored) if plan is None else _rejudged(args, stored, plan)
+    return replace(judged, other=named, other_rules=[] if args.profile is not None else changed_rules(stored, named))
 
 
 def _rejudged(args: argparse.Namespace, stored: StoredRun, plan: Plan) -> Rejudged:

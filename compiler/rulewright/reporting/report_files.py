@@ -84,8 +84,14 @@ class RunReport:
             links += [(_page_of(first - 1), "Before")] if first > 1 else []
             links += [(_page_of(last + 1), "Next")] if last < count else []
             title = f"Transcripts {first} to {last} of {count}"
-            yield _page_of(first), chats_page(title, islice(chats, A_PAGE), links, frame)
-        yield LIST, list_page(report, lambda number: f"{_page_of(number)}#t{number}", f"../{home}", frame)
+            shown = islice(chats, A_PAGE)
+            yield _page_of(first), rendered("chats.html", frame, title=title, chats=shown, links=links)
+        context = {"rows": report["transcripts"], "summary": report["summary"], "run": report["run"]}
+
+        def link(number: int) -> str:
+            return f"{_page_of(number)}#t{number}"
+
+        yield LIST, rendered("list.html", frame, **context, link=link, home=f"../{home}")
 
 
 def _page_of(number: int) -> str:
@@ -145,16 +151,3 @@ def run_page(
 def attention(row: Mapping[str, Any]) -> tuple[bool, bool]:
     """Undecided ones come first, then failed ones."""
     return not (row["waiting"] or row["outcome"] == "undecided"), row["outcome"] != "failed"
-
-
-def chats_page(
-    title: str, chats: Iterable[Chat], links: Iterable[tuple[str, str]], frame: PageFrame | None = None
-) -> Iterator[str]:
-    """Return a page of some transcripts, with links to others as pairs of address and label."""
-    return rendered("chats.html", frame, title=title, chats=chats, links=list(links))
-
-
-def list_page(report: Mapping[str, object], link: Link, home: str, frame: PageFrame | None = None) -> Iterator[str]:
-    """Return a page that lists every transcript."""
-    context = {"rows": report["transcripts"], "summary": report["summary"], "run": report["run"]}
-    return rendered("list.html", frame, **context, link=link, home=home)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
@@ -116,10 +116,13 @@ def flips(run: StoredRun, rows: Mapping[str, JsonMapping], card: ScorecardPlan) 
 @dataclass(frozen=True)
 class Rejudged:
     """A run under another plan; `unknown` names the verdicts without recorded replies (`TRANSCRIPT x CHECK`), which are
-    missing in its rows as if the profile had excluded them."""
+    missing in its rows as if the profile had excluded them. `other` is the plan of a project that the options of a
+    command name, `other_rules` the checks that differ in it."""
 
     run: StoredRun
-    unknown: list[str]
+    unknown: list[str] = field(default_factory=list)
+    other: Plan | None = None
+    other_rules: list[str] = field(default_factory=list)
 
 
 def rejudged(run: StoredRun, other: Plan, transcripts: Sequence[str], replies: Sequence[Path]) -> Rejudged:

@@ -20,6 +20,7 @@ from rulewright.calibration.propagate import (
     FailureShare,
     GateRow,
     MeasuredErrors,
+    RowKind,
     TransportedShares,
     gate_interval,
     next_item,
@@ -381,6 +382,12 @@ def test_labels_of_a_conversation_that_has_changed_are_refused(
     assert "remove that row" in told
 
 
+def gate_row(name: str, *doubts: tuple[Any, Any], unknown: bool = False) -> GateRow:
+    """A row with doubtful verdicts, each an item and its stratum."""
+    kind = RowKind(False, unknown, False, False, tuple(stratum for _, stratum in doubts))
+    return GateRow(name, kind, doubts, ())
+
+
 def after(rows: list[GateRow], shares: dict[Any, FailureShare], label: Any) -> float:
     """The variance of the share of failing rows that is left on average once an item has been labelled; rows of one
     doubt each, so that it can be worked out."""
@@ -389,10 +396,10 @@ def after(rows: list[GateRow], shares: dict[Any, FailureShare], label: Any) -> f
     for failed in (0, 1):
         chance = shares[stratum].mean if failed else 1 - shares[stratum].mean
         known = {**shares, stratum: FailureShare(shares[stratum].failed + failed, shares[stratum].labelled + 1)}
-        left = [row for row in rows if row.items != (item_,)]
+        left = [row for row in rows if row.doubts[0][0] != item_]
         variance = 0.0
         for each, share in known.items():
-            count = sum(row.doubts == (each,) for row in left)
+            count = sum(row.kind.doubts == (each,) for row in left)
             inner = share.mean * (1 - share.mean) - share.variance
             variance += (count / len(rows)) ** 2 * share.variance + count * inner / len(rows) ** 2
         total += chance * variance
@@ -405,25 +412,25 @@ def test_the_next_item_is_the_one_that_takes_away_most_of_a_gates_uncertainty() 
         strata = [(f"C{at}", verdict) for at in range(2) for verdict in ("FAIL", "PASS")]
         sizes = {each: chance.randint(1, 25) for each in strata}
         items = [(each, (f"t{at}", "".join(each))) for each in strata for at in range(sizes[each])]
-        rows = [GateRow(item_[0], False, False, (each,), (item_,)) for each, item_ in items]
+        rows = [gate_row(item_[0], (item_, each)) for each, item_ in items]
         shares = {}
         for each in strata:
             count = chance.randint(0, 12)
             shares[each] = FailureShare(chance.randint(0, count), count)
         found = next_item(rows, shares)
         assert found is not None
-        left = {row.items[0]: after(rows, shares, (row.items[0], row.doubts[0])) for row in rows}
+        left = {row.doubts[0][0]: after(rows, shares, row.doubts[0]) for row in rows}
         assert left[found[0]] == pytest.approx(min(left.values()), rel=1e-9)
 
 
 def test_a_gate_of_two_doubtful_checks_fails_as_often_as_either() -> None:
     one, two = ("A", "FAIL"), ("B", "FAIL")
-    rows = [GateRow(f"t{at}", False, False, (one, two), ((f"t{at}", "A"), (f"t{at}", "B"))) for at in range(400)]
+    rows = [gate_row(f"t{at}", ((f"t{at}", "A"), one), ((f"t{at}", "B"), two)) for at in range(400)]
     shares = {one: FailureShare(50_000, 100_000), two: FailureShare(20_000, 100_000)}
     found = gate_interval(rows, MeasuredErrors(shares, {}))
     assert found["value"] == pytest.approx(0.6, abs=1e-4)
     assert found["low"] == pytest.approx(0.6 - 1.96 * (0.24 / 400) ** 0.5, abs=5e-3)
-    missing = [GateRow("u", False, True, (), ()), *rows[:1]]
+    missing = [gate_row("u", unknown=True), *rows[:1]]
     assert gate_interval(missing, MeasuredErrors(shares, {}))["high"] == 1.0
 
 
@@ -514,7 +521,7 @@ def test_gates_by_labels_of_another_run_hold_the_truth_as_often_as_they_claim(mo
         fails = [FailureShare(sum(word for _, word in found), len(found)) for found in (there, here)]
         shares = share(there, said=True, of=80), share(there, said=False, of=80)
         measured = MeasuredErrors({}, {"C": TransportedShares(shares, *fails)})
-        rows = [GateRow("t", False, False, (("C", "FAIL" if word else "PASS"),), ()) for _, word in here]
+        rows = [gate_row("t", (("t", "C"), ("C", "FAIL" if word else "PASS"))) for _, word in here]
         found = gate_interval(rows, measured)
         held += found["low"] <= sum(true for true, _ in here) / len(here) <= found["high"]
     assert held >= 0.93 * TRUTHS
