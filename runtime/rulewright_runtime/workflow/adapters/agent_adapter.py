@@ -133,23 +133,17 @@ def _check_decision(reply: AgentReply, value: JsonObject, purpose: Purpose) -> N
 def _object(text: str) -> JsonObject | None:
     """Return the text as a JSON object, or None when it is none. Raises AgentError for duplicate keys, and for an
     object that only lenient readers accept: read as a text it would lose its usage."""
+    value: object = None
     try:
-        value: object = strict_json.decode(text)
+        value = strict_json.decode(text)
     except strict_json.DoubledKeyError as error:
         raise AgentError(f"the reply can't be used: {error}") from None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        if _is_lenient_object(text):
-            raise AgentError(
-                "the reply is not JSON: it holds NaN, an infinite number or an unpaired surrogate"
-            ) from None
-        return None
+        with suppress(ValueError, RecursionError):
+            if isinstance(json.loads(text), dict):
+                why = "it holds NaN, an infinite number or an unpaired surrogate"
+                raise AgentError(f"the reply is not JSON: {why}") from None
     return value if isinstance(value, dict) else None
-
-
-def _is_lenient_object(text: str) -> bool:
-    with suppress(ValueError, RecursionError):
-        return isinstance(json.loads(text), dict)
-    return False
 
 
 def _usage_within(text: str) -> AgentUsage:

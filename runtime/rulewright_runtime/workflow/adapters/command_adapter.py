@@ -27,15 +27,11 @@ _WATCHDOG: Final = str(Path(__file__).with_name("process_watchdog.py"))
 LOG: Final = logging.getLogger("rulewright.workflow")
 
 
-def _ignore(_: int) -> None:
-    pass
-
-
 class CommandAdapter:
     """Runs `command` in `folder` for every call, never through a shell."""
 
     def __init__(
-        self, command: Sequence[str], folder: Path, environment: Sequence[str] = (), on_start: OnStart = _ignore
+        self, command: Sequence[str], folder: Path, environment: Sequence[str] = (), on_start: OnStart = lambda _: None
     ) -> None:
         """The command sees only `PATH` and the variables named in `environment`."""
         self._command, self._folder, self._environment = list(command), folder, (*_ALWAYS, *environment)
@@ -63,7 +59,7 @@ def run_command(
     folder: Path,
     timeout: float,
     environment: Mapping[str, str],
-    on_start: OnStart = _ignore,
+    on_start: OnStart = lambda _: None,
 ) -> tuple[int, bytes, bytes]:
     """Run a command with `data` on standard input. Returns exit code, standard output and standard error.
 
