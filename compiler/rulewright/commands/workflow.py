@@ -143,7 +143,7 @@ def _exit_code_of(store: Store, run: StoredWorkflow) -> int:
     """The exit code of a run as it is stored; 3 where the database contradicts itself about a COMPLETED one."""
     if run.status != "COMPLETED" or store.is_run_active():
         return EXIT.get(run.status, 2)
-    found = contradictions(store, run.run_id, decode(run.plan))
+    found = contradictions(store, run)
     unfinished = [name for name, (status, _) in store.records(run.run_id).items() if status != "COMPLETED"]
     found |= dict.fromkeys(unfinished, "the run is COMPLETED and the task is not")
     complain(*(f"error: the database contradicts itself about task `{name}`: {why}" for name, why in found.items()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from rulewright_runtime.workflow.hil import STATUS_AFTER, QueueError, QueueItem
 from rulewright_runtime.workflow.machine import MachineTransition, TaskState, start, transitions_on
 from rulewright_runtime.workflow.machine import status as status_in
 from rulewright_runtime.workflow.run_database import Store
+from rulewright_runtime.workflow.run_records import StoredWorkflow
 from rulewright_runtime.workflow.task_context import TaskRecord
-from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan
+from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan, decode
 
 
 class Carry(msgspec.Struct, frozen=True):
@@ -31,23 +32,19 @@ class Carry(msgspec.Struct, frozen=True):
     removed: tuple[str, ...] = ()
 
 
-def carry(
-    old: WorkflowPlan,
-    new: WorkflowPlan,
-    records: Mapping[str, tuple[str, TaskRecord]],
-    root: Path,
-    contradictions: Mapping[str, str],
-) -> Carry:
-    """Compare two plans of a run. A task is restarted when its definition, its agents, the files it read or its
-    approved outputs have changed, when it has failed, when the database contradicts itself about it
-    (`contradictions`), and when one of its dependencies is not kept."""
+def carry(store: Store, stored: StoredWorkflow, new: WorkflowPlan, root: Path) -> Carry:
+    """Compare the plan of a run with a new one. A task is restarted when its definition, its agents, the files it read
+    or its approved outputs have changed, when it has failed, when the database contradicts itself about it, and when
+    one of its dependencies is not kept."""
+    old, records = decode(stored.plan), store.records(stored.run_id)
+    contradicted = contradictions(store, stored)
     kept: dict[str, str] = {}
     anew: dict[str, str] = {}
     for task in new.tasks:  # dependencies come first
         if task.id not in records or records[task.id][0] == "PENDING":
             continue
         current_status, record = records[task.id]
-        reason = contradictions.get(task.id) or _restart_reason(old, new, task, current_status, record, root)
+        reason = contradicted.get(task.id) or _restart_reason(old, new, task, current_status, record, root)
         dependency = next((name for name in task.dependencies if name not in kept), None)
         if not reason and dependency is not None:
             reason = f"it depends on `{dependency}`"
@@ -91,11 +88,12 @@ def _definition_hash(plan: WorkflowPlan, task: TaskPlan) -> str:
     return hashlib.sha256(msgspec.json.encode((task, agents), order="deterministic")).hexdigest()
 
 
-def contradictions(store: Store, run_id: str, plan: WorkflowPlan) -> dict[str, str]:
+def contradictions(store: Store, stored: StoredWorkflow) -> dict[str, str]:
     """Return the tasks whose record, transitions, gate reports and decisions contradict each other, with the reason.
 
     A task that has passed a question needs its decision on record, and one that has passed its gate a report with PASS.
     """
+    run_id = stored.run_id
     records = store.records(run_id)
     changes = [event.details for event in store.events(run_id) if event.event_type == "engine.changed"]
     restarted = {name for details in changes for name in details.get("anew", ())}
@@ -105,7 +103,7 @@ def contradictions(store: Store, run_id: str, plan: WorkflowPlan) -> dict[str, s
         items[item.task_id].append(item)
     for report in store.reports(run_id):
         verdicts[report.task_id].append(report.verdict)
-    for task in plan.tasks:
+    for task in decode(stored.plan).tasks:
         found.pop(task.id, None)
         if task.id not in records:
             found[task.id] = "it has no record"

@@ -176,7 +176,7 @@ def _resume_changed(
 ) -> StoredWorkflow:
     """Continue the run with a changed plan and store what is carried over."""
     stored = resumable(plan, store, resume, changed=True)
-    carried = _carry(plan, store, stored, root)
+    carried = carry(store, stored, plan, root)
     records = {name: record for name, (_, record) in store.records(stored.run_id).items()}
     asked = Counter(item.task_id for item in store.items(stored.run_id))  # also about a task whose record is lost
     initial = {
@@ -192,17 +192,12 @@ def _resume_changed(
 def carried_over(plan: WorkflowPlan, store: Store, settings: RunSettings, resume: bool | str) -> tuple[str, Carry]:
     """Return the run id and what resuming it with `changed` would carry over. Raises EngineError."""
     stored = resumable(plan, store, resume, changed=True)
-    return stored.run_id, _carry(plan, store, stored, Path(settings.folder))
-
-
-def _carry(plan: WorkflowPlan, store: Store, stored: StoredWorkflow, root: Path) -> Carry:
-    old = decode(stored.plan)
-    return carry(old, plan, store.records(stored.run_id), root, contradictions(store, stored.run_id, old))
+    return stored.run_id, carry(store, stored, plan, Path(settings.folder))
 
 
 def _check_consistency(store: Store, stored: StoredWorkflow) -> None:
     """Raise EngineError when the database contradicts itself about a task."""
-    for name, why in contradictions(store, stored.run_id, decode(stored.plan)).items():
+    for name, why in contradictions(store, stored).items():
         raise EngineError(
             f"the database contradicts itself about task `{name}` of `{stored.run_id}`: {why}; repeat such tasks with"
             f" `--resume {stored.run_id} --changed`, or start a new run"
