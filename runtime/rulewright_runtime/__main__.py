@@ -6,13 +6,12 @@ cases by a compiled scorecard over cases.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from importlib import import_module
 from typing import Final
 
-from rulewright_runtime import quick_msgspec  # noqa: F401  before anything that imports msgspec
+from rulewright_runtime.quick_process import seldom_collected  # before anything that imports msgspec
 
 # isort: split
 from collections.abc import Sequence
@@ -145,6 +144,6 @@ def _parse(words: list[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    gc.set_threshold(50_000, 20, 20)  # startup creates many objects that are not garbage
-    status = main()
+    with seldom_collected():
+        status = main()
     os._exit(status)  # all output is written; interpreter shutdown takes as long as judging forty transcripts

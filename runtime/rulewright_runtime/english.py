@@ -28,5 +28,6 @@ def some(names: Sequence[str], most: int = 3) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why a file or a database can't be read or written, in lower case."""
-    return (getattr(error, "strerror", None) or str(error)).lower()
+    """Why a file or a database can't be read or written; what the system says is in lower case."""
+    words: str | None = getattr(error, "strerror", None)
+    return words.lower() if words else str(error)

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Final
 
 from rulewright.errors import UsageError
-from rulewright.reporting.spreadsheet import cell, text_of
 from rulewright.reporting.stored_run import StoredRun, conversations
 from rulewright.spelling import question
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.input_files import read_expanded
 from rulewright_runtime.judging.evidence import fold
 from rulewright_runtime.person_names import folded_name
+from rulewright_runtime.report.text import cell, text_of
 from rulewright_runtime.transcripts.containers import delimiter_of
 from rulewright_runtime.transcripts.messages import Transcript
 
@@ -87,8 +88,7 @@ def read_gold(path: Path) -> list[GoldLabel]:
     try:
         text = read_expanded(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise UsageError(f"can't read `{path}`: {reason}") from None
+        raise UsageError(f"can't read `{path}`: {reason_of(error)}") from None
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text.partition("\n")[0]), strict=True)
         rows = [(reader.line_num, row) for row in reader]

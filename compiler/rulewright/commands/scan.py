@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rulewright_runtime import quick_msgspec  # noqa: F401  before anything that imports msgspec
+from rulewright_runtime import quick_process  # noqa: F401  before anything that imports msgspec
 
 # isort: split
 from rulewright.commands.running import run_plan

@@ -40,6 +40,7 @@ from rulewright_runtime.cases.hooks import Hooks
 from rulewright_runtime.cases.json_report import generation_time, problem_lines
 from rulewright_runtime.cases.second_opinions import QuestionCollector
 from rulewright_runtime.embedding.opening import open_embedding
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import BusyError
 from rulewright_runtime.files import open_whole
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
@@ -213,7 +214,7 @@ def _claimed(stack: ExitStack, destinations: Destinations) -> dict[str, Path | N
                     raise
                 continue
             except OSError as error:
-                raise UsageError(f"the report `{path}` can't be written: {error.strerror or error}") from None
+                raise UsageError(f"the report `{path}` can't be written: {reason_of(error)}") from None
             stack.push(attempt.pop_all())
             return places
     raise AssertionError("there is always a free number")
@@ -231,7 +232,7 @@ def _write_reports(
             with open_whole(path) as file:
                 write(form, file, run, head, scorer, status)
         except OSError as error:
-            raise UsageError(f"the report `{path}` can't be written: {error.strerror or error}") from None
+            raise UsageError(f"the report `{path}` can't be written: {reason_of(error)}") from None
         complain(f"{form} report: {path}")
 
 

@@ -14,6 +14,7 @@ from rulewright.errors import UsageError
 from rulewright.load import Node
 from rulewright.load.nodes import plain
 from rulewright.workflow import Workflow
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.deciders import Deciders
@@ -69,8 +70,7 @@ def _constitution(file: str, root: Path) -> dict[str, str]:
     try:
         return {"path": file, "text": (root / file).read_text(encoding="utf-8")}
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror.lower() if isinstance(error, OSError) and error.strerror else "it is not UTF-8"
-        raise UsageError(f"can't read the constitution `{file}`: {why}") from None
+        raise UsageError(f"can't read the constitution `{file}`: {reason_of(error)}") from None
 
 
 def open_store(workflow: Workflow, settings: RunSettings = LOOKING_ON, *, create: bool = False) -> Store:

@@ -31,8 +31,7 @@ def read_baseline(path: Path) -> Counter[Entry]:
     try:
         document = json.loads(read_expanded(path))
     except (OSError, ValueError, RecursionError) as failure:
-        reason = reason_of(failure) if isinstance(failure, OSError) else failure
-        raise UsageError(f"can't read the baseline `{path}`: {reason}") from None
+        raise UsageError(f"can't read the baseline `{path}`: {reason_of(failure)}") from None
     rows = document.get("findings") if isinstance(document, dict) and document.get("version") == VERSION else None
     if not isinstance(rows, list) or not all(map(_is_row, rows)):
         raise UsageError(f"`{path}` is not a baseline; remove it and write a new one with `--baseline {path}`")

@@ -16,6 +16,7 @@ from rulewright.diagnostics import Diagnostic, Span
 from rulewright.load import json_reader
 from rulewright.load.load_errors import MAX_BYTES, mistake
 from rulewright.load.nodes import Node, Source
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.input_files import open_regular
 
 _unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("_unsaved", default=None)
@@ -44,8 +45,7 @@ def load_file(path: Path | str, *, comments: bool = False) -> Loaded:
                 content += file.read(MAX_BYTES + 1 - _BLOCK)
     except (OSError, ValueError) as failure:
         dependencies.note_content(path, None)
-        reason = getattr(failure, "strerror", None) or str(failure)
-        return _refused(shown, "unreadable-file", f"can't read this file: {reason[:1].lower() + reason[1:]}")
+        return _refused(shown, "unreadable-file", f"can't read this file: {reason_of(failure)}")
     dependencies.note_content(path, content)
     return load_text(content, shown, comments=comments)
 

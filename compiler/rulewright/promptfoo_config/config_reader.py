@@ -23,6 +23,7 @@ from rulewright.promptfoo_config.assertion import (
     where_of,
 )
 from rulewright_runtime import strict_json
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.containers import TABLES, csv_rows
@@ -140,7 +141,7 @@ def _text_of(file: Path) -> str:
         with file.open(encoding="utf-8") as stream:
             text = stream.read(MOST_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as error:
-        raise NotTranslatedError(f"`{file}` can't be read: {getattr(error, 'strerror', None) or error}") from None
+        raise NotTranslatedError(f"`{file}` can't be read: {reason_of(error)}") from None
     if len(text) > MOST_CHARACTERS:
         raise NotTranslatedError(f"`{file}` has more than {MOST_CHARACTERS} characters")
     return text

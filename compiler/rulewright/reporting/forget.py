@@ -23,7 +23,6 @@ import msgspec
 
 from rulewright.errors import UsageError
 from rulewright.reporting.run_reader import plan_of
-from rulewright.reporting.spreadsheet import text_of
 from rulewright_runtime import strict_json
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError, PlanError
@@ -31,6 +30,7 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.harness_run import forget_conversation
 from rulewright_runtime.harness.harness_run import holds_run as holds_harness_run
 from rulewright_runtime.locks import lock_folder
+from rulewright_runtime.report.text import text_of
 from rulewright_runtime.runs.folder import GENERATED, LOG, REPLIES, ROWS, SUMMARY, RunFolder, remove, write_summary
 from rulewright_runtime.runs.log import LogStep, read_finished
 from rulewright_runtime.runs.run_rows import count, log_of, summary_of

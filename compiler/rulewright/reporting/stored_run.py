@@ -29,9 +29,9 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results, without_scores
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.garbage import seldom_collected
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.quick_process import seldom_collected
 from rulewright_runtime.runs.folder import LOG, REPLIES
 from rulewright_runtime.runs.log import Log, LogStep, conversation_digest, read_finished
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject

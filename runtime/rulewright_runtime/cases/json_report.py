@@ -16,7 +16,7 @@ import msgspec
 
 from rulewright_runtime.cases.case_run import BatchRun
 from rulewright_runtime.cases.records import Outline, elements_of, outline_of
-from rulewright_runtime.english import plural
+from rulewright_runtime.english import plural, reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import UNDECODED, Decoder, DoubledKeyError, JsonMapping, JsonObject, decode
 
@@ -92,7 +92,7 @@ def reading_report(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(error.strerror or "can't be read", path) from None
+        raise InputError(reason_of(error), path) from None
     except DoubledKeyError as error:
         raise InputError(str(error), path) from None
     except UNDECODED:

@@ -12,6 +12,7 @@ from typing import IO, Any, Final
 import msgspec
 
 from rulewright_runtime.cases.json_scanner import BOM, CHUNK, MAX_RECORD, JsonScanner, end_of_value
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.strict_json import UNDECODED, DoubledKeyError, Json, JsonObject, refuse_doubled_keys
@@ -82,14 +83,14 @@ def records_of(file: str) -> tuple[BatchHeader, Iterator[Record | InputError]]:
     except DoubledKeyError as error:
         return BatchHeader(), iter([InputError(syntax_message(error), file)])
     except OSError as error:
-        return BatchHeader(), iter([InputError(error.strerror or "can't be read", file)])
+        return BatchHeader(), iter([InputError(reason_of(error), file)])
 
 
 def _lines(file: str) -> Iterator[Record | InputError]:
     try:
         yield from _lines_of(open_regular(file), file)
     except OSError as error:
-        yield InputError(error.strerror or "can't be read", file)
+        yield InputError(reason_of(error), file)
 
 
 def _lines_of(opened: IO[bytes], file: str) -> Iterator[Record | InputError]:
@@ -118,7 +119,7 @@ def _rows(file: str) -> Iterator[Record | InputError]:
             is_empty = False
             yield row if isinstance(row, InputError) else _row_record(row, file, number)
     except OSError as error:
-        yield InputError(error.strerror or "can't be read", file)
+        yield InputError(reason_of(error), file)
         return
     if is_empty:
         yield InputError("the table has no rows", file)
@@ -392,7 +393,7 @@ def json_files(folder: str, unread: Counter[str] | None = None) -> Iterator[str]
                     elif unread is not None and not entry.name.startswith("."):
                         unread[f"`{ending}`" if (ending := _suffix(entry.name)) else "without a suffix"] += 1
         except OSError as error:
-            raise InputError(error.strerror or "can't be read", current) from None
+            raise InputError(reason_of(error), current) from None
 
 
 def _suffix(name: str) -> str:

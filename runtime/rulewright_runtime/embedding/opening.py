@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Final, Protocol
 
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError, RuntimeFailure
 
 PACKAGED: Final = "minilm"
@@ -79,7 +80,7 @@ class WordVectors:
                 for number, line in enumerate(file, 1):
                     self._add(path, number, line.rstrip().split(" "))
         except OSError as error:
-            raise InputError(error.strerror or "can't be read", path) from None
+            raise InputError(reason_of(error), path) from None
         if not self._vectors:
             raise InputError("holds no vectors", path)
 

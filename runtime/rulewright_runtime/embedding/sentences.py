@@ -19,6 +19,7 @@ from safetensors.numpy import load_file
 from tokenizers import BertWordPieceTokenizer
 
 from rulewright_runtime import strict_json
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 
 _T = TypeVar("_T")
@@ -161,7 +162,7 @@ def _read(folder: str, name: str, kind: type[_T], otherwise: _T | None = None) -
         with open(path, "rb") as file:
             return strict_json.decode(file.read(), type=kind)
     except OSError as error:
-        raise InputError(error.strerror or "can't be read", path) from None
+        raise InputError(reason_of(error), path) from None
     except strict_json.UNDECODED as error:
         raise InputError(f"is not a file of a sentence model: {error}", path) from None
 
@@ -175,7 +176,7 @@ def _tokenizer(folder: str, limit: int) -> BertWordPieceTokenizer:
         os.stat(path)
         tokenizer = BertWordPieceTokenizer(path, lowercase=lower)
     except OSError as error:
-        raise InputError(error.strerror or "can't be read", path) from None
+        raise InputError(reason_of(error), path) from None
     except Exception:  # the library raises undocumented errors
         raise InputError("is not a vocabulary of word pieces", path) from None
     if any(tokenizer.token_to_id(token) is None for token in _SPECIAL_TOKENS):
@@ -191,7 +192,7 @@ def _weights(path: str) -> dict[str, Numbers]:
         os.stat(path)
         tensors = load_file(path)
     except OSError as error:
-        raise InputError(error.strerror or "can't be read", path) from None
+        raise InputError(reason_of(error), path) from None
     except Exception:  # the library raises undocumented errors
         raise InputError("is not a file of safetensors", path) from None
     for name, tensor in tensors.items():

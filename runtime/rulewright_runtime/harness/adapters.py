@@ -18,6 +18,7 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.input_files import read_expanded
 from rulewright_runtime.models.call import ChatMessage, ModelAnswer
@@ -146,8 +147,7 @@ def _open_scripted(path: str) -> Adapter:
     try:
         script = strict_json.decode(read_expanded(path), type=_Script)
     except (OSError, *strict_json.UNDECODED) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise AdapterError(f"the scripted replies `{path}` can't be read: {reason}") from None
+        raise AdapterError(f"the scripted replies `{path}` can't be read: {reason_of(error)}") from None
     return ScriptedAdapter(script.replies, script.model)
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256, sha256_of_much
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.input_files import MAX_EXPANDED, read_expanded
 from rulewright_runtime.models.call import CallFailure
@@ -295,5 +296,4 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
         expected = "expected `{transcript: {check: [repetitions]}}`, as `rulewright record RUN -o FILE` writes it"
         raise JudgeError(f"`{path}` has no recorded replies; {expected} ({error})") from None
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError, JudgeError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise JudgeError(f"the recorded replies `{path}` can't be read: {reason}") from None
+        raise JudgeError(f"the recorded replies `{path}` can't be read: {reason_of(error)}") from None

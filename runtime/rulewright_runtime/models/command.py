@@ -21,6 +21,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import file_digest
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Count, Finish, Identity, ModelAnswer, ModelCall, Usage
 from rulewright_runtime.models.capabilities import Capabilities
@@ -160,8 +161,7 @@ class CommandModel:
                 try:
                     process = await anyio.open_process(self._argv, stdin=subprocess.PIPE, stderr=None)
                 except (OSError, ValueError) as error:
-                    reason = error.strerror if isinstance(error, OSError) else str(error)
-                    raise CallFailure(f"`{self._argv[0]}` can't be started: {reason}", "denied") from None
+                    raise CallFailure(f"`{self._argv[0]}` can't be started: {reason_of(error)}", "denied") from None
                 self._command = _Command(process)
                 self._starts += 1
                 if self._note is None:

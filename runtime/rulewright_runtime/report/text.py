@@ -1,4 +1,4 @@
-"""Text for Markdown tables and for people, escaped so that nothing breaks out of its cell."""
+"""Text for Markdown, for CSV files and for people, escaped so that nothing breaks out of its cell."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.terminal import one_line
 
 NO_SCENARIO: Final = "without a scenario"
+_FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")  # how a cell begins that a spreadsheet would compute, or that was marked
 _MARKUP: Final = str.maketrans({char: "\\" + char for char in "\\`*_[]<>|#~"})
 
 
@@ -67,3 +68,13 @@ def p_value(p: float) -> str:
 def number(value: float | None) -> str:
     """A score with two decimals, or a dash."""
     return "–" if value is None else f"{value:.2f}"
+
+
+def cell(text: str) -> str:
+    """`text` as a cell of a CSV file: what looks like a formula is marked with an apostrophe, as spreadsheets do."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def text_of(content: str) -> str:
+    """The text in a cell, without the mark of `cell`."""
+    return content[1:] if content.startswith("'") and _FORMULA.match(content) else content

@@ -7,14 +7,13 @@ of a message in eight bytes, big-endian, and the message in MessagePack. The fir
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
 from collections.abc import Mapping
 from typing import IO, Any, Final
 
-from rulewright_runtime import quick_msgspec  # noqa: F401  before anything that imports msgspec
+from rulewright_runtime.quick_process import seldom_collected  # before anything that imports msgspec
 
 # isort: split
 from collections.abc import Iterator
@@ -121,11 +120,11 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
 
 def main() -> None:
     """Serve the parent process until it ends."""
-    gc.set_threshold(50_000, 20, 20)  # a transcript creates many records that are not garbage
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal interrupts every process; the parent decides
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # printed text must not break a frame
-    serve(sys.stdin.buffer, target)
+    with seldom_collected():
+        serve(sys.stdin.buffer, target)
 
 
 if __name__ == "__main__":

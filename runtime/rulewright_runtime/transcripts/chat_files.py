@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.containers import rows, without_compression
@@ -78,7 +79,7 @@ def _below(path: str) -> Iterator[str | InputError]:
         yield from (os.path.join(folder, name) for name in sorted(set(names).difference(own)))
     for error in unreadable:
         where = printable(os.fspath(error.filename or path))
-        yield InputError(f"the folder can't be read: {error.strerror}", where)
+        yield InputError(f"the folder can't be read: {reason_of(error)}", where)
 
 
 def _is_run(folder: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import BinaryIO, Final, cast
 
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import ENDINGS, is_compressed, open_expanded
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonObject, decode, why_not
@@ -69,7 +70,7 @@ def too_long(size: int, limit: int, path: str, number: int) -> InputError:
 
 def unreadable(error: OSError, path: str) -> InputError:
     """Why a file, or the rest of it, is refused."""
-    return InputError(f"the file can't be read: {error.strerror}", path)
+    return InputError(f"the file can't be read: {reason_of(error)}", path)
 
 
 def until_unreadable(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.workflow.collectors.checklist import outside_code
 from rulewright_runtime.workflow.collectors.report_reading import (
     CACHES,
@@ -120,7 +121,7 @@ def outside_root(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
             names = [os.fspath(file) for file in files_below(path, CACHES)] if path.exists() else []
             link = _link(root.resolve(), path)
         except (CollectionError, OSError) as error:
-            yield f"`{artifact.path}` {error.reason if isinstance(error, CollectionError) else error.strerror}"
+            yield f"`{artifact.path}` {error.reason if isinstance(error, CollectionError) else reason_of(error)}"
             continue
         invalid = next((name for name in names if printable(name) != name), None)
         if invalid is not None:

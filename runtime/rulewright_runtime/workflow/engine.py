@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.plan.envelope import content_hash
@@ -84,7 +85,7 @@ def run(
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise EngineError(f"the working folder `{root}` can't be created: {error.strerror}") from None
+        raise EngineError(f"the working folder `{root}` can't be created: {reason_of(error)}") from None
     on_start = partial(store.add_process, "command")
     if adapter is None:
         adapter = open_adapters(settings, root, on_start, judge)

@@ -29,8 +29,8 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.linting.baseline import read_baseline
-from rulewright.reporting.spreadsheet import cell, text_of
 from rulewright_runtime.judging.judge import JudgeRecord
+from rulewright_runtime.report.text import cell, text_of
 from rulewright_runtime.runs.store import run
 
 SCORECARD = """\

@@ -36,7 +36,7 @@ def test_a_batch_that_can_not_be_opened_is_not_left_out(capsys: pytest.CaptureFi
     batch("good", case("T1"))
     Path("cases", "gone.json").symlink_to("moved.json")
     assert score("--batch", "*") == 3
-    assert "cases/gone.json: No such file or directory" in capsys.readouterr().err
+    assert "cases/gone.json: no such file or directory" in capsys.readouterr().err
 
 
 def test_a_compressed_batch_is_refused_and_other_files_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +76,7 @@ def test_a_folder_that_can_not_be_read_is_not_left_out(
 
     monkeypatch.setattr(os, "scandir", refusing)
     assert score("--batch", "*") == 3
-    assert "cases/locked: Permission denied" in capsys.readouterr().err
+    assert "cases/locked: permission denied" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def other_numbers(folder: Path, weights: dict[str, list[Any]]) -> None:
 
 
 BROKEN: dict[str, tuple[Any, str]] = {
-    "no weights": (lambda folder, _: (folder / "model.safetensors").unlink(), "No such file"),
+    "no weights": (lambda folder, _: (folder / "model.safetensors").unlink(), "no such file"),
     "weights of text": (lambda folder, _: (folder / "model.safetensors").write_text("{}"), "is not a file of safe"),
     "empty weights": (lambda folder, _: (folder / "model.safetensors").write_bytes(b""), "is not a file of safeten"),
     "a header that is not a header": (
@@ -80,7 +80,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
     ),
     "cut weights": (cut, "is not a file of safetensors"),
     "other numbers": (other_numbers, "is not float32"),
-    "no vocabulary": (lambda folder, _: (folder / "vocab.txt").unlink(), "No such file"),
+    "no vocabulary": (lambda folder, _: (folder / "vocab.txt").unlink(), "no such file"),
     "an unmarked vocabulary": (lambda folder, _: (folder / "vocab.txt").write_text("a\nb\n"), "is not a vocabulary"),
     "another kind": (lambda folder, weights: write_model(folder, weights, model_type="gpt2"), "is not a BERT model"),
     "another size": (lambda folder, weights: write_model(folder, weights, num_attention_heads=3), "don't fit"),
@@ -90,7 +90,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
         "no tensor",
     ),
     "bare settings": (lambda folder, _: (folder / "config.json").write_text("{}"), "is not a file of a sentence"),
-    "no settings": (lambda folder, _: (folder / "config.json").unlink(), "No such file"),
+    "no settings": (lambda folder, _: (folder / "config.json").unlink(), "no such file"),
 }
 
 

@@ -156,7 +156,7 @@ def test_a_request_that_was_cut_off_is_not_continued_by_the_next(tmp_path: Path)
 
 def test_a_command_that_does_not_exist_ends_the_run() -> None:
     found = answers(CommandModel(("/no/such/command",)), "a")
-    assert found == ["denied: `/no/such/command` can't be started: No such file or directory"]
+    assert found == ["denied: `/no/such/command` can't be started: no such file or directory"]
 
 
 def test_a_command_that_never_answers_is_not_started_for_ever() -> None:

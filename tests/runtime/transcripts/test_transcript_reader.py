@@ -209,7 +209,7 @@ def test_a_folder_that_can_not_be_listed_is_refused(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "scandir", listed)
     items = list(Reader(["s"]).read([str(tmp_path)]))
     assert [str(item) for item in items if isinstance(item, InputError)] == [
-        f"{tmp_path / 'closed'}: the folder can't be read: Permission denied"
+        f"{tmp_path / 'closed'}: the folder can't be read: permission denied"
     ]
     assert len(items) == 2
 

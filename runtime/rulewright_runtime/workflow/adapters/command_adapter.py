@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError, AgentReply, Brief, OnStart, read_reply
 from rulewright_runtime.workflow.adapters.process_watchdog import CAN_NOT_START
 
@@ -121,7 +122,7 @@ def _watchdog_process(
         )
     except OSError as error:
         os.close(writing)
-        raise AgentError(f"`{command[0]}` can't be started: {error.strerror or error}") from None
+        raise AgentError(f"`{command[0]}` can't be started: {reason_of(error)}") from None
     finally:
         os.close(reading)
     try:
