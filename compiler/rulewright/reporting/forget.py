@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -50,6 +51,9 @@ _BEGUN: Final = (
     ".forgetting"  # holds the transcript's id while a run is rewritten, so that a killed rewriting is completed
 )
 
+# What stands before a name that is no part of a longer one, also in JSON: `c7` is named by `\nc7`, and not by `0c7f`.
+_BEFORE: Final = rb"(?<![0-9A-Za-z])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})"
+
 
 @dataclass(slots=True)
 class Forgotten:
@@ -82,7 +86,11 @@ def forget(transcript_id: str, folders: Iterable[Path]) -> Forgotten:
     for path in files if custom_ids else suspects:
         if path.is_file() and _from_file(path, transcript_id, custom_ids):
             done.changed.append(path)
-    done.naming = [path for path in suspects if path.is_file() and _names(path, names)]
+    whole = re.compile(rb"(?:%s)(?:%s)(?![0-9A-Za-z])" % (_BEFORE, b"|".join(map(re.escape, names))))
+    done.naming = [
+        path for path in suspects
+        if path.is_file() and (whole.search(_content(path) or b"") or whole.search(os.fsencode(path.name)))
+    ]  # fmt: skip
     return done
 
 

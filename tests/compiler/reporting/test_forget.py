@@ -192,6 +192,18 @@ def test_exports_elsewhere_and_labels_lose_the_rows_of_the_transcript(
         prune()
 
 
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        ('{"sha256": "a0c7f1"}', False), ("c70", False), ("abc7", False), ("c7", True), ("t/c7.jsonl", True),
+        (r'{"said": "see\nc7"}', True), (r'{"said": "\u2026c7"}', True), ("user_c7", True), ("\u00e9c7", True),
+    ],
+)  # fmt: skip
+def test_a_name_inside_a_longer_word_is_not_named(text: str, is_named: bool, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text(text, encoding="utf-8")
+    assert forget("c7", [tmp_path]).naming == ([tmp_path / "notes.txt"] if is_named else [])
+
+
 def test_what_is_left_and_what_is_closed_is_named_and_the_exit_code_says_so(
     folder: Path, server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
