@@ -82,6 +82,10 @@ def check_call(c: CheckingContext, e: Call) -> Type:
         if not c.strict and e.function not in c.environment.overloads and not _is_declared(c, *qualified):
             return _unknown_of_namespace(c, e, qualified[0])
     target = c.visit(e.target)
+    if id(e.target) in c.constants:
+        known = sorted(name for name in c.environment.variables if "." not in name)
+        word = unparse(e.target)
+        return c.report(e.target, f'`{word}` is only the word "{word}"', f"the values here are {ticked(known)}")
     if e.function not in c.environment.overloads:
         return _unknown(c, e, e.function, target)
     return _finish(c, e, e.function, [target, *arguments], True, (e.target, *e.args))
