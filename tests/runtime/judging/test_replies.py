@@ -90,3 +90,12 @@ def test_a_second_verdict_is_found_at_any_depth(key: str) -> None:
     with pytest.raises(JudgeError, match="two verdicts"):
         strict(json.dumps({"verdict": "PASS", "evidence": [{"quote": "x", "more": [{key: ["FAIL"]}]}]}))
     assert strict(json.dumps({"verdict": "PASS", "evidence": [{"quote": {"FAIL": key}, "more": [{key: ["PASS"]}]}]}))
+
+
+def test_the_lenient_reading_ends_after_a_bounded_number_of_braces(monkeypatch: pytest.MonkeyPatch) -> None:
+    reply = '{"verdict": "PASS"}'
+    assert lenient("{" * 20 + reply) == {"verdict": "PASS"}
+    monkeypatch.setattr("rulewright_runtime.judging.replies.MAX_STEPS", 1_000)
+    assert lenient("{" * 5 + reply) == {"verdict": "PASS"}
+    with pytest.raises(JudgeError, match="no object with a verdict"):
+        lenient("{" * 20 + reply)
