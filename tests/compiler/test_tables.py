@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from rulewright.diagnostics import Diagnostic
 from rulewright.errors import DocumentError
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, INT, SCORE, STRING, EnumType, MapType
@@ -15,7 +14,6 @@ from rulewright.expression.unparse import decompile, unparse
 from rulewright.load import load_text
 from rulewright.lower.decision_table import Table, build_table
 from rulewright.lower.policy import compile_policy
-from rulewright.lower.table_syntax import read_rule
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program, validate
@@ -34,13 +32,9 @@ PLACE = Environment(
 
 
 def table(text: str) -> Table:
-    found: list[Diagnostic] = []
     loaded = load_text(dedent(text).lstrip("\n"), "table.yaml")
     assert loaded.root is not None
-    rule = read_rule(loaded.root, found)
-    if rule is None or found:
-        raise DocumentError(found)
-    return build_table(rule, PLACE)
+    return build_table(loaded.root, PLACE)
 
 
 def refused(text: str) -> list[tuple[str, int, int]]:

@@ -6,7 +6,7 @@ matches; without a condition the rows after it are tried next. A table that may 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -21,9 +21,11 @@ from rulewright.expression.parser import parse
 from rulewright.expression.syntax_tree import Literal
 from rulewright.expression.types import BOOL, DYN, STRING, ListType, OptionalType, Type
 from rulewright.expression.unify import Substitution, most_general
-from rulewright.load import Scalar
+from rulewright.load import Mapping as MappingNode
+from rulewright.load import Node, Scalar
+from rulewright.load import Sequence as ListNode
 from rulewright.lower.expressions import mistakes_of
-from rulewright.lower.table_syntax import RowSyntax, RuleSyntax, TableRow
+from rulewright.lower.table_syntax import ROW_KEYS, RULE_KEYS, TableReader, TableRow
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 
@@ -44,6 +46,7 @@ class _TableCell:
 
     checked: CheckedExpression
     environment: Environment
+    scalar: Scalar
     text: str
 
     @property
@@ -61,7 +64,7 @@ class _Row:
     output: _TableCell | None
     rule: _Rule | None
     explanation: _TableCell | None
-    syntax: RowSyntax
+    node: MappingNode
 
     @property
     def total(self) -> bool:
@@ -103,15 +106,15 @@ class _Rule:
 _ScopedCell: TypeAlias = tuple[_TableCell, Mapping[str, Inlined]]
 
 
-def build_table(rule: RuleSyntax, environment: Environment) -> Table:
-    """Check and lower a table.
+def build_table(node: Node, environment: Environment, found: Iterable[Diagnostic] = ()) -> Table:
+    """Read, check and lower the table that `node` holds.
 
     Variables are read as `variables.name`, in the profile also by their name alone. Raises DocumentError with every
-    finding at its span in the file.
+    finding at its span in the file, and with those that were `found` before.
     """
-    building = _Building()
-    checked = building.rule(rule, environment)
-    if building.findings:
+    building = _Building(found)
+    checked = building.rule(node, environment)
+    if checked is None or building.findings:
         raise DocumentError(building.findings)
     total = checked.total
     emission = _Emission(environment)
@@ -122,48 +125,67 @@ def build_table(rule: RuleSyntax, environment: Environment) -> Table:
         rows = () if checked.aggregate else tuple(_flat_rows(checked, (), {}))
     except (PlanError, RecursionError):
         message = "the table is too large or nests too deeply, its variables written out"
-        raise DocumentError([error(rule.span, message, code="malformed-table")]) from None
+        raise DocumentError([error(node, message, code="malformed-table")]) from None
     return Table(rows, program, checked.type if total else OptionalType(checked.type), total)
 
 
-class _Building:
-    """Checks the cells of a table and collects the findings."""
+class _Building(TableReader):
+    """Reads and checks the cells of a table and collects the findings."""
 
-    def __init__(self) -> None:
-        self.findings: list[Diagnostic] = []
+    def __init__(self, findings: Iterable[Diagnostic]) -> None:
+        super().__init__(findings)
         self.substitution = Substitution()
 
-    def rule(self, rule: RuleSyntax, environment: Environment) -> _Rule:
-        """The checked table."""
-        variables: list[tuple[str, _TableCell]] = []
-        for name_scalar, scalar in rule.variables:
-            name = str(name_scalar.value)
-            if name in (earlier for earlier, _ in variables):
-                self.findings.append(
-                    error(name_scalar, f"the variable `{name}` is given twice", code="malformed-table")
-                )
-            cell = self.cell(scalar, environment)
+    def rule(self, node: Node, environment: Environment) -> _Rule | None:
+        """The checked table, or None when it can't be read."""
+        mapping = self.mapping(node, RULE_KEYS, "a table")
+        kind = None if mapping is None else self.either(mapping, RULE_KEYS, "a table", ("match", "aggregate"))
+        if mapping is None or kind is None:
+            return None
+        variables, environment = self.variables(mapping, environment)
+        items, is_aggregate = self.items(mapping, kind), kind == "aggregate"
+        if not items and isinstance(mapping.get(kind), ListNode):
+            self.report(mapping.key_span(kind), f"`{kind}` needs at least one row")
+        rows = tuple(row for item in items if (row := self.row(item, environment)) is not None)
+        self.unreachable(rows, is_aggregate)
+        return _Rule(variables, rows, is_aggregate, self.joined(rows, is_aggregate), environment)
+
+    def variables(
+        self, mapping: MappingNode, environment: Environment
+    ) -> tuple[tuple[tuple[str, _TableCell], ...], Environment]:
+        """The checked variables in order, and the environment that declares them."""
+        variables: dict[str, _TableCell] = {}
+        for written in map(self.variable, self.items(mapping, "variables")):
+            if written is None:
+                continue
+            name = str(written[0].value)
+            if name in variables:
+                self.report(written[0], f"the variable `{name}` is given twice")
+            cell = self.cell(written[1], environment)
             t = DYN if cell is None else cell.checked.type
             if cell is not None:
-                variables.append((name, cell))
+                variables[name] = cell
             names = {f"{VARIABLES}{name}": t}
             environment = environment.having(names if environment.strict else {**names, name: t})
-        rows = [row for r in rule.rows if (row := self.row(r, environment)) is not None]
-        self.unreachable(rows, rule.aggregate)
-        return _Rule(tuple(variables), tuple(rows), rule.aggregate, self.joined(rows, rule.aggregate), environment)
+        return tuple(variables.items()), environment
 
-    def row(self, row: RowSyntax, environment: Environment) -> _Row | None:
-        """Return the checked row, or None when it has a finding."""
-        condition = None if row.condition is None else self.cell(row.condition, environment, BOOL)
-        explanation = None if row.explanation is None else self.cell(row.explanation, environment, STRING)
-        output = rule = None
-        if row.rule is not None:
-            rule = self.rule(row.rule, environment)
-        elif row.output is not None:
-            output = self.cell(row.output, environment)
-        if (output is None and rule is None) or (row.condition is not None and condition is None):
+    def row(self, node: Node, environment: Environment) -> _Row | None:
+        """The checked row, or None when it has a finding."""
+        mapping = self.mapping(node, ROW_KEYS, "a row")
+        if mapping is None or self.either(mapping, ROW_KEYS, "a row", ("output", "rule")) is None:
             return None
-        return _Row(None if condition is not None and condition.is_true else condition, output, rule, explanation, row)
+        nested = mapping.get("rule")
+        if nested is not None and "explanation" in mapping:
+            message = "an `explanation` belongs to an `output`, not to a `rule`"
+            self.report(mapping.key_span("explanation"), message)
+        condition = self.cell_at(mapping, "condition", environment, BOOL)
+        explanation = self.cell_at(mapping, "explanation", environment, STRING)
+        output = self.cell_at(mapping, "output", environment)
+        rule = None if nested is None else self.rule(nested, environment)
+        if (output is None and rule is None) or ("condition" in mapping and condition is None):
+            return None
+        always = condition is not None and condition.is_true
+        return _Row(None if always else condition, output, rule, explanation, mapping)
 
     def joined(self, rows: Sequence[_Row], aggregate: bool) -> Type:
         """Return the common type of the rows; a list of it when the rows are collected."""
@@ -176,18 +198,26 @@ class _Building:
                 joined = t if joined is None else most_general(joined, t)
             else:
                 message = f"incompatible output types: this row gives `{t}`, the rows before it `{joined}`"
-                self.findings.append(error(row.syntax.output or row.syntax.span, message, code="bad-table-output"))
+                place = row.output.scalar if row.output else row.node
+                self.findings.append(error(place, message, code="bad-table-output"))
         return ListType(joined or DYN) if aggregate else joined or DYN
 
     def unreachable(self, rows: Sequence[_Row], aggregate: bool) -> None:
         """Report the row after the first that always decides."""
         for row, after in pairwise(rows):
             if row.total and not aggregate:
-                note = (row.syntax.span, "this row always decides")
+                note = (row.node, "this row always decides")
                 self.findings.append(
-                    error(after.syntax.span, "this row is never reached", code="unreachable-row", notes=[note])
+                    error(after.node, "this row is never reached", code="unreachable-row", notes=[note])
                 )
                 return
+
+    def cell_at(
+        self, mapping: MappingNode, key: str, environment: Environment, expect: Type | None = None
+    ) -> _TableCell | None:
+        """Return the checked expression under a key, or None where there is none or it has mistakes."""
+        scalar = self.scalar(mapping, key)
+        return None if scalar is None else self.cell(scalar, environment, expect)
 
     def cell(self, scalar: Scalar, environment: Environment, expect: Type | None = None) -> _TableCell | None:
         """Return the checked expression of one value, or None with its mistakes reported."""
@@ -197,7 +227,7 @@ class _Building:
         except ExpressionError as failure:
             self.findings += mistakes_of(failure, scalar)
             return None
-        return _TableCell(expression, environment, text)
+        return _TableCell(expression, environment, scalar, text)
 
 
 def _text(scalar: Scalar) -> str:
@@ -319,17 +349,17 @@ def _flat_rows(rule: _Rule, conditions: tuple[_ScopedCell, ...], inlined: Mappin
         condition = all_of([_cell_program(cell, scope) for cell, scope in guards]) if guards else None
         explanation = None if row.explanation is None else _cell_program(row.explanation, inlined)
         if row.output is not None:
-            yield TableRow(condition, _cell_program(row.output, inlined), explanation, row.syntax.span)
+            yield TableRow(condition, _cell_program(row.output, inlined), explanation, row.node.span)
             continue
         assert row.rule is not None
         if row.rule.aggregate:
             emission = _Emission(rule.environment, inlined)
             emission.rule(row.rule, False)
-            yield TableRow(condition, emission.program(), explanation, row.syntax.span)
+            yield TableRow(condition, emission.program(), explanation, row.node.span)
             continue
         yield from _flat_rows(row.rule, guards, inlined)
         if row.condition is not None and not row.rule.total:
-            yield TableRow(condition, None, explanation, row.syntax.span)
+            yield TableRow(condition, None, explanation, row.node.span)
 
 
 def _cell_program(cell: _TableCell, inlined: Mapping[str, Inlined]) -> Program:

@@ -15,7 +15,6 @@ from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import Type, named_type
 from rulewright.load import Mapping, Node, load_text, plain
 from rulewright.lower.decision_table import Table, build_table
-from rulewright.lower.table_syntax import read_rule
 
 _UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError)
 _QUALIFIED: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
@@ -28,22 +27,18 @@ def compile_policy(policy: str, config: str | None = None) -> Table:
     findings: list[Diagnostic] = []
     abbreviations: dict[str, str] = dict(environment.abbreviations)
     root = _root(policy, "policy.yaml", findings)
-    rule = None
-    if root is not None:
-        for entry in root.entries:
-            if entry.name not in _POLICY_KEYS:
-                near = did_you_mean(entry.name, _POLICY_KEYS)
-                message = f"a policy has no key `{entry.name}`"
-                findings.append(error(entry.key, message, code="malformed-table", help=near))
-        _import(abbreviations, root, findings)
-        node = root.get("rule")
-        if node is None:
-            findings.append(error(root.span, "a policy needs a `rule`", code="malformed-table"))
-        else:
-            rule = read_rule(node, findings)
-    if rule is None or findings:
+    if root is None:
         raise DocumentError(findings)
-    return build_table(rule, replace(environment, abbreviations=abbreviations))
+    for entry in root.entries:
+        if entry.name not in _POLICY_KEYS:
+            near = did_you_mean(entry.name, _POLICY_KEYS)
+            message = f"a policy has no key `{entry.name}`"
+            findings.append(error(entry.key, message, code="malformed-table", help=near))
+    _import(abbreviations, root, findings)
+    rule = root.get("rule")
+    if rule is None:
+        raise DocumentError([*findings, error(root.span, "a policy needs a `rule`", code="malformed-table")])
+    return build_table(rule, replace(environment, abbreviations=abbreviations), findings)
 
 
 def read_environment(config: str | None) -> Environment:

@@ -21,7 +21,6 @@ from tests.safe_cases import settings as of_safe
 
 from rulewright.load import load_text
 from rulewright.lower.decision_table import Table, build_table
-from rulewright.lower.table_syntax import read_rule
 from rulewright.proving.decision_tables import RowLike, disjoint, survey
 from rulewright.proving.domains import Domains
 from rulewright.proving.label_table import label_table
@@ -49,9 +48,7 @@ def rows(*texts: str) -> list[Program]:
 def table(text: str) -> Table:
     loaded = load_text(dedent(text).lstrip("\n"), "table.yaml")
     assert loaded.root is not None
-    rule = read_rule(loaded.root, [])
-    assert rule is not None
-    return build_table(rule, ENVIRONMENT)
+    return build_table(loaded.root, ENVIRONMENT)
 
 
 @settings(max_examples=80)
