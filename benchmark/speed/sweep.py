@@ -57,7 +57,7 @@ def stored(rows: int) -> StoredRun:
     found = {
         name: {"transcript_id": name, **scorecard.aggregate(list(each.values()))} for name, each in verdicts.items()
     }
-    return StoredRun(Path("memory"), plan, {}, found, verdicts, None)
+    return StoredRun(Path("memory"), plan, {}, found, verdicts)
 
 
 def main() -> int:

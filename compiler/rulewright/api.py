@@ -39,7 +39,7 @@ TranscriptLike: TypeAlias = Transcript | Mapping[str, object] | Sequence[Mapping
 Row: TypeAlias = JsonObject
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Run(FinishedRun):
     """A finished run: its folder, its plan, and the content of `summary.json`.
 

@@ -70,9 +70,8 @@ def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> A
 
 def _list(run: StoredRun, still: list[Waiting], settled: int, args: argparse.Namespace) -> None:
     if args.format == "jsonl":
-        checks = {check.id: check for check in run.plan.checks}
         for transcript, record in still:
-            seen = fingerprint(transcript, run.fingerprint(transcript), checks[record.check_id])
+            seen = fingerprint(transcript, run.fingerprint(transcript), run.checks[record.check_id])
             keys = {"transcript_id": transcript, "check_id": record.check_id, "verdict": None, "by": args.by or None}
             was = {"why": None, "was": record.verdict, "reason": record.rationale_code, "seen": seen}
             print(json.dumps({**keys, **was}, ensure_ascii=False))

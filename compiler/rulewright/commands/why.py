@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         listed = _listed(finished, args.transcript)
         answer(args.format, {"verdicts": listed}, [*outcome, *_list_lines(listed, args.run, args.transcript)])
         return 0
-    check = next((check for check in plan.checks if check.id == args.check), None)
+    check = finished.checks.get(args.check)
     left_out = next((part for part in plan.left_out if part.id == args.check), None)
     if check is None and left_out is None:
         raise UsageError(f"the run has no check `{args.check}`{question(args.check, [c.id for c in plan.checks])}")

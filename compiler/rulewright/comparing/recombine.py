@@ -97,7 +97,6 @@ class Side:
     """One of the two runs, with its conversations and the replies of its judge, if they are available."""
 
     run: StoredRun
-    checks: dict[str, Check]
     judged: frozenset[str]
     replies: Replies | None
     transcripts: dict[str, Transcript] = field(default_factory=dict)
@@ -105,9 +104,8 @@ class Side:
     @classmethod
     def of(cls, run: StoredRun, replies: Sequence[Path], transcripts: Sequence[str]) -> Side:
         """Return the side of a run, with the conversations that can still be read."""
-        checks = {check.id: check for check in run.plan.checks}
         transcripts_by_id = conversations(run, transcripts)
-        return cls(run, checks, frozenset(needs_judge(run.plan)), _replies(run, replies), transcripts_by_id)
+        return cls(run, frozenset(needs_judge(run.plan)), _replies(run, replies), transcripts_by_id)
 
     def scenario(self, transcript: str) -> Json:
         """The facts of the conversation's scenario, or None."""
@@ -162,7 +160,7 @@ class Recombiner:
     def causes_of_verdict(self, pair: tuple[str, str], check: str) -> Causes:
         """The causes of a difference in a check's verdict on the transcripts of a pair."""
         changed = self._changed(pair, check)
-        if RULE in changed and check not in self._before.checks.keys() & self._after.checks.keys():
+        if RULE in changed and check not in self._before.run.checks.keys() & self._after.run.checks.keys():
             return Causes(((RULE,),))  # the check is in one of the plans only
 
         def result(taken: frozenset[str]) -> Json:
@@ -184,7 +182,7 @@ class Recombiner:
         changed = [TRANSCRIPT] if self.transcripts_differ(pair) else []
         if check in before.judged | after.judged and self._replies_may_differ(pair, check):
             changed.append(REPLY)
-        rules = [side.checks[check].hash if check in side.checks else None for side in self._sides]
+        rules = [side.run.checks[check].hash if check in side.run.checks else None for side in self._sides]
         if rules[0] != rules[1] or before.run.plan.empty_reply != after.run.plan.empty_reply:
             changed.append(RULE)
         if digest(before.scenario(old)) != digest(after.scenario(new)):
@@ -218,10 +216,10 @@ class Recombiner:
         key = (rule, scenario, check, name)
         if key not in self._engines:
             side, facts = self._sides[rule], self._sides[scenario].run.plan.scenarios
-            if (name and name not in facts) or check not in side.checks:
+            if (name and name not in facts) or check not in side.run.checks:
                 return None
             scenarios = {name: facts[name]} if name else {}
-            self._engines[key] = Engine(only(side.run.plan, side.checks[check], scenarios))
+            self._engines[key] = Engine(only(side.run.plan, side.run.checks[check], scenarios))
         return self._engines[key]
 
     # Rows

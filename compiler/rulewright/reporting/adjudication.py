@@ -125,7 +125,6 @@ def adjudicate(folder: Path, out: Path, new: Sequence[Adjudication]) -> JsonObje
 
 def _checked(run: StoredRun, taken: Iterable[Adjudication]) -> list[Adjudication]:
     """The decisions with the fingerprints of what they are about. Raises UsageError as `adjudicate` does."""
-    checks = {check.id: check for check in run.plan.checks}
     told: list[Adjudication] = []
     for decision in taken:
         check_person(run, decision.by, decision.about)
@@ -134,7 +133,9 @@ def _checked(run: StoredRun, taken: Iterable[Adjudication]) -> list[Adjudication
         record = run.verdicts.get(decision.transcript_id, {}).get(decision.check_id)
         if record is None or not waits(record):
             raise UsageError(f"{decision.about} decides no verdict of the run that waits for a person")
-        seen = fingerprint(decision.transcript_id, run.fingerprint(decision.transcript_id), checks[decision.check_id])
+        seen = fingerprint(
+            decision.transcript_id, run.fingerprint(decision.transcript_id), run.checks[decision.check_id]
+        )
         if decision.seen not in ("", seen):
             raise UsageError(f"{decision.about} is about another text or other rules than those of `{run.folder}`")
         told.append(replace(decision, seen=seen))
@@ -155,7 +156,7 @@ def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> Js
     return write_derived(out, run, dataclasses.replace(run, rows=rows, verdicts=verdicts), about, decisions)
 
 
-def check_person(run: FinishedRun | StoredRun, by: str, about: str) -> None:
+def check_person(run: FinishedRun, by: str, about: str) -> None:
     """Raise UsageError if `by` is empty or a model of the run."""
     judge = run.summary.get("judge") or {}
     named = (judge.get("requested_model"), judge.get("name"), *judge.get("served_models", ()))

@@ -89,17 +89,15 @@ class ChatViews:
     run: FinishedRun
     words: JudgeWords
     places: dict[str, int] = field(init=False)
-    checks: dict[str, Check] = field(init=False)
     conditions: dict[str, tuple[tuple[str, str], ...]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Number the checks and format their conditions."""
-        self.checks = {check.id: check for check in self.run.plan.checks}
         self.conditions = {
             name: tuple((f"{word} when", text) for word, text in conditions(check))
-            for name, check in self.checks.items()
+            for name, check in self.run.checks.items()
         }
-        self.places = {name: place for place, name in enumerate(self.checks)}
+        self.places = {name: place for place, name in enumerate(self.run.checks)}
 
     def view(self, number: int, judged: JudgedTranscript, transcript: Transcript | None) -> Chat:
         """The view of the transcript with this number."""
@@ -127,7 +125,7 @@ class ChatViews:
 
     def _order(self, shown: Shown) -> tuple[bool, bool, int, int]:
         """Verdicts that await a person first, then those that decided, then by severity."""
-        check = self.checks.get(shown.check_id)
+        check = self.run.checks.get(shown.check_id)
         gravity = self.run.plan.gravity(check.severity) if check else 0
         return not shown.waits, not shown.decides, -gravity, self.places.get(shown.check_id, 0)
 
@@ -140,7 +138,7 @@ class ChatViews:
         words: Mapping[str, Sequence[Words]],
     ) -> Shown:
         check_id = str(verdict["check_id"])
-        check, anchor, word = self.checks.get(check_id), self.anchor(number, check_id), str(verdict["verdict"])
+        check, anchor, word = self.run.checks.get(check_id), self.anchor(number, check_id), str(verdict["verdict"])
         extra = verdict.get("extra") or {}
         quotes = tuple(_quoted(span, conversation, word, check_id, anchor) for span in verdict.get("evidence") or ())
         return Shown(

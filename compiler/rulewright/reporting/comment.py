@@ -29,14 +29,13 @@ def findings(run: FinishedRun) -> Iterator[Diagnostic]:
     check's id."""
     for refused in run.refused():
         yield Diagnostic(REFUSED, Severity.ERROR, refused["reason"], _span(refused["path"], refused["line"]))
-    checks = {check.id: check for check in run.plan.checks}
     for judged in run.judged():
         if judged.row.get("missing"):
             what = f"`{judged.id}` lacks something, so nothing passes there: {gaps(judged.row['missing'])}"
             yield Diagnostic(INCOMPLETE, Severity.WARNING, what, _span(judged.path, judged.line))
         for verdict in judged.verdicts:
             if (level := _level(judged, verdict)) is not None:
-                check = checks.get(verdict["check_id"])
+                check = run.checks.get(verdict["check_id"])
                 name = check.name if check else verdict["check_id"]
                 text = f"{name}: {verdict['verdict']} in `{judged.id}`, {because(verdict, check)}"
                 yield Diagnostic(str(verdict["check_id"]), level, text, _span(judged.path, judged.line))
@@ -151,7 +150,6 @@ def _scores(summary: Mapping[str, object]) -> Iterator[str]:
 def _failures(run: FinishedRun) -> Iterator[str]:
     counts: dict[str, int] = {}
     quotes: dict[str, list[str]] = {}
-    known = {check.id: check for check in run.plan.checks}
     for judged in run.judged():
         for verdict in judged.verdicts:
             if verdict.get("eligible") and verdict["verdict"] == "FAIL":
@@ -159,11 +157,11 @@ def _failures(run: FinishedRun) -> Iterator[str]:
                 counts[name] = counts.get(name, 0) + 1
                 if counts[name] <= MOST_QUOTES:
                     quotes.setdefault(name, []).append(
-                        f"- {code(judged.id)}: {escape(because(verdict, known.get(name)) + _unproven(verdict))}"
+                        f"- {code(judged.id)}: {escape(because(verdict, run.checks.get(name)) + _unproven(verdict))}"
                     )
     gravity = {check.id: run.plan.gravity(check.severity) for check in run.plan.checks}
     for name in sorted(counts, key=lambda each: (-gravity.get(each, 0), -counts[each]))[:MOST_CHECKS]:
-        check = known.get(name)
+        check = run.checks.get(name)
         own = [check.name if check.name != name else "", check.severity] if check else []
         about = "".join(f" {_html(each)}" for each in own if each)
         head = f"<b>{_html(name)}</b>{about}: {plural(counts[name], 'failure')}"

@@ -37,8 +37,7 @@ _TAGS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 def junit(run: FinishedRun) -> str:
     """Return the report: FAIL is a failure, UNCLEAR and a refused input are errors, and a check that does not apply is
     skipped, so that only a PASS looks passed. Gates have a separate suite, in which an open gate is an error."""
-    checks = {check.id: check for check in run.plan.checks}
-    suites = [_suite_of(judged, checks) for judged in run.judged()]
+    suites = [_suite_of(judged, run.checks) for judged in run.judged()]
     refused = list(run.refused())
     if refused:
         suites.append(_suite("refused inputs", [_refused(each) for each in refused]))

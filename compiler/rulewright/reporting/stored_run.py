@@ -29,7 +29,7 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results, without_scores
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.quick_process import seldom_collected
 from rulewright_runtime.runs.folder import LOG, REPLIES
@@ -56,27 +56,42 @@ class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
     evidence: tuple[StoredSpan, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedTranscript:
+    """One transcript of a run: its row of `scores.jsonl`, the engine's results in it, its records of `verdicts.jsonl`,
+    its source, and the fingerprint of its conversation."""
+
+    row: JsonMapping
+    engine: JsonMapping
+    verdicts: tuple[JsonMapping, ...]
+    path: str = ""
+    line: int = 0
+    said: str = ""
+
+    @property
+    def id(self) -> str:
+        """The transcript's id."""
+        return str(self.row.get("transcript_id"))
+
+
 @dataclass(frozen=True)
-class StoredRun:
-    """The contents of a finished run's folder, by transcript."""
+class FinishedRun:
+    """A finished run: its folder, its plan and its summary; its transcripts are read one after the other."""
 
     folder: Path
     plan: Plan
     summary: JsonObject
-    rows: dict[str, JsonObject]
-    verdicts: dict[str, dict[str, VerdictResult]]
-    log: Log | None
 
-    @property
-    def parameters(self) -> JsonObject:
-        """The parameters that the run set for the scorecard."""
-        return dict(self.summary.get("parameters") or {})
+    @cached_property
+    def checks(self) -> dict[str, Check]:
+        """The checks of its plan by their ids."""
+        return {check.id: check for check in self.plan.checks}
 
-    @property
-    def replies(self) -> Path | None:
-        """The file of the judge's replies, if the run keeps them."""
-        path = self.folder / REPLIES
-        return path if path.is_file() else None
+    @cached_property
+    def log(self) -> Log | None:
+        """Its log, if it has one. Raises PlanError for a damaged one."""
+        path = self.folder / LOG
+        return read_finished(str(path)) if path.is_file() else None
 
     @cached_property
     def steps(self) -> dict[str, LogStep]:
@@ -92,6 +107,53 @@ class StoredRun:
         """Return the fingerprint of a conversation's messages; empty if the run did not record it."""
         step = self.steps.get(transcript)
         return step.said if step else ""
+
+    def judged(self) -> Iterator[JudgedTranscript]:
+        """Yield its transcripts in the order of the scan. Raises UsageError if its files are inconsistent."""
+        groups = groupby(rows(self.folder / "verdicts.jsonl"), key=lambda verdict: verdict.get("transcript_id"))
+        waiting = next(groups, None)
+        for row in rows(self.folder / "scores.jsonl"):
+            found: tuple[JsonMapping, ...] = ()
+            if waiting is not None and waiting[0] == row.get("transcript_id"):
+                found = tuple(waiting[1])
+                waiting = next(groups, None)
+            yield self.transcript(row, found)
+        if waiting is not None:
+            raise UsageError(f"`verdicts.jsonl` judges `{waiting[0]}`, which has no row in `scores.jsonl`")
+
+    def transcript(self, row: JsonObject, verdicts: tuple[JsonMapping, ...]) -> JudgedTranscript:
+        """Return the transcript with this row and these verdicts."""
+        step = self.steps.get(str(row.get("transcript_id")))
+        place = () if step is None else (step.path, step.line, step.said)
+        return JudgedTranscript(row, engine_of(row, self.folder), verdicts, *place)
+
+    def refused(self) -> Iterator[JsonObject]:
+        """The refused inputs with `path`, `line` and `reason`; without a log, those that the summary lists."""
+        if self.log is None:
+            yield from self.summary["refused"]["inputs"]
+        for each in self.log.steps if self.log else ():
+            if each.refused is not None:
+                path, reason, line = each.refused
+                yield {"path": path, "line": line, "reason": reason}
+
+
+@dataclass(frozen=True)
+class StoredRun(FinishedRun):
+    """A finished run in memory: its rows, and its verdicts by transcript and check."""
+
+    rows: dict[str, JsonObject]
+    verdicts: dict[str, dict[str, VerdictResult]]
+
+    @property
+    def parameters(self) -> JsonObject:
+        """The parameters that the run set for the scorecard."""
+        return dict(self.summary.get("parameters") or {})
+
+    @property
+    def replies(self) -> Path | None:
+        """The file of the judge's replies, if the run keeps them."""
+        path = self.folder / REPLIES
+        return path if path.is_file() else None
 
     @cached_property
     def scorecard(self) -> Scorecard | None:
@@ -117,7 +179,7 @@ def stored(run: FinishedRun) -> StoredRun:
             place = f"{folder / 'verdicts.jsonl'}:{number}"
             raise UsageError(f"{place}: `{verdict.transcript_id}` has no row in `scores.jsonl`")
         verdicts[verdict.transcript_id][verdict.check_id] = verdict
-    return StoredRun(folder, run.plan, run.summary, found, verdicts, run.log())
+    return StoredRun(folder, run.plan, run.summary, found, verdicts)
 
 
 def _verdicts(path: Path) -> Sequence[StoredVerdict]:
@@ -168,64 +230,6 @@ def decision_as_json(decision: tuple[Json, ...]) -> JsonObject:
     return {"outcome": outcome, "label": label, "score": score, "gates": dict(gates)}
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedTranscript:
-    """One transcript of a run: its row of `scores.jsonl`, the engine's results in it, its source, the harness that
-    recorded it, its records of `verdicts.jsonl`, and the fingerprint of its conversation."""
-
-    row: JsonMapping
-    engine: JsonMapping
-    path: str
-    line: int
-    harness: str
-    verdicts: tuple[JsonMapping, ...]
-    said: str = ""
-
-    @property
-    def id(self) -> str:
-        """The transcript's id."""
-        return str(self.row.get("transcript_id"))
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedRun:
-    """A finished run: its folder, its plan and its summary."""
-
-    folder: Path
-    plan: Plan
-    summary: JsonObject
-
-    def judged(self) -> Iterator[JudgedTranscript]:
-        """Yield its transcripts in the order of the scan. Raises UsageError if its files are inconsistent."""
-        places = (each for each in _logged(self.folder) if each.refused is None)
-        groups = groupby(rows(self.folder / "verdicts.jsonl"), key=lambda verdict: verdict.get("transcript_id"))
-        waiting = next(groups, None)
-        for row in rows(self.folder / "scores.jsonl"):
-            place = next(places, _Place())
-            found: tuple[JsonMapping, ...] = ()
-            if waiting is not None and waiting[0] == row.get("transcript_id"):
-                found = tuple(waiting[1])
-                waiting = next(groups, None)
-            engine = engine_of(row, self.folder)
-            yield JudgedTranscript(row, engine, place.path, place.line, place.harness, found, place.said)
-        if waiting is not None:
-            raise UsageError(f"`verdicts.jsonl` judges `{waiting[0]}`, which has no row in `scores.jsonl`")
-
-    def log(self) -> Log | None:
-        """Read its log, if it has one. Raises PlanError for a damaged one."""
-        path = self.folder / LOG
-        return read_finished(str(path)) if path.is_file() else None
-
-    def refused(self) -> Iterator[JsonObject]:
-        """The refused inputs with `path`, `line` and `reason`, as far as the summary lists them."""
-        if not (self.folder / LOG).is_file():
-            yield from self.summary["refused"]["inputs"]
-        for each in _logged(self.folder):
-            if each.refused is not None:
-                path, reason, line = each.refused
-                yield {"path": path, "line": line, "reason": reason}
-
-
 def open_run(folder: Path) -> FinishedRun:
     """Open the finished run in `folder`. Every reader of runs does. Raises UsageError without one, PlanError if its
     files are not those that it recorded."""
@@ -244,30 +248,6 @@ def open_judged(folder: Path) -> FinishedRun:
     return run
 
 
-class _Place(msgspec.Struct):
-    """The fields of a line of the log with an input's source and its conversation's fingerprint."""
-
-    refused: tuple[str, str, int] | None = None
-    path: str = ""
-    line: int = 0
-    harness: str = ""
-    said: str = ""
-
-
-def _logged(folder: Path) -> Iterator[_Place]:
-    """Return the source of each input."""
-    log = folder / LOG
-    if not log.is_file():
-        return
-    with log.open("rb") as lines:
-        next(lines, None)  # the header
-        for line in lines:
-            try:
-                yield msgspec.json.decode(line, type=_Place)
-            except UNDECODED:
-                raise UsageError(f"{log}: a line is damaged; scan again") from None
-
-
 class _RowOwner(msgspec.Struct):
     """The fields of a row or verdict that name its transcript and check."""
 
@@ -283,7 +263,6 @@ class IndexedRun:
         """Read every line once. Raises UsageError for a line that is not a row."""
         self.run = run
         self.applied: dict[str, list[int]] = {}  # by check, the numbers of the transcripts to which it applied
-        self._places = [each for each in _logged(run.folder) if each.refused is None]
         self._scores = list(_lines(run.folder / "scores.jsonl"))
         self._numbers = {line.transcript_id: number for number, (line, *_) in enumerate(self._scores, 1)}
         self._verdicts: dict[int, tuple[int, int]] = {}
@@ -312,10 +291,7 @@ class IndexedRun:
         start, end = self._verdicts.get(number, (0, 0))
         lines = _read(self.run.folder / "verdicts.jsonl", start, end).splitlines()
         verdicts = tuple(row_of(line, f"{self.run.folder}/verdicts.jsonl") for line in lines)
-        place = self._places[number - 1] if number <= len(self._places) else _Place()
-        return JudgedTranscript(
-            row, engine_of(row, self.run.folder), place.path, place.line, place.harness, verdicts, place.said
-        )
+        return self.run.transcript(row, verdicts)
 
 
 def _lines(path: Path) -> Iterator[tuple[_RowOwner, int, int]]:
