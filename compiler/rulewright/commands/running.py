@@ -99,10 +99,11 @@ def print_run(form: str, text: str) -> None:
 
 def refusals(inputs: list[str], count: int | None = None) -> Iterator[str]:
     """Lines for the first refused inputs with their reasons, and for the number of the others, of `count` in all."""
-    yield from (f"error: {each}" for each in inputs[:MOST_REFUSALS])
     count = len(inputs) if count is None else count
-    if count > MOST_REFUSALS:
-        yield f"error: {plural(count - MOST_REFUSALS, 'further input')} refused, {count} in all"
+    shown = inputs[: count if count == MOST_REFUSALS + 1 else MOST_REFUSALS]  # a count of one is as long as the one
+    yield from (f"error: {each}" for each in shown)
+    if count > len(shown):
+        yield f"error: {plural(count - len(shown), 'further input')} refused, {count} in all"
 
 
 def _run(plan: Plan, args: argparse.Namespace, judge: str | None) -> JsonObject:

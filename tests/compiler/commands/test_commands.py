@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rulewright.cli import COMMANDS, main
+from rulewright.commands.running import refusals
 from rulewright.shipped import shipped_root
 from rulewright_grammar import schema
 
@@ -446,6 +447,11 @@ def test_of_many_refused_inputs_the_first_three_are_shown_with_their_reasons(
     assert (code, len(told)) == (3, 4)
     assert all("unknown scenario `nowhere_" in line for line in told[:3])
     assert told[3] == "error: 2 further inputs refused, 5 in all"
+
+
+def test_a_single_further_refusal_is_shown_in_place_of_its_count() -> None:
+    assert list(refusals(["a", "b", "c", "d"])) == ["error: a", "error: b", "error: c", "error: d"]
+    assert list(refusals(["a", "b", "c"], 4))[3] == "error: 1 further input refused, 4 in all"
 
 
 def test_a_plan_writes_nothing_unless_it_is_asked_to(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
