@@ -144,7 +144,6 @@ def _settings(args: argparse.Namespace) -> JsonObject:
         "columns": args.columns,
         "jobs": args.jobs,
         "ray": args.ray,
-        "gates_only": args.gates_only,
     }
 
 

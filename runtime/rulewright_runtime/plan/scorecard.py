@@ -7,16 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final, Literal
 
-import msgspec
-
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.plan.part import PlanPart, Verdict
 from rulewright_runtime.score import score_of
 
 
-class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Parameter(PlanPart, frozen=True):
     """A declared setting. Scores are written as decimal text, so that they stay exact; `minimum` and
     `maximum` are inclusive."""
 
@@ -95,11 +93,7 @@ LABEL: Final = "status"
 Emptiness = Literal["passed", "undecided"]
 
 
-class ScorecardPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The base of all parts: immutable, and without unknown keys."""
-
-
-class GatePlan(ScorecardPart, frozen=True):
+class GatePlan(PlanPart, frozen=True):
     """A gate over the verdicts for which `of` holds; only eligible ones can stop it or leave it undecided.
 
     `not_eligible` is the gate's result if it has checks but none is eligible, `not_run` if no record belongs to it. A
@@ -116,7 +110,7 @@ class GatePlan(ScorecardPart, frozen=True):
     left_out: Literal["open", "ignore"] = "open"
 
 
-class RatePlan(ScorecardPart, frozen=True):
+class RatePlan(PlanPart, frozen=True):
     """A structured aggregate over the eligible verdicts for which `of` holds.
 
     `kind` is `rate` (hits / (hits + misses)) or `every` (1 without a miss, else 0). Every verdict is in exactly one of
@@ -137,21 +131,21 @@ class RatePlan(ScorecardPart, frozen=True):
     credit: Program | None = None
 
 
-class DimensionPlan(ScorecardPart, frozen=True):
+class DimensionPlan(PlanPart, frozen=True):
     """A rate that is part of the quality score, with its weight as decimal text."""
 
     rate: RatePlan
     weight: str
 
 
-class CountPlan(ScorecardPart, frozen=True):
+class CountPlan(PlanPart, frozen=True):
     """The number of verdicts that meet a condition; one for which it is undecided counts."""
 
     name: str
     of: Program
 
 
-class ListPlan(ScorecardPart, frozen=True):
+class ListPlan(PlanPart, frozen=True):
     """The verdicts that meet a condition, or for which it is undecided, each as a record of `each`."""
 
     name: str
@@ -159,7 +153,7 @@ class ListPlan(ScorecardPart, frozen=True):
     each: tuple[tuple[str, Program], ...]
 
 
-class FlagsPlan(ScorecardPart, frozen=True):
+class FlagsPlan(PlanPart, frozen=True):
     """Failure flags: each label with its check; an eligible verdict raises or clears the flag or leaves it unknown."""
 
     labels: tuple[tuple[str, str], ...]
@@ -168,7 +162,7 @@ class FlagsPlan(ScorecardPart, frozen=True):
     unknown: tuple[Verdict, ...]
 
 
-class NamedProgram(ScorecardPart, frozen=True):
+class NamedProgram(PlanPart, frozen=True):
     """A variable or an output field. `guards` marks a condition that is true if it raises an error."""
 
     name: str
@@ -176,7 +170,7 @@ class NamedProgram(ScorecardPart, frozen=True):
     guards: bool = False
 
 
-class ScorecardPlan(ScorecardPart, frozen=True):
+class ScorecardPlan(PlanPart, frozen=True):
     """One scorecard, ready to run. Programs over one verdict read `v`, the parameters and `scoring`; variables and
     output fields also read `gates`, `undecided`, `dimensions`, `weights`, `rates`, `counts`, `lists`, `flags`,
     `verdicts` and earlier variables.

@@ -21,10 +21,9 @@ from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.completeness import as_records
 from rulewright_runtime.transcripts.messages import Transcript
-from rulewright_runtime.verdicts import Cause, VerdictResult
+from rulewright_runtime.verdicts import Cause
 
 ROW_KEY: Final = ("transcript_id", "scenario_id", "model")  # the first fields of a row of scores and of a verdict
-MAX_CACHED: Final = 4096  # encoded records
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True):
@@ -45,8 +44,6 @@ class RowWriter:
         """Add every result to `summary`."""
         self._summary = summary
         self._items: deque[Transcript | InputError] = deque()
-        self._encoded: dict[int, bytes] = {}
-        self._shared: list[VerdictResult] = []  # those of `_encoded`: kept, so that their ids stay theirs
 
     def noted(self, items: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
         """Yield the items, and queue each until its result arrives."""
@@ -65,29 +62,16 @@ class RowWriter:
         self._summary.add(scores, result.verdicts, result.harness)
         return Row(
             step_of(item, calls=sum(result.judge_calls.values()), harness=result.harness),
-            verdicts=self._verdict_lines(result, scores),
+            verdicts=_verdict_lines(result, scores),
             scores=msgspec.json.encode(scores) + b"\n",
             replies=_exchange_lines(result) if result.exchanges else b"",
             served=tuple(dict.fromkeys(exchange.model for exchange in result.exchanges)),
         )
 
-    def _verdict_lines(self, result: TranscriptResult, scores: Mapping[str, Any]) -> bytes:
-        """A line for each verdict: the row key, then the fields of the record."""
-        key, encoded = verdict_key(scores), self._encoded
-        lines = [encoded.get(id(verdict)) or self._record(verdict) for verdict in result.verdicts]
-        return key.join([b"", *lines])
 
-    def _record(self, verdict: VerdictResult) -> bytes:
-        """The record's fields as the rest of a line; many transcripts share one record without evidence, so these are
-        cached."""
-        line = msgspec.json.encode(verdict)[1:] + b"\n"
-        if not (verdict.evidence or verdict.extra):
-            if len(self._shared) > MAX_CACHED:
-                self._encoded.clear()
-                self._shared.clear()
-            self._encoded[id(verdict)] = line
-            self._shared.append(verdict)
-        return line
+def _verdict_lines(result: TranscriptResult, scores: Mapping[str, Any]) -> bytes:
+    """A line for each verdict: the row key, then the fields of the record."""
+    return verdict_key(scores).join([b"", *(msgspec.json.encode(verdict)[1:] + b"\n" for verdict in result.verdicts)])
 
 
 def verdict_key(row: Mapping[str, object]) -> bytes:
