@@ -20,19 +20,22 @@ from rulewright_runtime.errors import StateError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.score import Score, leave, score_of
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.workflow.confidence import ZERO, EvalMetric, exact_confidence
 from rulewright_runtime.workflow.machine import EVENTS, TERMINAL, Activity, MachineStep, activity, start, status, step
 from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Gate, TaskPlan
 
 MOST_STEPS: Final = 2_000
 MOST_CONTEXTS: Final = 4_096
+GATE: Final = "policy_gate"
+_COVERAGE: Final = "requirement_coverage"
 QUIET: Final = frozenset({"decide"})  # activities that a path leaves out
 # The names that an activity gives a value; before it, they are absent.
 GIVEN_BY: Final[Mapping[Activity, frozenset[str]]] = {
     "score": frozenset({"metrics", "confidence_score"}),
     "challenge": frozenset({"pair"}),
     "review": frozenset({"review"}),
-    "gate": frozenset({"policy_gate"}),
+    "gate": frozenset({GATE}),
     "human": frozenset({"hil"}),
 }
 
@@ -56,13 +59,10 @@ class Reach:
 
 def best_confidence(task: TaskPlan) -> Score | None:
     """The confidence with every metric as good as it can be; None without a composite score."""
-    if task.confidence is None or task.confidence.mode != "composite":
-        return None
-    metrics = task.confidence.metrics
-    return mean_of([EvalMetric(m.type, float(m.is_measurable(task.outputs)), m.weight) for m in metrics])
+    return _scored_alike(task, 1.0).get("confidence_score")
 
 
-def mean_of(metrics: list[EvalMetric]) -> Score:
+def _mean_of(metrics: list[EvalMetric]) -> Score:
     """The confidence of metrics; 0 of those without a weight."""
     return exact_confidence(metrics) if any(metric.weight for metric in metrics) else ZERO
 
@@ -73,7 +73,7 @@ def reach(task: TaskPlan, shape: LoweredTask, truths: Truths) -> Reach:
     paths = [path for context in contexts_of(task) if (path := _path(task, context)) is not None]
     if paths:
         return Reach(min(paths, key=lambda path: (path.people, len(path.places))), best)
-    passes = task.gate is None or any(_verdict(task.gate, context) for context in contexts_of(task))
+    passes = task.gate is None or any(context[GATE]["verdict"] == "PASS" for context in contexts_of(task))
     explored = Explorer(task.machine, shape, truths, possible=_Possible(task, best, passes)).explore()
     done = {place.name for place in task.machine.places if place.status == "COMPLETED"}
     if not explored.complete or any(node.place in done for node in explored.edges):
@@ -124,27 +124,27 @@ class _Possible:
         return not (hopeless and values and not set(values) & known.keys() and min(values.values()) > 0)
 
 
-def contexts_of(task: TaskPlan) -> Iterator[Mapping[str, object]]:
+def contexts_of(task: TaskPlan) -> Iterator[JsonMapping]:
     """Contexts in which the task may be completed, the best first."""
     programs = list(programs_of_task(task))
-    axes: list[list[Mapping[str, object]]] = [list(_scores(task, programs))]
+    levels = reversed(points_of(programs)) if task.confidence is not None else [0.0]
+    axes: list[list[JsonMapping]] = [[_scored_alike(task, level) for level in levels]]
     if task.review is not None:
         axes.append(list(reviews_of(task, programs)))
     if task.pair is not None:
         axes.append([{"pair": {"challenger_approved": approved}} for approved in (True, False)])
+    gate = None if task.gate is None else GateEvidence(task.gate)
     for chosen in itertools.islice(itertools.product(*axes), MOST_CONTEXTS):
-        context: dict[str, object] = {"hil": {"resolved": True}}
+        context: JsonObject = {"hil": {"resolved": True}}
         for part in chosen:
             context |= part
-        if task.gate is not None:
-            context["policy_gate"] = {"verdict": "PASS" if _verdict(task.gate, context) else "FAIL"}
-        yield context
+        yield {**context, **({} if gate is None else gate.best(context))}
 
 
 _EVIDENCE: Final = ("review", "quality_checks")
 
 
-def reviews_of(task: TaskPlan, programs: Sequence[Program]) -> Iterator[Mapping[str, object]]:
+def reviews_of(task: TaskPlan, programs: Sequence[Program]) -> Iterator[JsonMapping]:
     """What a reviewer may say that the programs tell apart; nothing of a task without one."""
     texts = ["", *sorted({text for program in programs for text in texts_of(program)})]
     paths = [path for program in programs for path in paths_of(program) or ()]
@@ -155,19 +155,20 @@ def reviews_of(task: TaskPlan, programs: Sequence[Program]) -> Iterator[Mapping[
             yield {"review": {"decision": decision, "feedback": text, "quality_checks": quality}}
 
 
-def _scores(task: TaskPlan, programs: list[Program]) -> Iterator[Mapping[str, object]]:
-    """What scoring may give: every metric that can be good at the same level, from the top."""
+def scored(task: TaskPlan, levels: Mapping[str, float]) -> JsonObject:
+    """What scoring gives where the metrics that can be measured have these levels."""
     if task.confidence is None:
-        yield {}
-        return
-    for level in reversed(points_of(programs)):
-        metrics = [EvalMetric(m.type, level * m.is_measurable(task.outputs), m.weight) for m in task.confidence.metrics]
-        found: dict[str, object] = (
-            {"metrics": {metric.type: float(metric.value) for metric in metrics}} if metrics else {}
-        )
-        if task.confidence.mode == "composite":
-            found["confidence_score"] = mean_of(metrics)
-        yield found
+        return {}
+    metrics = [
+        EvalMetric(m.type, levels[m.type] * m.is_measurable(task.outputs), m.weight) for m in task.confidence.metrics
+    ]
+    found: JsonObject = {"metrics": {each.type: float(each.value) for each in metrics}} if metrics else {}
+    return {**found, **({"confidence_score": _mean_of(metrics)} if task.confidence.mode == "composite" else {})}
+
+
+def _scored_alike(task: TaskPlan, level: float) -> JsonObject:
+    metrics = () if task.confidence is None else task.confidence.metrics
+    return scored(task, dict.fromkeys((metric.type for metric in metrics), level))
 
 
 def programs_of_task(task: TaskPlan) -> Iterator[Program]:
@@ -179,34 +180,51 @@ def programs_of_task(task: TaskPlan) -> Iterator[Program]:
         yield task.gate.verdict
 
 
-def _verdict(gate: Gate, context: Mapping[str, object]) -> bool:
-    """Whether some evidence lets the gate say PASS in a context; confidence is not asked."""
-    holds = condition(gate.verdict, Polarity.PERMITTING)
-    seen = {name: context[name] for name in ("review", "pair", "hil") if name in context}
-    covered: list[Any] = [None]
-    if "requirement_coverage" in gate.looked_at and has_source(gate, "requirement_coverage"):
-        limit = [] if gate.coverage_threshold is None else [gate.coverage_threshold]
-        covered = [score_of(point) for point in (*limit, *reversed(points_of([gate.verdict])))]
-    for statuses in itertools.product(*(_statuses(gate, name) for name in EVIDENCE)):
-        evidence = {"evidence": dict(zip(EVIDENCE, statuses, strict=True))}
-        for coverage in covered:
-            if coverage is not None and not agrees(gate, statuses[EVIDENCE.index("requirement_coverage")], coverage):
-                continue
-            if holds({**seen, **evidence, **({} if coverage is None else {"coverage": coverage})}).holds:
-                return True
-    return False
+class GateEvidence:
+    """What a gate says of evidence; confidence is not asked."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate, self.holds = gate, condition(gate.verdict, Polarity.PERMITTING)
+        self.reads = {*gate.looked_at, *gate.required}
+        self.covers = self.is_open(_COVERAGE)
+
+    def is_open(self, name: str) -> bool:
+        """Whether a check of the gate may pass: it has files to read."""
+        return name in self.reads and has_source(self.gate, name)
+
+    def coverages(self) -> Iterator[Score]:
+        """The coverages that the gate tells apart."""
+        limit, points = self.gate.coverage_threshold, points_of([self.gate.verdict])
+        yield from map(score_of, (*([] if limit is None else [limit]), *points) if self.covers else ())
+
+    def said(self, facts: Mapping[str, str], coverage: Score | None, seen: JsonMapping) -> JsonObject:
+        """What the gate says: its verdict, the status of each check that it looks at, and the coverage."""
+        statuses = {name: self._status(name, facts[name], coverage) for name in facts}
+        about = {"evidence": statuses, **({"coverage": coverage} if self.covers else {})}
+        beside = {name: seen[name] for name in ("review", "pair", "hil") if name in seen}
+        return {GATE: {"verdict": "PASS" if self.holds({**beside, **about}).holds else "FAIL"}, **about}
+
+    def _status(self, name: str, fact: str, coverage: Score | None) -> str:
+        if name not in self.reads:
+            return "SKIPPED"
+        if name == _COVERAGE and coverage is not None and self.covers:
+            limit = self.gate.coverage_threshold if name in self.gate.required else None
+            return "PASS" if limit is None or coverage >= score_of(limit) else "FAIL"
+        return fact if self.is_open(name) else "FAIL"
+
+    def best(self, seen: JsonMapping) -> JsonObject:
+        """The verdict of the gate: PASS if some evidence lets it say so."""
+        said = (self.said(*evidence, seen)[GATE] for evidence in evidence_for(self))
+        return {GATE: next((each for each in said if each["verdict"] == "PASS"), {"verdict": "FAIL"})}
 
 
-def agrees(gate: Gate, status: str, coverage: Score) -> bool:
-    """Whether the coverage gives this status."""
-    limit = gate.coverage_threshold if "requirement_coverage" in gate.required else None
-    return status == ("PASS" if limit is None or coverage >= score_of(limit) else "FAIL")
-
-
-def _statuses(gate: Gate, name: str) -> tuple[str, ...]:
-    if name not in gate.looked_at and name not in gate.required:
-        return ("SKIPPED",)
-    return ("PASS", "FAIL") if has_source(gate, name) else ("FAIL",)
+def evidence_for(*gates: GateEvidence) -> Iterator[tuple[Mapping[str, str], Score | None]]:
+    """Evidence that gates tell apart: a result for each check, and a coverage."""
+    may_pass = [any(gate.is_open(name) for gate in gates) for name in EVIDENCE]
+    results = itertools.product(*(("PASS", "FAIL") if passes else ("FAIL",) for passes in may_pass))
+    coverages = dict.fromkeys(each for gate in gates for each in gate.coverages())
+    for statuses, coverage in itertools.product(results, coverages or (None,)):
+        yield dict(zip(EVIDENCE, statuses, strict=True)), coverage
 
 
 def has_source(gate: Gate, name: str) -> bool:
@@ -231,6 +249,7 @@ def walk(task: TaskPlan, context: Mapping[str, Any]) -> Iterator[tuple[str, Acti
     """The steps of the machine where every context is this one and people always agree: the place, what is done there,
     and the step."""
     machine, state = task.machine, start(task.machine)
+    gate = None if task.gate is None else GateEvidence(task.gate)
     counts = {"review": 0, "pair": 0}
     given: frozenset[str] = frozenset()
     for _ in range(MOST_STEPS):
@@ -242,8 +261,8 @@ def walk(task: TaskPlan, context: Mapping[str, Any]) -> Iterator[tuple[str, Acti
         given |= GIVEN_BY.get(doing, frozenset())
         counted = {name: value for name, value in context.items() if name in given}
         counted |= {name: {**counted[name], "iteration": counts[name]} for name in counts if name in counted}
-        if task.gate is not None and "policy_gate" in given:
-            counted["policy_gate"] = {"verdict": "PASS" if _verdict(task.gate, counted) else "FAIL"}
+        if gate is not None and GATE in given:
+            counted |= gate.best(counted)
         try:
             reached = step(machine, state, EVENTS[doing][0], counted)
         except StateError:

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, product
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rulewright.claims.workflow_reach import (
+    GATE,
     QUIET,
-    agrees,
+    GateEvidence,
+    evidence_for,
     folded,
-    has_source,
-    mean_of,
     programs_of_task,
     reviews_of,
+    scored,
 )  # fmt: skip
 from rulewright.proving.program_parts import paths_of
 from rulewright.proving.workflow_values import points_of
 from rulewright_runtime.errors import StateError
-from rulewright_runtime.polarity import Polarity, condition
-from rulewright_runtime.score import Score, score_of
+from rulewright_runtime.score import score_of
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.workflow.confidence import EvalMetric
 from rulewright_runtime.workflow.machine import (
     EVENTS,
     TERMINAL,
@@ -34,11 +33,10 @@ from rulewright_runtime.workflow.machine import (
     status,
     step,
 )  # fmt: skip
-from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Gate, TaskPlan
+from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
 MOST_STEPS: Final = 20_000
 MOST_RESULTS: Final = 200  # of one activity
-GATE: Final = "policy_gate"
 _NOBODY: Final = frozenset[str]()
 Context = JsonMapping
 Results = tuple[Context, Context]  # what an activity gives to each of the two machines
@@ -85,7 +83,7 @@ def divergences(tasks: tuple[TaskPlan, TaskPlan], may_be_lost: Mapping[str, froz
 class _Paths:
     def __init__(self, tasks: tuple[TaskPlan, TaskPlan], may_be_lost: Mapping[str, frozenset[str]]) -> None:
         self.tasks, self.may_be_lost = tasks, may_be_lost
-        self.gates = [_GateRun(task.gate) for task in tasks if task.gate is not None]
+        self.gates = [GateEvidence(task.gate) for task in tasks if task.gate is not None]
 
     def after(self, node: _Node) -> Iterator[_Node | Divergence]:
         """What may happen next: further nodes where both machines take the same step."""
@@ -176,7 +174,7 @@ class _Paths:
             yield from ({**others, kind: level} for level in (*line, *between))
 
     def scored(self, levels: Mapping[str, float]) -> Results:
-        one, two = (_scored(task, levels) for task in self.tasks)
+        one, two = (scored(task, levels) for task in self.tasks)
         return one, two
 
     def reviews(self) -> Iterator[Context]:
@@ -185,12 +183,9 @@ class _Paths:
 
     def verdicts(self, known: Results) -> Iterator[Results]:
         """A verdict of both gates for each pair of verdicts, with evidence for it."""
-        coverages: list[Score | None] = [each for gate in self.gates for each in gate.coverages()]
-        facts = product(product(("PASS", "FAIL"), repeat=len(EVIDENCE)), dict.fromkeys(coverages or [None]))
         found: dict[tuple[str, str], Results] = {}
-        for statuses, coverage in facts if len(self.gates) == len(self.tasks) else ():
-            evidence: dict[str, str] = dict(zip(EVIDENCE, statuses, strict=True))
-            one, two = (gate.said(evidence, coverage, seen) for gate, seen in zip(self.gates, known, strict=True))
+        for evidence in evidence_for(*self.gates) if len(self.gates) == len(self.tasks) else ():
+            one, two = (gate.said(*evidence, seen) for gate, seen in zip(self.gates, known, strict=True))
             found.setdefault((one[GATE]["verdict"], two[GATE]["verdict"]), (one, two))
         yield from found.values()
 
@@ -204,44 +199,6 @@ def _counted(known: Context, rounds: tuple[int, int]) -> Context:
         if name in counted:
             counted[name] = {**counted[name], "iteration": number}
     return counted
-
-
-def _scored(task: TaskPlan, levels: Mapping[str, float]) -> Context:
-    if task.confidence is None:
-        return {}
-    metrics = [
-        EvalMetric(m.type, levels[m.type] * m.is_measurable(task.outputs), m.weight) for m in task.confidence.metrics
-    ]
-    found: dict[str, Any] = {"metrics": {each.type: float(each.value) for each in metrics}} if metrics else {}
-    return {**found, **({"confidence_score": mean_of(metrics)} if task.confidence.mode == "composite" else {})}
-
-
-class _GateRun:
-    """A gate, prepared."""
-
-    def __init__(self, gate: Gate) -> None:
-        self.gate, self.holds = gate, condition(gate.verdict, Polarity.PERMITTING)
-        self.reads = {*gate.looked_at, *gate.required}
-        self.covers = "requirement_coverage" in self.reads and has_source(gate, "requirement_coverage")
-
-    def coverages(self) -> Iterator[Score]:
-        """The coverages that the gate tells apart."""
-        limit, points = self.gate.coverage_threshold, points_of([self.gate.verdict])
-        yield from map(score_of, (*([] if limit is None else [limit]), *points) if self.covers else ())
-
-    def said(self, facts: Mapping[str, str], coverage: Score | None, seen: Context) -> Context:
-        """What the gate says of evidence: the status of each check that it looks at, and the coverage."""
-        statuses = {name: self.status(name, facts[name], coverage) for name in facts}
-        about = {"evidence": statuses, **({"coverage": coverage} if self.covers else {})}
-        beside = {name: seen[name] for name in ("review", "pair", "hil") if name in seen}
-        return {GATE: {"verdict": "PASS" if self.holds({**beside, **about}).holds else "FAIL"}, **about}
-
-    def status(self, name: str, fact: str, coverage: Score | None) -> str:
-        if name not in self.reads:
-            return "SKIPPED"
-        if name == "requirement_coverage" and coverage is not None and self.covers:
-            return "PASS" if agrees(self.gate, "PASS", coverage) else "FAIL"
-        return fact if has_source(self.gate, name) else "FAIL"
 
 
 def _effect(taken: MachineStep) -> tuple[object, ...]:
