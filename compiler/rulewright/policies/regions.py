@@ -15,7 +15,7 @@ from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, Poli
 from rulewright.policies.wording import condition_of, merged
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains, Path
-from rulewright.proving.intervals import MAX_BOXES, Box, Goal, Space
+from rulewright.proving.intervals import Answer, Box, Goal, Space, TooMany
 from rulewright.proving.program_parts import paths_of
 from rulewright.proving.results import Counterexample, Unknown
 from rulewright.proving.search import TOO_DEEP, TOO_MANY, Search
@@ -54,14 +54,6 @@ class Comparison:
     def equal(self) -> bool:
         """Whether it is proved that both decide alike."""
         return not self.regions and self.unknown is None
-
-
-class _State(NamedTuple):
-    """A box, and how far each of the two decisions has come on it."""
-
-    box: Box
-    one: int = 0
-    two: int = 0
 
 
 class _Way(NamedTuple):
@@ -116,35 +108,25 @@ class _RegionSearch:
         try:
             for box, way in self.apart(space):
                 found.setdefault((way.left.text, way.right.text), []).append((box, way))
-        except _TooManyBoxes:
+        except TooMany:
             unknown = TOO_MANY
         regions = [region for texts, parts in found.items() if (region := self.region(space, texts, parts)) is not None]
         return Comparison(tuple(regions), unknown)
 
     def apart(self, space: Space) -> Iterator[tuple[Box, _Way]]:
         """The boxes on which the two differ, with how each has ended there."""
-        pending = [_State(space.everything)]
-        for _ in range(MAX_BOXES):
-            if not pending:
-                return
-            state = pending.pop()
-            if not space.possible(state.box):
-                continue
-            one, left, at = _advanced(space, self.one, 0, state.one, state.box)
-            two = state.two
-            if at is None:
-                two, right, at = _advanced(space, self.two, len(self.one.steps), state.two, state.box)
-            if at is None and left is not None and right is not None:
-                differs, at = self.differ(space, left, right, state.box)
-                if at is None:
-                    if differs and len(runs := space.runs(state.box)) > 1:
-                        pending += [_State(part, one, two) for part in runs]
-                    elif differs:
-                        yield state.box, _Way(one, left, two, right)
-                    continue
-            assert at is not None
-            pending += [_State(part, one, two) for part in reversed(space.split(state.box, at))]
-        raise _TooManyBoxes
+
+        def ask(box: Box, reached: tuple[int, int]) -> Answer[tuple[int, int], _Way]:
+            one, left, at = _advanced(space, self.one, 0, reached[0], box)
+            if left is None:
+                return (one, reached[1]), None, at
+            two, right, at = _advanced(space, self.two, len(self.one.steps), reached[1], box)
+            if right is None:
+                return (one, two), None, at
+            differs, at = self.differ(space, left, right, box)
+            return (one, two), _Way(one, left, two, right) if differs else None, at
+
+        return space.explored((0, 0), ask)
 
     def differ(self, space: Space, left: PolicyOutcome, right: PolicyOutcome, box: Box) -> tuple[bool, int | None]:
         """Whether two outcomes differ on a box, and the atom to split at where that is not settled."""
@@ -219,10 +201,6 @@ class _RegionSearch:
         goal = [*_to(self.one, 0, way.one, way.left), *_to(self.two, len(self.one.steps), way.two, way.right)]
         number = self.pairs.get((way.left.key, way.right.key))
         return goal if number is None else [*goal, (number, FALSE | ERROR)]
-
-
-class _TooManyBoxes(Exception):  # noqa: N818  it is a way out, no mistake
-    pass
 
 
 def _outcomes(decision: PolicyDecision) -> list[PolicyOutcome]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import product
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE, Atom, Atoms, Formula, Term, bits_of
 from rulewright.proving.box_variables import BoxVariable
@@ -31,6 +31,10 @@ from rulewright_runtime.values import Optional, Value
 Box: TypeAlias = tuple[int, ...]
 # Conditions by number, each with the results it may have (TRUE, FALSE and ERROR as bits).
 Goal: TypeAlias = "Sequence[tuple[int, int]]"
+State = TypeVar("State")
+Found = TypeVar("Found")
+# What is said of a box: the state for its parts, what was found or None, and the atom to split at, if any.
+Answer: TypeAlias = tuple[State, Found | None, int | None]
 MAX_BOXES: Final = 50_000
 _MOST_RESULTS: Final = 5_000  # boxes of conditions on items of lists
 _LARGEST_TABLE: Final = 64
@@ -312,58 +316,57 @@ class Space:
         """The box divided into parts on which the atom has one result, or fewer results than before."""
         return self._facts[at].split(box)
 
-    def boxes(self, goal: Goal) -> Iterator[Box]:
-        """Yield boxes on which every input meets the goal; together they cover all such inputs. Raises TooMany."""
-        pending = [self.everything]
-        for _ in range(MAX_BOXES):
+    def explored(
+        self, start: State, ask: Callable[[Box, State], Answer[State, Found]], most: int | None = None
+    ) -> Iterator[tuple[Box, Found]]:
+        """Yield boxes with what `ask` finds in them, where it finds something; boxes cover all inputs. It is asked with
+        the `start`, or the state that it gave for the box that was split. Raises TooMany beyond `most` boxes."""
+        pending = [(self.everything, start)]
+        for _ in range(most or MAX_BOXES):
             if not pending:
                 return
-            box = pending.pop()
+            box, state = pending.pop()
             if not self.possible(box):
                 continue
-            met, at = self._meets(goal, box)
+            state, found, at = ask(box, state)
             if at is not None:
-                pending += reversed(self.split(box, at))
-            elif met and len(runs := self.runs(box)) > 1:
-                pending += runs
-            elif met:
-                yield box
+                pending += [(part, state) for part in reversed(self.split(box, at))]
+            elif found is not None and len(runs := self.runs(box)) > 1:
+                pending += [(part, state) for part in runs]
+            elif found is not None:
+                yield box, found
         raise TooMany
+
+    def boxes(self, goal: Goal) -> Iterator[Box]:
+        """Yield boxes on which every input meets the goal; together they cover all such inputs. Raises TooMany."""
+        for box, _ in self.explored(None, lambda box, _: (None, *self._meets(goal, box))):
+            yield box
 
     def falls(self, count: int) -> Iterator[tuple[int, int, Box]]:
         """Yield boxes that cover all inputs, each with the number of the first of `count` conditions that is true or
         undecided there, and its result; `count` and FALSE if none is. Raises TooMany."""
-        pending = [(self.everything, 0)]
-        for _ in range(MAX_BOXES):
-            if not pending:
-                return
-            box, number = pending.pop()
-            if not self.possible(box):
-                continue
-            bits, at = FALSE, None
-            while number < count:
-                bits, at = self._ask(self.formulas[number], box)
-                if bits != FALSE:
-                    break
-                number += 1
-            if at is not None and bits & (bits - 1):
-                pending += [(part, number) for part in reversed(self.split(box, at))]
-            elif len(runs := self.runs(box)) > 1:
-                pending += [(part, number) for part in runs]
-            else:
-                yield number, bits, box
-        raise TooMany
 
-    def _meets(self, goal: Goal, box: Box) -> tuple[bool, int | None]:
-        """Whether every input of a box meets the goal, and the atom to split at if only some may."""
+        def ask(box: Box, number: int) -> Answer[int, tuple[int, int]]:
+            while number < count:
+                bits, at = self.ask(number, box)
+                if bits != FALSE:
+                    return number, (number, bits), at
+                number += 1
+            return number, (number, FALSE), None
+
+        for box, (number, bits) in self.explored(0, ask):
+            yield number, bits, box
+
+    def _meets(self, goal: Goal, box: Box) -> tuple[bool | None, int | None]:
+        """True if every input of a box meets the goal, or the atom to split at if only some may."""
         undecided: int | None = None
         for number, allowed in goal:
-            bits, at = self._ask(self.formulas[number], box)
+            bits, at = self.ask(number, box)
             if not bits & allowed:
-                return False, None
+                return None, None
             if bits & ~allowed and undecided is None:
                 undecided = at
-        return undecided is None, undecided
+        return True, undecided
 
     def opaque_reason(self, box: Box) -> str | None:
         """The reason why no input in the box can be given, if it depends on an opaque atom; else None."""
@@ -410,22 +413,13 @@ def _lowest(cells: int) -> int:
 
 def results_of(programs: Sequence[Program], domains: Domains) -> list[tuple[int, ...]] | None:
     """The results that conditions may have together: TRUE, FALSE or ERROR of each; None if there are too many cases."""
-    found: dict[tuple[int, ...], None] = {}
+
+    def ask(box: Box, _: None) -> Answer[None, tuple[int, ...]]:
+        asked = [space.ask(number, box) for number in range(len(programs))]
+        return None, tuple([bits for bits, _ in asked]), next((at for _, at in asked if at is not None), None)
+
     try:
         space = Space(programs, domains, by_terms=True)
+        return list(dict.fromkeys(found for _, found in space.explored(None, ask, _MOST_RESULTS)))
     except TooMany:
         return None
-    pending = [space.everything]
-    for _ in range(_MOST_RESULTS):
-        if not pending:
-            return list(found)
-        box = pending.pop()
-        if not space.possible(box):
-            continue
-        asked = [space.ask(number, box) for number in range(len(programs))]
-        at = next((at for _, at in asked if at is not None), None)
-        if at is None:
-            found[tuple([bits for bits, _ in asked])] = None
-        else:
-            pending += space.split(box, at)
-    return None
