@@ -35,16 +35,6 @@ _LINES: Final = frozenset({"_+_", "_-_", "-_", "score"})
 
 
 @dataclass(frozen=True, slots=True)
-class TableStudy:
-    """The result for a label table: scores for which no row holds, the indices of rows that never decide, and the
-    reason why nothing could be proved, or None."""
-
-    gap: Mapping[str, float] | None = None
-    dead: tuple[int, ...] = ()
-    unproved: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class LabelTable:
     """The conditions of a label table over the scores of the metrics, and the domains of these scores."""
 
@@ -88,23 +78,6 @@ def conditions_of(
 ) -> tuple[Program, ...]:
     """Conditions of the scorecard with the parameters as constants and the composite inlined."""
     return tuple([substitute(inline(each, "composite", plan.composite), parameters) for each in conditions])
-
-
-def study(plan: CaseScorecardPlan, scorer: CaseScorer) -> TableStudy:
-    """The result for the label table of `plan` under the scorer's parameters, by exact splitting alone."""
-    try:
-        table = label_table(plan, scorer.parameters)
-    except (NotProved, EvaluationError) as reason:
-        return TableStudy(unproved=str(reason))
-    total, reached = survey(table.conditions, table.domains)
-    dead = tuple([at for at, result in enumerate(reached) if isinstance(result, Refuted)])
-    match total:
-        case Unknown(reason=why):
-            return TableStudy(unproved=why)
-        case Refuted(witness=witness) if witness is not None:
-            gap = {m.name: float(witness.bindings[m.name]) for m in plan.metrics if m.name in witness.bindings}
-            return TableStudy(gap, dead)
-    return TableStudy(None, dead)
 
 
 # The image of a score's formula for shares from 0 to 1.
@@ -229,18 +202,27 @@ def check_labels(card: CaseScorecard, settings: CaseSettings) -> list[Diagnostic
 
 
 def table_findings(card: CaseScorecard, scorer: CaseScorer) -> list[Diagnostic]:
-    """The findings about the label table under one set of parameters."""
-    result = study(card.plan, scorer)
-    rows = card.document.labels
-    if result.unproved is not None:
-        message = f"it can't be proved that the label table leaves no case out: {result.unproved}"
-        return [warning(card.document.key_place("labels"), message, code="label-table-not-proved")]
-    findings = []
-    if result.gap is not None:
-        gap = " and ".join(f"`{name}` is {value:.6g}" for name, value in result.gap.items())
+    """The findings about the label table under one set of parameters, by exact splitting alone."""
+    try:
+        table = label_table(card.plan, scorer.parameters)
+    except (NotProved, EvaluationError) as reason:
+        return [_not_proved(card, str(reason))]
+    total, reached = survey(table.conditions, table.domains)
+    if isinstance(total, Unknown):
+        return [_not_proved(card, total.reason)]
+    findings, rows = [], card.document.labels
+    if isinstance(total, Refuted) and total.witness is not None:
+        scores = total.witness.bindings
+        gap = " and ".join(f"`{m.name}` is {float(scores[m.name]):.6g}" for m in card.plan.metrics if m.name in scores)
         message = f"no row of the label table holds where {gap}"
         findings.append(error(rows[-1].when, message, code="label-table-has-a-gap"))
-    for at in result.dead:
-        message = f"row {at + 1} of the label table (`{rows[at].label}`) never decides: an earlier row always does"
-        findings.append(warning(rows[at].when, message, code="label-row-is-dead"))
+    for at, (row, result) in enumerate(zip(rows, reached, strict=True), start=1):
+        if isinstance(result, Refuted):
+            message = f"row {at} of the label table (`{row.label}`) never decides: an earlier row always does"
+            findings.append(warning(row.when, message, code="label-row-is-dead"))
     return findings
+
+
+def _not_proved(card: CaseScorecard, why: str) -> Diagnostic:
+    message = f"it can't be proved that the label table leaves no case out: {why}"
+    return warning(card.document.key_place("labels"), message, code="label-table-not-proved")
