@@ -6,40 +6,26 @@ verdict on both did not, or there was no difference. Only the author of the set 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scan import Plan, Scenario
 
-
-@dataclass(slots=True)
-class RunTally:
-    """The counts of a check's verdicts where it applied."""
-
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(VERDICTS, 0))
-
-    def add(self, verdict: str) -> None:
-        """Count one verdict of a check that applied."""
-        self.counts[verdict] = self.counts.get(verdict, 0) + 1
-
-    @property
-    def decided(self) -> int:
-        """The number of PASS and FAIL."""
-        return self.counts["PASS"] + self.counts["FAIL"]
-
-    @property
-    def fail_rate(self) -> float | None:
-        """The share of FAIL among PASS and FAIL, in [0, 1]; None without either."""
-        return self.counts["FAIL"] / self.decided if self.decided else None
-
-    def result(self) -> dict[str, Any]:
-        """`{PASS, FAIL, UNCLEAR, NOT_APPLICABLE, fail_rate}`."""
-        return {**self.counts, "fail_rate": self.fail_rate}
+Tally = Counter[str]  # the verdicts of a check where it applied
+Tallies = Mapping[tuple[str, str], Mapping[str, Tally]]  # (model, scenario) -> check -> tally
 
 
-Tallies = Mapping[tuple[str, str], Mapping[str, RunTally]]  # (model, scenario) -> check -> tally
+def fail_rate(tally: Tally) -> float | None:
+    """Return the share of FAIL among PASS and FAIL, in [0, 1]; None without either."""
+    decided = tally["PASS"] + tally["FAIL"]
+    return tally["FAIL"] / decided if decided else None
+
+
+def as_json(tally: Tally) -> dict[str, Any]:
+    """Return `{PASS, FAIL, UNCLEAR, NOT_APPLICABLE, fail_rate}`."""
+    return {**{verdict: tally[verdict] for verdict in VERDICTS}, "fail_rate": fail_rate(tally)}
 
 
 def contrasts(scenarios: Mapping[str, Scenario], models: list[str], tallies: Tallies) -> list[dict[str, object]]:
@@ -80,9 +66,9 @@ def _contrast(
         if len(applied) < 2:
             alone.append(check)
             continue
-        rates = {tally.fail_rate for tally in applied.values()} - {None}
-        results = {name: tally.result() for name, tally in applied.items()}
-        all_pass = all(tally.counts["PASS"] == sum(tally.counts.values()) for tally in applied.values())
+        rates = {fail_rate(tally) for tally in applied.values()} - {None}
+        results = {name: as_json(tally) for name, tally in applied.items()}
+        all_pass = all(tally["PASS"] == tally.total() for tally in applied.values())
         compared.append({"check_id": check, "siblings": results, "differ": len(rates) > 1, "all_pass": all_pass})
     return {
         "group": group,

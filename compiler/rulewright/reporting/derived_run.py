@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
@@ -44,7 +43,7 @@ def write_derived(
     """
     summary = _summary_of(recorded, run, about)
     scores = {name: msgspec.json.encode(row) + b"\n" for name, row in run.rows.items()}
-    verdicts = dict(_recorded_lines(run) if run.verdicts is recorded.verdicts else _lines(run))
+    verdicts = dict(_lines(run))
     rows = dict(zip(ROWS, (verdicts, scores), strict=True))
     files = {"plan.json": encode(run.plan), **{name: b"".join(found.values()) for name, found in rows.items()}}
     files |= {name: data for name, data in ((DECISIONS, decisions), (REPLIES, replies)) if data}
@@ -68,13 +67,6 @@ def _summary_of(recorded: StoredRun, run: StoredRun, about: JsonMapping) -> Json
     for name, row in run.rows.items():
         made.add(row, run.verdicts[name].values(), run.harness(name))
     return made.result()
-
-
-def _recorded_lines(run: StoredRun) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines of each transcript's verdicts as they are."""
-    lines = iter((run.folder / ROWS[0]).read_bytes().splitlines(keepends=True))
-    for name, verdicts in run.verdicts.items():
-        yield name, b"".join(islice(lines, len(verdicts)))
 
 
 def _lines(run: StoredRun) -> Iterator[tuple[str, bytes]]:

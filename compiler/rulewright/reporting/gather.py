@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rulewright.reporting.contrasts import RunTally, cluster_of, contrasts
+from rulewright.reporting.contrasts import Tally, as_json, cluster_of, contrasts
 from rulewright.reporting.leaderboard import UNRECORDED, leaderboard
 from rulewright.reporting.run_reader import headline_of, score_of
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
@@ -53,7 +53,7 @@ def gather(run: FinishedRun) -> JsonObject:
         "blindspots": _blindspots(plan, gathered.flags),
         **(_ranked(run, models) if plan.scorecard is not None else {"ranks": {}, "bounds": {}}),
         "contrasts": contrasts(plan.scenarios, models, gathered.tallies),
-        "failures": _failures(plan, gathered.failures),
+        "failures": _failures(run, gathered.failures),
         "waiting": {"count": gathered.waits, "shown": gathered.first_waiting()},
         "transcripts": gathered.transcripts,
     }
@@ -87,7 +87,7 @@ class _Gathered:
     models: set[str] = field(default_factory=set)
     transcripts: list[JsonObject] = field(default_factory=list)
     cells: dict[tuple[str, str], _LeaderboardCell] = field(default_factory=dict)
-    tallies: dict[tuple[str, str], dict[str, RunTally]] = field(default_factory=dict)
+    tallies: dict[tuple[str, str], dict[str, Tally]] = field(default_factory=dict)
     failures: dict[str, _Failing] = field(default_factory=dict)
     dimensions: dict[str, dict[str, _LeaderboardCell]] = field(default_factory=dict)  # by model
     flags: dict[str, dict[str, list[bool]]] = field(default_factory=dict)  # of each label, by scenario
@@ -122,7 +122,7 @@ class _Gathered:
         self.transcripts.append(shown)
         for verdict in judged.verdicts:
             if verdict.get("eligible"):
-                self.tallies[key].setdefault(str(verdict.get("check_id")), RunTally()).add(str(verdict.get("verdict")))
+                self.tallies[key].setdefault(str(verdict.get("check_id")), Tally())[str(verdict.get("verdict"))] += 1
                 self._add_verdict(shown, verdict)
 
     def _shown(self, judged: JudgedTranscript, model: str, score: float | None) -> JsonObject:
@@ -198,17 +198,16 @@ def _place(row: JsonMapping) -> tuple[str, str]:
 
 
 def _checks(
-    plan: Plan, models: Iterable[str], tallies: dict[tuple[str, str], dict[str, RunTally]]
+    plan: Plan, models: Iterable[str], tallies: dict[tuple[str, str], dict[str, Tally]]
 ) -> Iterable[dict[str, object]]:
-    by_model: dict[tuple[str, str], RunTally] = {}
+    by_model: dict[tuple[str, str], Tally] = {}
     for (model, _), found in tallies.items():
         for check_id, tally in found.items():
-            total = by_model.setdefault((model, check_id), RunTally())
-            for verdict, count in tally.counts.items():
-                total.counts[verdict] = total.counts.get(verdict, 0) + count
+            by_model.setdefault((model, check_id), Tally()).update(tally)
     for check in plan.checks:
         found = {model: by_model[model, check.id] for model in models if (model, check.id) in by_model}
-        failed, of = sum(each.counts["FAIL"] for each in found.values()), sum(each.decided for each in found.values())
+        total = sum(found.values(), Tally())
+        failed, of = total["FAIL"], total["PASS"] + total["FAIL"]
         yield {
             "check_id": check.id,
             "name": check.name,
@@ -216,7 +215,7 @@ def _checks(
             "severity": check.severity,
             "is_gate": check.is_gate,
             "failed": {"count": failed, "of": of, **wilson(failed, of)},
-            "models": {model: tally.result() for model, tally in found.items()},
+            "models": {model: as_json(tally) for model, tally in found.items()},
         }
 
 
@@ -266,11 +265,10 @@ def _ranked(run: FinishedRun, models: list[str]) -> JsonObject:
     return found
 
 
-def _failures(plan: Plan, failures: dict[str, _Failing]) -> list[JsonObject]:
-    known = {check.id: check for check in plan.checks}
-    found = []
+def _failures(run: FinishedRun, failures: dict[str, _Failing]) -> list[JsonObject]:
+    plan, found = run.plan, []
     for check_id, failing in failures.items():
-        check = known.get(check_id)
+        check = run.checks.get(check_id)
         about = {"name": check.name if check else "", "severity": check.severity if check else plan.severities[0]}
         found.append({"check_id": check_id, **about, "count": failing.count, "shown": failing.shown})
     return sorted(found, key=lambda entry: (-plan.gravity(entry["severity"]), -entry["count"], entry["check_id"]))

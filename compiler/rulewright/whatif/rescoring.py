@@ -84,14 +84,13 @@ def write_rescored(recorded: StoredRun, run: StoredRun, policy: ScoringPolicy, o
 
 def unasked(run: StoredRun, other: Plan | None) -> list[str]:
     """Return the checks of another plan that the run did not include."""
-    asked = {check.id for check in run.plan.checks}
-    return [] if other is None else [check.id for check in other.checks if check.id not in asked]
+    return [] if other is None else [check.id for check in other.checks if check.id not in run.checks]
 
 
 def changed_rules(run: StoredRun, other: Plan | None) -> list[str]:
     """Return the checks whose rules differ in another plan; their recorded verdicts follow the run's own rules."""
-    hashes = {check.id: check.hash for check in run.plan.checks}
-    return [] if other is None else [each.id for each in other.checks if hashes.get(each.id, each.hash) != each.hash]
+    checks = () if other is None else other.checks
+    return [each.id for each in checks if run.checks.get(each.id, each).hash != each.hash]
 
 
 def totals(rows: Iterable[JsonMapping], card: ScorecardPlan) -> JsonObject:
