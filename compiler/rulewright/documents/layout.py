@@ -10,26 +10,12 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from rulewright import dependencies
-from rulewright.documents.project_file import ProjectFile
+from rulewright.documents.project_file import USUAL_PLACES, ProjectFile
 from rulewright.spelling import Guess, is_slip_of
 
 PROJECT_FILE_NAMES: Final = ("rulewright.yaml", "rulewright.yml", "rulewright.json")
 SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 CASE_LINES: Final = frozenset({".jsonl", ".ndjson"})
-USUAL_PLACES: Final[dict[str, tuple[str, ...]]] = {
-    "checks": ("checks",),
-    "lexicons": ("lexicons", "checks/lexicons", "lexicons.json", "lexicons.yaml"),
-    "markers": ("markers", "checks/markers", "scenario_rule_markers.json"),
-    "scenarios": ("scenarios",),
-    "profiles": ("profiles", "configs/profiles", "configs/profiles.yaml", "profiles.yaml", "scan_profiles.json"),
-    "blindspots": ("configs/blindspots.yaml", "blindspot_map.json"),
-    "scoring": ("configs/scoring.yaml",),
-    "pricing": ("configs/pricing.yaml", "pricing.yaml", "model_pricing.json"),
-    "scorecards": ("configs/scorecards", "scorecards"),
-    "rules": ("configs/rules",),
-    "state_machines": ("state_machines", "checks/state_machines"),
-    "corpora": ("corpora",),
-}
 TABLES: Final = frozenset({".csv", ".tsv"})
 CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
 OUTPUT_FOLDER: Final = "outputs"  # beside the cases, or in their folder

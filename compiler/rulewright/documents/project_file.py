@@ -18,19 +18,21 @@ from rulewright_runtime.strict_json import JsonObject
 
 Semantics = Literal["seed", "reference"]
 
-FOLDERS: Final = (
-    "checks",
-    "lexicons",
-    "scenarios",
-    "profiles",
-    "blindspots",
-    "scoring",
-    "pricing",
-    "scorecards",
-    "rules",
-    "state_machines",
-    "corpora",
-)
+# The default places of each kind of document; the project file may name another one.
+USUAL_PLACES: Final[dict[str, tuple[str, ...]]] = {
+    "checks": ("checks",),
+    "lexicons": ("lexicons", "checks/lexicons", "lexicons.json", "lexicons.yaml"),
+    "markers": ("markers", "checks/markers", "scenario_rule_markers.json"),
+    "scenarios": ("scenarios",),
+    "profiles": ("profiles", "configs/profiles", "configs/profiles.yaml", "profiles.yaml", "scan_profiles.json"),
+    "blindspots": ("configs/blindspots.yaml", "blindspot_map.json"),
+    "scoring": ("configs/scoring.yaml",),
+    "pricing": ("configs/pricing.yaml", "pricing.yaml", "model_pricing.json"),
+    "scorecards": ("configs/scorecards", "scorecards"),
+    "rules": ("configs/rules",),
+    "state_machines": ("state_machines", "checks/state_machines"),
+    "corpora": ("corpora",),
+}
 WORKFLOW: Final = {
     "file": ("file",),
     "agents": ("agents", "directory"),
@@ -124,7 +126,7 @@ def read_project_file(node: Mapping, environment: Environment[str, str]) -> Proj
         vocabulary=read_vocabulary(as_meant(node, "project").get("vocabulary"), text(node, "project")),
         semantics="reference" if value(node, "semantics") == "reference" else "seed",
         root=path("root"),
-        places={kind: found for kind in FOLDERS if (found := path(kind)) is not None},
+        places={kind: found for kind in USUAL_PLACES if kind != "markers" and (found := path(kind)) is not None},
         markers={key: path("markers", key) or "" for key in markers.keys}
         if isinstance(markers, Mapping)
         else path("markers"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import PurePath
 from typing import Final
@@ -23,29 +23,21 @@ from rulewright_grammar import schema_names
 QUOTED: Final = re.compile(r"([\"']?)\.?([^\"'\n]+)\1")
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownName:
-    """A finding about an unknown name, with its guess."""
-
-    found: Diagnostic
-    written: str
-    meant: str
-
-
 def without_misspelt_declarations(found: Sequence[Diagnostic], sources: Mapping[str, Source]) -> list[Diagnostic]:
     """Return the findings; those that are about one misspelt declaration are one finding, at the declaration."""
-    unknown = [each for one in found if (each := _unknown(one, sources)) is not None]
-    if not unknown:
+    groups: dict[tuple[str, str], list[Diagnostic]] = {}  # by the name that is written, and the one that is meant
+    for each in found:
+        if (pair := _unknown(each, sources)) is not None:
+            groups.setdefault(pair, []).append(each)
+    if not groups:
         return list(found)
-    words = {word for each in unknown for word in (each.written, each.meant)}
+    words = {word for pair in groups for word in pair}
     places = {word: _places(word, sources.values()) for word in words}
     file_names = {PurePath(path).stem for path in sources}
-    pairs = {(each.written, each.meant) for each in unknown}
     dropped: set[int] = set()
     moved: dict[int, Diagnostic] = {}
-    for written, meant in pairs:
-        group = [each.found for each in unknown if (each.written, each.meant) == (written, meant)]
-        if (meant, written) in pairs:
+    for (written, meant), group in groups.items():
+        if (meant, written) in groups:
             if meant not in file_names and (written in file_names or len(places[written]) > len(places[meant])):
                 dropped |= set(map(id, group))
         elif len(places[meant]) == 1 < len(group) and meant not in file_names and meant not in _schema_keys():
@@ -72,13 +64,14 @@ def _schema_keys() -> frozenset[str]:
     return frozenset(path[-1] for name in schema_names() if name != "plan" for path in keys_of(name))
 
 
-def _unknown(found: Diagnostic, sources: Mapping[str, Source]) -> UnknownName | None:
+def _unknown(found: Diagnostic, sources: Mapping[str, Source]) -> tuple[str, str] | None:
+    """The unknown name that a finding is about, and the one that it guesses."""
     source = sources.get(found.span.path)
     if source is None or not isinstance(found.help, Guess):
         return None
     written = QUOTED.fullmatch(source.between(found.span))
     meant = found.help.meant
-    return UnknownName(found, written[2], meant) if written is not None and is_spelt_like(written[2], meant) else None
+    return (written[2], meant) if written is not None and is_spelt_like(written[2], meant) else None
 
 
 def _places(word: str, sources: Iterable[Source]) -> list[tuple[Source, int]]:

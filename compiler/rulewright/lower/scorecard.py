@@ -146,6 +146,7 @@ class _ScorecardLowering(ExpressionCollector):
         lists, records = self.lists(single)
         rows = Environment(variables={**base.variables, **self.row_variables(records)}, hints=_HINTS)
         variables, rows = self.variables(rows)
+        headline, label = self.shown("headline", HEADLINE), self.shown("label", LABEL)
         return ScorecardPlan(
             name=document.name,
             checks={},
@@ -158,9 +159,9 @@ class _ScorecardLowering(ExpressionCollector):
             lists=lists,
             flags=FlagsPlan(labels, *map(_verdicts, (document.raised, document.clear, document.unknown))),
             variables=variables,
-            output=tuple(self.outputs(rows)),
-            headline=self.shown("headline", HEADLINE),
-            label=self.shown("label", LABEL),
+            output=tuple(self.outputs(rows, headline, label)),
+            headline=headline,
+            label=label,
             minimum_coverage=self.minimum_coverage(base),
         )
 
@@ -274,24 +275,19 @@ class _ScorecardLowering(ExpressionCollector):
             rows = rows.having({name: kind})
         return tuple(plans), rows
 
-    def named(self, key: Literal["headline", "label"], default: str) -> str:
-        """Return the name of the output that is the scorecard's headline or label."""
-        written: Scalar | None = getattr(self.document, key)
-        return default if written is None else str(written.value)
-
     def shown(self, key: Literal["headline", "label"], default: str) -> str:
-        """Return the name as `named` does; report one that is not an output."""
-        name, written = self.named(key, default), getattr(self.document, key)
+        """Return the name of the output that is the scorecard's headline or label; report one that is not an output."""
+        written: Scalar | None = getattr(self.document, key)
+        name = default if written is None else str(written.value)
         names = [output for output, _ in self.document.output]
         if written is not None and names and name not in names:
             message = f"`{key}` names `{name}`, which is not an output of the scorecard"
             self.findings.append(error(written, message, code="unknown-value", help=did_you_mean(name, names)))
         return name
 
-    def outputs(self, rows: Environment) -> Iterator[NamedProgram]:
+    def outputs(self, rows: Environment, headline: str, label: str) -> Iterator[NamedProgram]:
         for name, value in self.document.output:
             program, kind = self.expression(value, rows, BOOL if name in GUARDING_OUTPUTS else None)
-            headline, label = self.named("headline", HEADLINE), self.named("label", LABEL)
             if name == label and (words := self.document.vocabulary.statuses):
                 self.findings += unknown_statuses(program, value, words)
             elif name == STATUS:

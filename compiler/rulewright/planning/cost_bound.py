@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from rulewright.documents.project_file import ModelPrice
 from rulewright_runtime.calls.budget import MESSAGE_TOKENS, Price, cost
@@ -23,14 +23,6 @@ from rulewright_runtime.transcripts.messages import Transcript
 QuestionKey = tuple[str, str, str, int]  # transcript, check, purpose, window
 
 
-class _CallBound(NamedTuple):
-    """The most calls and tokens that the questions of one key take."""
-
-    calls: int
-    sent: int
-    received: int
-
-
 def exact_price(price: ModelPrice | None) -> Price | None:
     """A price as its decimals are written, so that nothing is rounded."""
     return None if price is None else Price(Decimal(str(price.input)), Decimal(str(price.output)))
@@ -40,29 +32,20 @@ def bound_of(plan: Plan, transcripts: Iterable[Transcript], price: ModelPrice | 
     """Return the bound of a scan as JSON data: answered `calls`, `attempts` of each, and `tokens` and `cost_usd` of all
     attempts; the cost is null where the price is unknown."""
     judgings = {check.id: [each for each in check.verifier.judgings() if each.repetitions] for check in plan.checks}
-    question_bounds = [
-        _bound_of_question(question, judgings[key[1]]) for key, question in questions_by_key(plan, transcripts).items()
-    ]
-    attempts = CallLimits().attempts
-    sent, received = (
-        attempts * sum(column)
-        for column in ([each.sent for each in question_bounds], [each.received for each in question_bounds])
-    )
+    attempts, calls, sent, received = CallLimits().attempts, 0, 0, 0
+    for key, question in questions_by_key(plan, transcripts).items():
+        repetitions = max(each.repetitions for each in judgings[key[1]])
+        asked = repetitions * max(len(each.budgets) for each in judgings[key[1]])
+        calls += asked
+        sent += attempts * asked * (len(question.prompt.encode()) + MESSAGE_TOKENS)
+        received += attempts * repetitions * max(sum(each.budgets) for each in judgings[key[1]])
     usd = cost(exact_price(price), sent, received)
     return {
-        "calls": sum(each.calls for each in question_bounds),
+        "calls": calls,
         "attempts": attempts,
         "tokens": sent + received,
         "cost_usd": None if usd is None else float(usd),
     }
-
-
-def _bound_of_question(question: JudgeRequest, judgings: list[Any]) -> _CallBound:
-    repetitions = max(each.repetitions for each in judgings)
-    budgets = max((each.budgets for each in judgings), key=len)
-    calls = repetitions * len(budgets)
-    received = repetitions * max(sum(each.budgets) for each in judgings)
-    return _CallBound(calls, calls * (len(question.prompt.encode()) + MESSAGE_TOKENS), received)
 
 
 def questions_by_key(plan: Plan, transcripts: Iterable[Transcript]) -> dict[QuestionKey, JudgeRequest]:
