@@ -16,7 +16,13 @@ from rulewright.documents.kinds import CASE_SCORECARD, CASE_SETTINGS_FILE, kind_
 from rulewright.documents.layout import project_file_in
 from rulewright.documents.library import structure_findings
 from rulewright.documents.profile import every_check
-from rulewright.documents.scorecard import CaseScorecardDocument, GateDocument, ScorecardDocument, read_scorecard
+from rulewright.documents.scorecard import (
+    CaseScorecardDocument,
+    GateDocument,
+    LabelDocument,
+    ScorecardDocument,
+    read_scorecard,
+)
 from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
 from rulewright.expression.types import BOOL
@@ -34,7 +40,6 @@ from rulewright.proving.decision_tables import disjoint, survey
 from rulewright.proving.domains import Domains
 from rulewright.proving.gates import GateClaim, GateProof, as_seen, prove_gates
 from rulewright.proving.label_table import (
-    LabelTable,
     NotProved,
     conditions_of,
     label_table,
@@ -51,12 +56,11 @@ from rulewright.scoring.score_settings import gather
 from rulewright.witnesses.example_conversations import conversations_with
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
-from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.scorecard import ScorecardPlan, parameter_values
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 UNDECIDED: Final = "undecided"
 PROVABLE: Final = frozenset({CASE_SCORECARD, "check", "scorecard", "workflow"})
@@ -272,7 +276,7 @@ def _prove_cases(path: Path, assignments: Sequence[str], config: str | None) -> 
     card, settings = card_of(path, assignments, config)
     found: list[Property] = []
     for suffix, scorer in scorers_of(settings):
-        found += _DocumentCases(card.document, card.plan, scorer, suffix).properties()
+        found += _of_cases(card.document, card.plan, scorer.parameters, suffix)
     return [*found, _under_all_settings(card.document, card.plan)]
 
 
@@ -283,54 +287,44 @@ def card_of(path: Path, assignments: Sequence[str], config: str | None) -> tuple
     return card.under(chosen.written), chosen.prepared(card.plan)
 
 
-class _DocumentCases:
-    """The claims about a scorecard over cases under one set of parameters."""
-
-    def __init__(
-        self, document: CaseScorecardDocument, plan: CaseScorecardPlan, scorer: CaseScorer, suffix: str
-    ) -> None:
-        self.document = document
-        self.plan = plan
-        self.parameters = scorer.parameters
-        self.suffix = suffix
-
-    def properties(self) -> Iterator[Property]:
-        """Every claim, in the order of the document."""
-        place = self.document.key_place("labels")
-        try:
-            table = label_table(self.plan, self.parameters)
-        except (NotProved, EvaluationError) as reason:
-            yield Property(f"every case gets a label{self.suffix}", Unknown(str(reason)), place)
-            return
-        yield from self.metrics(table)
-        total, reached = survey(table.conditions, table.domains)
-        yield Property(f"every case gets a label{self.suffix}", total, place)
-        for at, (row, result) in enumerate(zip(self.document.labels, reached, strict=True), start=1):
-            yield Property(f"row {at} (`{row.label}`) decides some case{self.suffix}", result, row.when.span)
-        yield from self.switched()
-        overlap = disjoint(table.conditions, table.domains)
-        yield Property(f"no two rows hold for the same case{self.suffix}", overlap, place, required=False)
-
-    def switched(self) -> Iterator[Property]:
-        """The rows that another value of a switch takes away."""
-        formulas = [path for metric in self.plan.metrics for path in paths_of(metric.score) or ()]
-        for name, value in self.parameters.items():
-            if not isinstance(value, bool) or (name,) not in formulas:
-                continue
-            table = label_table(self.plan, {**self.parameters, name: not value})
-            for at, result in enumerate(survey(table.conditions, table.domains)[1]):
-                if isinstance(result, Refuted):
-                    row = self.document.labels[at]
-                    claim = f"with {name} = {in_words(not value)}, row {at + 1} (`{row.label}`) decides some case"
-                    yield Property(f"{claim}{self.suffix}", result, row.when.span, required=False)
-
-    def metrics(self, table: LabelTable) -> Iterator[Property]:
-        for metric, written in zip(self.plan.metrics, self.document.metrics, strict=True):
-            if metric.fails is None:
-                continue
-            conditions = conditions_of(self.plan, [metric.passes, metric.fails], self.parameters)
+def _of_cases(
+    document: CaseScorecardDocument, plan: CaseScorecardPlan, parameters: JsonMapping, suffix: str
+) -> Iterator[Property]:
+    """The claims about a scorecard over cases under one set of parameters, in the order of the document."""
+    place = document.key_place("labels")
+    try:
+        table = label_table(plan, parameters)
+    except (NotProved, EvaluationError) as reason:
+        yield Property(f"every case gets a label{suffix}", Unknown(str(reason)), place)
+        return
+    for metric, written in zip(plan.metrics, document.metrics, strict=True):
+        if metric.fails is not None:
+            conditions = conditions_of(plan, [metric.passes, metric.fails], parameters)
             both = out_of_reach(conditions, table.domains, [(0, TRUE), (1, TRUE)])
-            yield Property(f"no case both passes and fails `{metric.name}`{self.suffix}", both, written.passes.span)
+            yield Property(f"no case both passes and fails `{metric.name}`{suffix}", both, written.passes.span)
+    total, reached = survey(table.conditions, table.domains)
+    yield Property(f"every case gets a label{suffix}", total, place)
+    for at, (row, result) in enumerate(zip(document.labels, reached, strict=True), start=1):
+        yield Property(f"row {at} (`{row.label}`) decides some case{suffix}", result, row.when.span)
+    for claim, row, result in _switched(document, plan, parameters):
+        yield Property(f"{claim}{suffix}", result, row.when.span, required=False)
+    overlap = disjoint(table.conditions, table.domains)
+    yield Property(f"no two rows hold for the same case{suffix}", overlap, place, required=False)
+
+
+def _switched(
+    document: CaseScorecardDocument, plan: CaseScorecardPlan, parameters: JsonMapping
+) -> Iterator[tuple[str, LabelDocument, Refuted]]:
+    """The rows that another value of a switch takes away."""
+    formulas = [path for metric in plan.metrics for path in paths_of(metric.score) or ()]
+    for name, value in parameters.items():
+        if isinstance(value, bool) and (name,) in formulas:
+            table = label_table(plan, {**parameters, name: not value})
+            reached = survey(table.conditions, table.domains)[1]
+            for at, (row, result) in enumerate(zip(document.labels, reached, strict=True), start=1):
+                if isinstance(result, Refuted):
+                    given = f"with {name} = {in_words(not value)}"
+                    yield f"{given}, row {at} (`{row.label}`) decides some case", row, result
 
 
 def _under_all_settings(document: CaseScorecardDocument, plan: CaseScorecardPlan) -> Property:

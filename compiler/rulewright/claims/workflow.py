@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
 
@@ -180,35 +181,18 @@ def _stuck(graph: Graph, machine: Machine, _: LoweredTask) -> str | None:
 
 
 def _endless(graph: Graph, _machine: Machine, _shape: LoweredTask) -> str | None:
-    """A circle in which no iteration of any loop is used: what is left when every node that leads nowhere, or only to
-    such nodes, is taken away."""
+    """A circle in which no iteration of any loop is used."""
     ways = {
         node: {target for target in map(_uncounted_target, edges) if target is not None}
         for node, edges in graph.edges.items()
     }
-    above: dict[StateNode, list[StateNode]] = {node: [] for node in ways}
-    for node, targets in ways.items():
-        for target in targets:
-            above[target].append(node)
-    open_ = {node: len(targets) for node, targets in ways.items()}
-    ends = [node for node, number in open_.items() if number == 0]
-    while ends:
-        for before in above[ends.pop()]:
-            open_[before] -= 1
-            if open_[before] == 0:
-                ends.append(before)
-    here = next((node for node, number in open_.items() if number), None)
-    if here is None:
-        return None
-    circle = [here]
-    while here not in circle[:-1]:
-        here = next(
-            edge.target for edge in graph.edges[here] if (to := _uncounted_target(edge)) is not None and open_[to]
-        )
-        assert here is not None
-        circle.append(here)
-    line = " -> ".join(node.place for node in circle[circle.index(here) :])
-    return _trace(graph, here, f"and round for ever without using an iteration: {line}")
+    try:
+        TopologicalSorter(ways).prepare()
+    except CycleError as failure:
+        circle: list[StateNode] = failure.args[1][::-1]  # each node is followed by one of its targets
+        line = " -> ".join(node.place for node in circle)
+        return _trace(graph, circle[0], f"and round for ever without using an iteration: {line}")
+    return None
 
 
 def _uncounted_target(edge: StateEdge) -> StateNode | None:
