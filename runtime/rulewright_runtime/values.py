@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
@@ -197,23 +197,13 @@ _MISSING: Final = object()
 
 def find(mapping: Mapping[Value, Value], key: object) -> Optional:
     """The entry of a map (a `Map` or a host dict) under CEL's equality of keys, or `NONE`."""
-    if mapping.__class__ is dict and not isinstance(key, str):
-        return _find_odd(mapping, key)
-    try:
-        value = mapping.get(key, _MISSING)
-    except TypeError:
-        return NONE
-    return NONE if value is _MISSING else Optional(value)
-
-
-def _find_odd(mapping: Mapping[object, object], key: object) -> Optional:
     try:
         value = mapping.get(key, _MISSING)
     except TypeError:
         return NONE
     if value is _MISSING:
         return NONE
-    if key in (0, 1):  # the only values for which Python treats a bool and a number as the same key
+    if key.__class__ is not str and mapping.__class__ is dict and key in (0, 1):  # Python takes a bool for a number
         wants_bool = isinstance(key, bool)
         return Optional(value) if any(isinstance(k, bool) == wants_bool and k == key for k in mapping) else NONE
     return Optional(value)
@@ -310,13 +300,6 @@ def too_large() -> EvaluationError:
     return EvaluationError("a value is nested too deeply or too large", "limit")
 
 
-def _count_step(depth: int, steps: list[int]) -> None:
-    """Raise EvaluationError beyond the depth limit or the step limit, which bounds the traversal of shared parts."""
-    steps[0] -= 1
-    if depth > MAX_DEPTH or steps[0] < 0:
-        raise too_large()
-
-
 def is_number(value: object) -> bool:
     """Whether `value` is an int, uint, double or score; False for a bool."""
     return isinstance(value, (int, float, Score)) and value.__class__ is not bool
@@ -372,25 +355,46 @@ def no_overload(function: str, *args: object) -> EvaluationError:
 def from_host(value: object) -> object:
     """Convert a Python value to a value of the language: datetimes, timedeltas and fractions, also in containers.
     Raises EvaluationError for a value that is too large."""
+    return _converted(value, _leaf_from_host)
+
+
+def to_host(value: object) -> object:
+    """Convert a result to Python values: datetimes, timedeltas, and scores as floats in [0, 1]. Raises EvaluationError
+    for a score out of range and for a value that is too large."""
+    return _converted(value, _leaf_to_host)
+
+
+def _converted(value: object, leaf: Callable[[object], object]) -> object:
+    """The value with every part that is no container converted by `leaf`. The limit of steps bounds the traversal of
+    shared parts."""
+    steps = _STEPS
+
+    def convert(value: object, depth: int) -> object:
+        nonlocal steps
+        if not isinstance(value, (list, tuple, Mapping, Optional)):
+            return leaf(value)
+        steps -= 1
+        if depth > MAX_DEPTH or steps < 0:
+            raise too_large()
+        if isinstance(value, Mapping):
+            return make_map([(convert(key, depth), convert(item, depth + 1)) for key, item in value.items()])
+        if isinstance(value, Optional):
+            return Optional(convert(value.value, depth + 1)) if value.present else value
+        return [convert(item, depth + 1) for item in value]
+
     try:
-        return _from_host(value, 0, [_STEPS])
+        return convert(value, 0)
     except RecursionError:
         raise too_large() from None
 
 
-def _from_host(value: object, depth: int, steps: list[int]) -> object:
+def _leaf_from_host(value: object) -> object:
     if isinstance(value, dt.datetime):
         return Timestamp.from_datetime(value)
     if isinstance(value, dt.timedelta):
         return Duration.from_timedelta(value)
     if isinstance(value, Fraction):
         return Score(value.numerator, value.denominator)
-    if isinstance(value, (list, tuple)):
-        _count_step(depth, steps)
-        return [_from_host(item, depth + 1, steps) for item in value]
-    if isinstance(value, Mapping):
-        _count_step(depth, steps)
-        return make_map([(_from_host(k, depth + 1, steps), _from_host(v, depth + 1, steps)) for k, v in value.items()])
     if isinstance(value, bytearray):
         return bytes(value)
     if type(value).__name__ == "TypeValue" and not isinstance(value, TypeValue):
@@ -398,29 +402,9 @@ def _from_host(value: object, depth: int, steps: list[int]) -> object:
     return value
 
 
-def to_host(value: object) -> object:
-    """Convert a result to Python values: datetimes, timedeltas, and scores as floats in [0, 1]. Raises EvaluationError
-    for a score out of range and for a value that is too large."""
-    try:
-        return _to_host(value, 0, [_STEPS])
-    except RecursionError:
-        raise too_large() from None
-
-
-def _to_host(value: object, depth: int, steps: list[int]) -> object:
+def _leaf_to_host(value: object) -> object:
     if isinstance(value, Timestamp):
         return value.to_datetime()
     if isinstance(value, Duration):
         return value.to_timedelta()
-    if isinstance(value, Score):
-        return leave(value)
-    if isinstance(value, (list, tuple)):
-        _count_step(depth, steps)
-        return [_to_host(item, depth + 1, steps) for item in value]
-    if isinstance(value, Mapping):
-        _count_step(depth, steps)
-        return make_map([(key, _to_host(item, depth + 1, steps)) for key, item in value.items()])
-    if isinstance(value, Optional) and value.present:
-        _count_step(depth, steps)
-        return Optional(_to_host(value.value, depth + 1, steps))
-    return value
+    return leave(value) if isinstance(value, Score) else value

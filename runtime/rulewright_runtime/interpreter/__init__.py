@@ -1,4 +1,4 @@
-"""The interpreter: compiles a program to a Python callable that evaluates it on a dict or over columns."""
+"""The interpreter: compiles a program to a Python callable that evaluates it on a dict."""
 
 from rulewright_runtime.interpreter.evaluator import Evaluator, prepare
 

@@ -143,21 +143,21 @@ def _check_programs(plan: Plan, limits: PlanLimits) -> None:
 
 
 def _check_patterns(plan: Plan, limits: PlanLimits) -> None:
-    for redacted, _ in plan.redact:
-        if len(redacted) > limits.pattern_length:
-            raise PlanError(f"`redact` holds a pattern of {len(redacted)} characters")
-        compile_regex(redacted, limits.regex_memory)
+    for name, lexicon in plan.lexicons.items():
+        if not all(each.pattern for each in lexicon.patterns):
+            raise PlanError(f"lexicon `{name}` holds an empty pattern, which would match everywhere")
+    for owner, pattern, is_regex in _patterns(plan):
+        if len(pattern) > limits.pattern_length:
+            raise PlanError(f"{owner} holds a pattern of {len(pattern)} characters")
+        if is_regex:
+            compile_regex(pattern, limits.regex_memory)
+
+
+def _patterns(plan: Plan) -> Iterator[tuple[str, str, bool]]:
+    """Each pattern of the plan with the part that holds it, and whether it is a regular expression."""
+    yield from (("`redact`", redacted, True) for redacted, _ in plan.redact)
     for corpus in plan.corpora.values():
         figures = [fact.figure for programme in corpus.programmes for fact in programme.facts]
-        for regex in filter(None, (corpus.named, *figures)):
-            if len(regex) > limits.pattern_length:
-                raise PlanError(f"a corpus holds a pattern of {len(regex)} characters")
-            compile_regex(regex, limits.regex_memory)
+        yield from (("a corpus", regex, True) for regex in filter(None, (corpus.named, *figures)))
     for name, lexicon in plan.lexicons.items():
-        for pattern in lexicon.patterns:
-            if not pattern.pattern:
-                raise PlanError(f"lexicon `{name}` holds an empty pattern, which would match everywhere")
-            if len(pattern.pattern) > limits.pattern_length:
-                raise PlanError(f"lexicon `{name}` holds a pattern of {len(pattern.pattern)} characters")
-            if pattern.mode == "regex":
-                compile_regex(pattern.pattern, limits.regex_memory)
+        yield from ((f"lexicon `{name}`", each.pattern, each.mode == "regex") for each in lexicon.patterns)

@@ -68,26 +68,21 @@ def parameter_value(parameter: Parameter, override: Any = None) -> Any:
 
 
 def _as_type(kind: str, value: Any) -> Any:
-    if kind == "bool" or isinstance(value, bool):
-        if kind == "bool" and isinstance(value, bool):
-            return value
+    if isinstance(value, bool) is not (kind == "bool"):
         raise TypeError
     if kind == "score":
         return score_of(Fraction(value) if isinstance(value, str) else value)
-    if kind == "string":
-        if isinstance(value, str):
-            return value
+    if kind == "number":
+        number = float(value)
+        if number - number != 0:
+            raise ValueError
+        return number
+    if not isinstance(value, _PLAIN_TYPES[kind]):
         raise TypeError
-    if kind == "integer":
-        if isinstance(value, int):
-            return value
-        raise TypeError
-    number = float(value)
-    if number - number != 0:
-        raise ValueError
-    return number
+    return value
 
 
+_PLAIN_TYPES: Final[dict[str, type]] = {"bool": bool, "integer": int, "string": str}
 HEADLINE: Final = "overall_score"
 LABEL: Final = "status"
 Emptiness = Literal["passed", "undecided"]

@@ -115,14 +115,16 @@ Unit = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Route(PlanPart, frozen=True, tag_field="type"):
-    """The base of all routes; the defaults are for a route that uses no such part."""
+    """The base of all routes. What a route uses is found in its fields: questions by their type, machine, corpus and
+    the checks that it reads by their names; a route that uses more has methods of its own."""
 
     reads_scenario: ClassVar[bool] = False  # apart from its expressions
     asks_on_hit: ClassVar[bool] = False  # a judge only confirms its own hits
 
     def judgings(self) -> Iterator[Judging]:
         """The questions that it may ask a judge; the last one is always asked, unless it `asks_on_hit`."""
-        return iter(())
+        fields = (getattr(self, name) for name in self.__struct_fields__)
+        return (value for value in fields if isinstance(value, Judging))
 
     def lexicons(self) -> Iterator[str]:
         """The lexicons that the plan must hold for it, besides those of its questions, machines and corpora."""
@@ -133,17 +135,22 @@ class Route(PlanPart, frozen=True, tag_field="type"):
         The plan may lack them."""
         return iter(())
 
-    def machines(self) -> Iterator[str]:
+    def machines(self) -> tuple[str, ...]:
         """The state machines that the plan must hold for it."""
-        return iter(())
+        return self._named("machine")
 
-    def corpora(self) -> Iterator[str]:
+    def corpora(self) -> tuple[str, ...]:
         """The corpora that the plan must hold for it."""
-        return iter(())
+        return self._named("corpus")
 
     def reads(self) -> tuple[str, ...]:
         """The checks whose verdicts it reads."""
-        return ()
+        needs: tuple[str, ...] = getattr(self, "needs", ())
+        return needs
+
+    def _named(self, field: str) -> tuple[str, ...]:
+        name = getattr(self, field, None)
+        return () if name is None else (name,)
 
 
 class Edge(PlanPart, frozen=True):
@@ -216,10 +223,6 @@ class JudgeVerifier(Route, frozen=True, tag="judge"):
 
     judging: Judging
 
-    def judgings(self) -> Iterator[Judging]:
-        """The only question."""
-        yield self.judging
-
 
 class LongitudinalVerifier(Route, frozen=True, tag="longitudinal"):
     """A judge decides over the whole trace of turns and sessions (`longitudinal_trace`).
@@ -230,24 +233,11 @@ class LongitudinalVerifier(Route, frozen=True, tag="longitudinal"):
     judging: Judging
     machine: str | None = None
 
-    def judgings(self) -> Iterator[Judging]:
-        """The only question."""
-        yield self.judging
-
-    def machines(self) -> Iterator[str]:
-        """The machine whose trace is recorded."""
-        if self.machine is not None:
-            yield self.machine
-
 
 class TraceVerifier(Route, frozen=True, tag="trace"):
     """A state machine decides alone (`longitudinal_trace` without a prompt)."""
 
     machine: str
-
-    def machines(self) -> Iterator[str]:
-        """The machine whose trace decides."""
-        yield self.machine
 
 
 class CorpusVerifier(Route, frozen=True, tag="corpus"):
@@ -260,10 +250,6 @@ class CorpusVerifier(Route, frozen=True, tag="corpus"):
     outcomes: Annotated[tuple[Outcome, ...], Meta(min_length=1)]
     hit_confidence: Unit = 0.95
     miss_confidence: Unit = 0.9
-
-    def corpora(self) -> Iterator[str]:
-        """The corpus that claims are checked against."""
-        yield self.corpus
 
 
 class RulePart(PlanPart, frozen=True):
@@ -314,10 +300,6 @@ class PhasedVerifier(Route, frozen=True, tag="phased"):
     candidates: str
     confirm: Judging
     sweep: Judging
-
-    def judgings(self) -> Iterator[Judging]:
-        """The questions of the last two phases."""
-        yield from (self.confirm, self.sweep)
 
     def lexicons(self) -> Iterator[str]:
         """The lexicon of the candidates."""
@@ -372,10 +354,6 @@ class ExpressionVerifier(Route, frozen=True, tag="expression"):
     needs: tuple[str, ...] = ()
     parameters: dict[str, Any] = field(default_factory=dict)
 
-    def reads(self) -> tuple[str, ...]:
-        """The checks whose verdicts the conditions read."""
-        return self.needs
-
 
 class RubricVerifier(Route, frozen=True, tag="rubric"):
     """One criterion of a scenario's rubric about the reply to `turn`.
@@ -392,10 +370,6 @@ class RubricVerifier(Route, frozen=True, tag="rubric"):
     weight: Annotated[float, Meta(ge=0)] = 1.0
     branch: str | None = None
     unless: tuple[str, ...] = ()
-
-    def judgings(self) -> Iterator[Judging]:
-        """The only question."""
-        yield self.judging
 
     reads_scenario: ClassVar[bool] = True
 
