@@ -103,7 +103,7 @@ def check_transcript(
     Raises UsageError for a file with several transcripts, DocumentError for a project with mistakes, PlanError where
     the plan needs a judge and has none.
     """
-    project = source if isinstance(source, Project | Plan) else _project(source)
+    project = source if isinstance(source, Project | Plan) else load_project(os.fspath(source))
     plan, opened_judge = plan_of(project, profile), _judge_of(project, judge)
     if not isinstance(transcript, Transcript | Mapping | str | os.PathLike):
         transcript = {"messages": transcript}
@@ -135,7 +135,7 @@ def scan(
     `overwrite` replaces it. Raises UsageError, DocumentError and PlanError as the command `scan` refuses, OSError where
     `out` can't be written; what was refused of the input is in `Run.summary["refused"]`.
     """
-    project = source if isinstance(source, Project | Plan) else _project(source)
+    project = source if isinstance(source, Project | Plan) else load_project(os.fspath(source))
     plan = plan_of(project, profile, scorecard)
     paths = [transcripts] if isinstance(transcripts, str | os.PathLike) else list(transcripts)
     if not all(isinstance(path, str | os.PathLike) for path in paths):
@@ -195,9 +195,8 @@ def plan_of(source: Source, profile: str | None = None, scorecard: str | None = 
         if profile is not None or scorecard is not None:
             raise UsageError("a plan has its profile and its scorecard; compile the project for others")
         return source
-    return compile_project(
-        source if isinstance(source, Project) else _project(source), profile=profile, scorecard=scorecard
-    )
+    project = source if isinstance(source, Project) else load_project(os.fspath(source))
+    return compile_project(project, profile=profile, scorecard=scorecard)
 
 
 def frame(records: list[Row]) -> Any:
@@ -215,7 +214,3 @@ def _judge_of(source: Project | Plan, judge: Judge | LiveJudge | str | None) -> 
     project = source if isinstance(source, Project) else None
     asked = project.judge_source if judge is None and project is not None else judge
     return open_live(asked, project) if isinstance(asked, str) and is_live(asked) else asked
-
-
-def _project(path: str | os.PathLike[str]) -> Project:
-    return load_project(os.fspath(path))

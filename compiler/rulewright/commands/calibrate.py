@@ -120,7 +120,7 @@ def gold(args: argparse.Namespace) -> int:
     if args.draw < 1:
         raise UsageError(f"`--draw` is {args.draw}; expected at least 1")
     for check in args.check:
-        if check not in {each.id for each in stored.plan.checks}:
+        if check not in stored.checks:
             raise UsageError(f"the run has no check `{check}`")
     known = read_gold(Path(args.known)) if args.known else []
     drawn = draw(stored, args.draw, args.seed, args.split or [REPORT], args.check, known)

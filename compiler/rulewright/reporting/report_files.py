@@ -58,7 +58,7 @@ class RunReport:
 
     def chats(self, words: JudgeWords) -> Iterator[Chat]:
         """Yield the transcripts in order."""
-        view, found = ChatViews(self.run, words), Conversations(self.run.folder, self.transcripts)
+        view, found = ChatViews(self.run, words), Conversations(self.run, self.transcripts)
         for number, judged in enumerate(self.run.judged(), 1):
             yield view.view(number, judged, found.of(judged.id, judged.path, judged.said))
 

@@ -94,6 +94,16 @@ class FinishedRun:
         return read_finished(str(path)) if path.is_file() else None
 
     @cached_property
+    def columns(self) -> dict[str, str] | None:
+        """The mapping of columns that its scan used."""
+        try:
+            settings = msgspec.json.decode(self.log.header.settings if self.log else "[]", type=list[Json])
+            columns = next((each for each in settings[3:] if isinstance(each, dict)), None)
+            return msgspec.convert(columns, dict[str, str] | None)
+        except msgspec.MsgspecError:
+            return None
+
+    @cached_property
     def steps(self) -> dict[str, LogStep]:
         """The steps of the log by input; empty without a log."""
         return {step.input: step for step in self.log.steps} if self.log else {}
@@ -314,7 +324,7 @@ def _read(path: Path, start: int, end: int) -> bytes:
 
 def conversations(run: StoredRun, paths: Sequence[str] = ()) -> dict[str, Transcript]:
     """Return the conversations of the run by their ids. Raises UsageError as `Conversations` does."""
-    reader = Conversations(run.folder, paths)
+    reader = Conversations(run, paths)
     found = {name: reader.of(name, step.path, step.said) for name, step in run.steps.items()}
     return {name: each for name, each in found.items() if each is not None}
 
@@ -322,10 +332,10 @@ def conversations(run: StoredRun, paths: Sequence[str] = ()) -> dict[str, Transc
 class Conversations:
     """The conversations of a run one after the other, in the order of its files; one file is open at a time."""
 
-    def __init__(self, folder: Path, paths: Sequence[str] = ()) -> None:
-        """`folder` is the run's; `paths` hold conversations that have moved since, which are kept in memory. Raises
+    def __init__(self, run: FinishedRun, paths: Sequence[str] = ()) -> None:
+        """`paths` hold conversations that have moved since, which are kept in memory. Raises
         UsageError for a refused one."""
-        self._columns = _columns_of(folder)
+        self._columns = run.columns
         self._given: dict[str, Transcript] = {}
         for item in (each for path in paths for each in Reader(columns=self._columns).read([path])):
             if isinstance(item, InputError):
@@ -350,16 +360,4 @@ class Conversations:
             if isinstance(item, Transcript) and item.id == name:
                 return item
         self._path = ""  # read it again for the next one
-        return None
-
-
-def _columns_of(folder: Path) -> dict[str, str] | None:
-    """The mapping of columns that the scan of the run used."""
-    try:
-        with (folder / LOG).open("rb") as lines:
-            header = msgspec.json.decode(next(lines, b"{}"), type=JsonObject)
-        settings = msgspec.json.decode(str(header.get("settings")), type=list[Json])
-        columns = next((each for each in settings[3:] if isinstance(each, dict)), None)
-        return msgspec.convert(columns, dict[str, str] | None)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
