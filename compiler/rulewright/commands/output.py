@@ -42,7 +42,7 @@ def serve_until_stopped(opened: Callable[[], LocalServer], port: int, what: str)
     try:
         server = opened()
     except (OSError, OverflowError) as error:
-        raise UsageError(f"can't listen on port {port}: {error}") from None
+        raise UsageError(f"can't listen on port {port}: {reason_of(error)}; choose another one with `--port`") from None
     with server:
         say(f"{what} at {server.url} (stop with Ctrl-C)")
         sys.stdout.flush()

@@ -282,6 +282,12 @@ def test_the_queue_of_a_workflow_stands_on_the_same_site(runs: Path, tmp_path: P
         assert "RESOLVED by ana" in ask(server, item)[1]
 
 
+def test_a_port_in_use_is_refused_with_the_option_for_another(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with served(runs) as server, pytest.raises(SystemExit, match="3"):
+        main(["serve", str(runs), "--port", str(server.server_address[1])])
+    assert "address already in use; choose another one with `--port`" in capsys.readouterr().err
+
+
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no finished run"):
         OpenRuns([str(tmp_path)])

@@ -127,6 +127,13 @@ def test_a_reviewer_who_does_not_decide_is_a_failed_call(purpose: Purpose, text:
         read_reply(text, purpose)
 
 
+def test_a_review_without_a_decision_is_told_apart_from_one_with_another_word() -> None:
+    with pytest.raises(AgentError, match="GO or NO_GO, the reply has none"):
+        read_reply('{"score": 0.9}', "review")
+    with pytest.raises(AgentError, match="GO or NO_GO, found `MAYBE`"):
+        read_reply('{"decision": "MAYBE"}', "review")
+
+
 def test_a_script_counts_calls_and_attempts(tmp_path: Path) -> None:
     script = {"dev": [{"summary": "first"}, [{"raise": "busy"}, {"summary": "second"}]], "build/dev/review": ["{"]}
     mock = MockAdapter(script, tmp_path)

@@ -123,7 +123,8 @@ def _check_decision(reply: AgentReply, value: JsonObject, purpose: Purpose) -> N
     if len(words) > 1 or sum(_decisions(value)) > len(_DECIDING & value.keys()):
         raise AgentError("the reply holds more than one decision")
     if purpose == "review" and reply.decision not in {"GO", "NO_GO"}:
-        raise AgentError(f"a review must answer with `decision` GO or NO_GO, found `{reply.decision}`")
+        found = "the reply has none" if reply.decision is None else f"found `{reply.decision}`"
+        raise AgentError(f"a review must answer with `decision` GO or NO_GO, {found}")
     if purpose == "challenge" and reply.approved is None:
         raise AgentError("a challenger must answer with `approved` true or false")
     if None not in (reply.approved, reply.decision) and reply.approved != (reply.decision == "GO"):
