@@ -283,10 +283,13 @@ def _constant(part: Program, domains: Domains, usual: Values) -> bool | None:
 
 def _decided(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
     for part in comparisons(program):
-        for bits, holds in ((TRUE, False), (FALSE, True)):
-            if part is not program and is_never(part, domains, bits):
-                yield part, holds
-                break
+        if part is not program and (holds := _result(part, domains)) is not None:
+            yield part, holds
+
+
+def _result(part: Program, domains: Domains) -> bool | None:
+    """False of a part that is never true, else True of one that is never false."""
+    return False if is_never(part, domains, TRUE) else True if is_never(part, domains, FALSE) else None
 
 
 def _beyond_unit(program: Program, domains: Domains, usual: Values) -> Iterator[tuple[Program, bool]]:
@@ -295,12 +298,9 @@ def _beyond_unit(program: Program, domains: Domains, usual: Values) -> Iterator[
         filled = with_values(part, usual)
         figures = [value_of(filled, arg) for arg in filled.nodes[-1].args]
         outside = [each for each in figures if isinstance(each, int | float | Score) and not 0 <= each <= 1]
-        if filled == part or not paths_of(filled) or not outside:
-            continue
-        for bits, holds in ((TRUE, False), (FALSE, True)):
-            if is_never(filled, domains, bits):
-                yield part, holds
-                break
+        is_open = filled != part and paths_of(filled) and outside
+        if is_open and (holds := _result(filled, domains)) is not None:
+            yield part, holds
 
 
 # Documents with more information than their conditions: a function of `proving.scorecard_conditions`, which is imported

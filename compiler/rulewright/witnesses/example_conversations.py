@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice
 from typing import Final, TypeAlias, cast
 
@@ -136,7 +136,7 @@ def _tried(
 ) -> Iterator[tuple[Verdicts, JsonObject]]:
     """The verdicts for inputs: for the first conversations in the first contexts, then for further ones."""
     engines: list[list[Engine] | None] = []
-    for at, number in islice(_diagonally(len(around), len(conversations.variants)), MOST):
+    for at, number in islice(_diagonally(len(around), conversations.number), MOST):
         if at == len(engines):
             engines.append(_engines(checks, written, around[at], vocabulary))
         if (prepared := engines[at]) is None:
@@ -158,22 +158,14 @@ class _Conversations:
 
     def __init__(self, variants: Sequence[Callable[[], JsonObject]]) -> None:
         """`variants` make the records."""
-        self.variants = variants
-        self._records: dict[int, JsonObject] = {}
-        self._read: dict[tuple[int, str | None], Transcript] = {}
+        self.number = len(variants)
+        self.record = cache(lambda at: variants[at]())
+        self.read = cache(self._read)
 
-    def record(self, number: int) -> JsonObject:
-        """A record that a scan reads."""
-        if number not in self._records:
-            self._records[number] = self.variants[number]()
-        return self._records[number]
-
-    def read(self, number: int, scenario_id: str | None) -> Transcript:
+    def _read(self, at: int, scenario_id: str | None) -> Transcript:
         """The conversation as a scan reads it. Raises InputError."""
-        if (number, scenario_id) not in self._read:
-            played = {} if scenario_id is None else {"scenario_id": scenario_id}
-            self._read[number, scenario_id] = from_record({"id": "chat", **self.record(number), **played})
-        return self._read[number, scenario_id]
+        played = {} if scenario_id is None else {"scenario_id": scenario_id}
+        return from_record({"id": "chat", **self.record(at), **played})
 
 
 def _diagonally(rows: int, columns: int) -> Iterator[tuple[int, int]]:
