@@ -242,7 +242,9 @@ def _unfenced(before: str, after: str) -> tuple[str, str]:
 
 
 def _inside_element(before: str) -> bool:
-    """Whether an element such as `<think>` is still open before the object."""
+    """Whether an element such as `<think>`, a comment or struck-through text is still open before the object."""
+    if before.count("<!--") > before.count("-->") or before.count("~~") % 2:
+        return True
     tags = Counter((slash, name.lower()) for slash, name in _TAG.findall(before))
     return any(number > tags["/", name] for (slash, name), number in tags.items() if not slash)
 

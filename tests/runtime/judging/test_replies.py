@@ -85,6 +85,15 @@ def test_a_strict_reply_repeats_no_key_and_holds_no_other_number(raw: str) -> No
         strict(raw)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("<!-- a draft:", "no more -->"), ("~~", "~~"), ("~~At first:", " I said~~")]
+)
+def test_a_verdict_in_a_comment_or_struck_through_is_not_one(before: str, after: str) -> None:
+    with pytest.raises(JudgeError, match="part of something else"):
+        strict(f'{before} {{"verdict": "PASS"}} {after}')
+    assert strict(f'{before} {after} {{"verdict": "PASS"}}')["verdict"] == "PASS"
+
+
 @pytest.mark.parametrize("key", ["final_verdict", "ver\u0434ict", "Verdict"])
 def test_a_second_verdict_is_found_at_any_depth(key: str) -> None:
     with pytest.raises(JudgeError, match="two verdicts"):
