@@ -50,6 +50,14 @@ class ExpressionMistake:
     reason: Reason = Reason.OTHER
     subject: str = ""  # the name of the record that lacks a field
 
+    @classmethod
+    def at(
+        cls, text: str, message: str, start: int, end: int, help: str | None = None, reason: Reason = Reason.OTHER
+    ) -> ExpressionMistake:
+        """Create the mistake between two offsets of an expression's text."""
+        line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+        return cls(message, start, max(start, end), line, column, help, reason)
+
 
 class ExpressionError(RulewrightError):
     """An expression that does not parse or check."""

@@ -38,10 +38,8 @@ def mistake(
 ) -> ExpressionMistake:
     """The mistake `message` at the offset that an error about `e` points to, or with `whole` at the start of `e`."""
     start = e.span.start if whole else e.span.at
-    end = start + len(e.operator) if isinstance(e, Binary) and not whole else max(e.span.end, start)
-    line = text.count("\n", 0, start) + 1
-    column = start - (text.rfind("\n", 0, start) + 1) + 1
-    return ExpressionMistake(" ".join(message.splitlines()), start, end, line, column, help, reason)
+    end = start + len(e.operator) if isinstance(e, Binary) and not whole else e.span.end
+    return ExpressionMistake.at(text, " ".join(message.splitlines()), start, end, help, reason)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

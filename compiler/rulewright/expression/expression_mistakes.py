@@ -38,11 +38,8 @@ class Mistakes:
 
     def add(self, message: str, start: int, end: int, help: str | None = None, reason: Reason = Reason.OTHER) -> None:
         """Add one mistake; of several with the same start the first is kept."""
-        if start in self.by_start or self.full:
-            return
-        line = self.text.count("\n", 0, start) + 1
-        column = start - self.text.rfind("\n", 0, start)
-        self.by_start[start] = ExpressionMistake(message, start, max(start, end), line, column, help, reason)
+        if start not in self.by_start and not self.full:
+            self.by_start[start] = ExpressionMistake.at(self.text, message, start, end, help, reason)
 
     def without_echoes(self) -> Mistakes:
         """The mistakes without those that follow from another. If a quote or bracket is unclosed, only that is left,

@@ -7,7 +7,7 @@ The profile adds `score`, enums and records with named fields.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -215,33 +215,28 @@ def split_arguments(text: str) -> list[str]:
     return parts
 
 
+# The types that are made of others, with the number of these.
+_CONSTRUCTED: Final[Mapping[str, tuple[Callable[..., Type], int]]] = {
+    "list": (ListType, 1),
+    "map": (MapType, 2),
+    "optional": (OptionalType, 1),
+    "optional_type": (OptionalType, 1),
+    "type": (TypeType, 1),
+    "wrapper": (WrapperType, 1),
+}
+
+
 def named_type(name: str, arguments: tuple[Type, ...]) -> Type:
     """The type `name` with `arguments`. Raises ValueError if their number doesn't fit."""
-    match name, arguments:
-        case "list", (element,):
-            return ListType(element)
-        case "list", ():
-            return ListType(DYN)
-        case "map", (key, value):
-            return MapType(key, value)
-        case "map", ():
-            return MapType(DYN, DYN)
-        case (("optional_type" | "optional"), (value,)):
-            return OptionalType(value)
-        case (("optional_type" | "optional"), ()):
-            return OptionalType(DYN)
-        case "type", ():
-            return TypeType()
-        case "type", (of,):
-            return TypeType(of)
-        case "wrapper", (of,):
-            return WrapperType(of)
-        case (("list" | "map" | "type" | "optional_type" | "optional" | "wrapper"), _):
+    if name in _CONSTRUCTED:
+        kind, count = _CONSTRUCTED[name]
+        if not arguments and name != "wrapper":
+            return TypeType() if name == "type" else kind(*[DYN] * count)
+        if len(arguments) != count:
             raise ValueError(f"`{name}` doesn't take {len(arguments)} types")
-        case _, () if name in SIMPLE:
-            return SIMPLE[name]
-        case _, () if name in WELL_KNOWN:
-            return WELL_KNOWN[name]
-        case _, () if len(name) == 1 and name.isupper():
-            return TypeParam(name)
-    return OpaqueType(name, arguments)
+        return kind(*arguments)
+    if arguments:
+        return OpaqueType(name, arguments)
+    if len(name) == 1 and name.isupper():
+        return TypeParam(name)
+    return SIMPLE.get(name) or WELL_KNOWN.get(name) or OpaqueType(name)
