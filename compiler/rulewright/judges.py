@@ -152,11 +152,13 @@ def within(
     return JudgeSettings(LEDGER, calls=calls, tokens=tokens, usd=usd, price=_price(model, project, usd))
 
 
-def refuse_what_cannot_fit(plan: Plan, items: Iterable[Transcript | InputError], live: LiveJudge) -> None:
+def refuse_what_cannot_fit(
+    plan: Plan, items: Iterable[Transcript | InputError], live: LiveJudge, *, gates_only: bool = False
+) -> None:
     """Raise UsageError where the plan needs more than the budget allows, whatever is answered."""
     transcripts = (item for item in items if isinstance(item, Transcript))
     if live.settings.has_limit:
-        refuse_questions(first_questions(plan, transcripts), live)
+        refuse_questions(first_questions(plan, transcripts, gates_only=gates_only), live)
 
 
 def refuse_questions(questions: Iterable[JudgeRequest], live: LiveJudge) -> None:

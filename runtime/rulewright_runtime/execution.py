@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from rulewright_runtime.aggregate.outcome import without_scores
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.judging.judge import Judge, open_judge
 from rulewright_runtime.matching.match import Matcher
@@ -52,6 +53,7 @@ def execute(
     *,
     parameters: JsonMapping | None = None,
     prefilter: bool = True,
+    gates_only: bool = False,
 ) -> Iterator[TranscriptResult]:
     """Yield one result for each transcript, in order.
 
@@ -59,13 +61,14 @@ def execute(
 
     `judge` answers the requests of checks (an object with `ask`, or `replay:FILE`); `parameters` sets the scorecard's
     declared parameters. Raises PlanError before anything runs if the plan needs a judge and there is none. Without
-    `prefilter` the results are the same and take longer.
+    `prefilter` the results are the same and take longer. `gates_only` skips a check that can no longer change a gate:
+    gates have the states of the whole run, and a row with skipped checks lists them as `left_out` and has no scores.
     """
     if isinstance(judge, str):
         judge = open_judge(judge)
     if judge is None:
         refuse_without_judge(plan)
-    return results(Engine(plan, parameters, prefilter), transcripts, judge)
+    return results(Engine(plan, parameters, prefilter, gates_only=gates_only), transcripts, judge)
 
 
 def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Iterator[TranscriptResult]:
@@ -73,7 +76,8 @@ def results(engine: Engine, items: Iterable[Item], judge: Judge | None) -> Itera
     for started in engine.started(items, prompts=getattr(judge, "reads_prompts", True)):
         if isinstance(started, Execution):
             for asking in started.askings:
-                asking.settle(judge)
+                if not started.skips(asking):
+                    asking.settle(judge)
             yield started.result()
         else:
             yield started
@@ -106,11 +110,13 @@ class _ScenarioChecks(NamedTuple):
 class Engine:
     """A prepared plan. It does no I/O except reading transcripts: the caller sends requests to the judge."""
 
-    def __init__(self, plan: Plan, parameters: JsonMapping | None = None, prefilter: bool = True) -> None:
-        """Prepare the plan's programs and matcher.
+    def __init__(
+        self, plan: Plan, parameters: JsonMapping | None = None, prefilter: bool = True, *, gates_only: bool = False
+    ) -> None:
+        """Prepare the plan's programs and matcher. `gates_only` skips the checks that can't change a gate.
 
-        Raises PlanError for an unknown parameter or a bad value, and for a plug-in that is not installed in the plan's
-        version.
+        Raises PlanError for an unknown parameter or a bad value, for a plug-in that is not installed in the plan's
+        version, and for `gates_only` if no check belongs to a gate.
         """
         if plan.plugins:
             from rulewright_runtime.plugins import register_functions  # loading installed metadata is slow
@@ -134,6 +140,24 @@ class Engine:
             self._left_out = [(part.id, self._scorecard.waiting_for(part.id)) for part in plan.left_out]
         elif parameters:
             raise PlanError(f"unknown parameter `{next(iter(parameters))}`: the plan declares none")
+        self._gates_of = self._gates_of_checks() if gates_only else {}
+
+    def _gates_of_checks(self) -> dict[str, frozenset[int]]:
+        """The gates that each check may change, except for checks whose verdicts other checks read."""
+        gates_of = (
+            {}
+            if self._scorecard is None
+            else {each.id: self._scorecard.may_hold(each.id) for each in self._plan.checks}
+        )
+        if not any(gates_of.values()):
+            raise PlanError("`gates_only` needs a scorecard with a gate that holds a check of the plan")
+        read = {name for each in self._plan.checks for name in getattr(each.verifier, "needs", ())}
+        return {name: gates for name, gates in gates_of.items() if name not in read}
+
+    def _skips(self, incomplete: bool, check_id: str, settled: list[VerdictResult]) -> bool:
+        """Whether every gate that the check may change has already failed."""
+        gates = self._gates_of.get(check_id)
+        return gates is not None and gates <= self._scorecard.stopped(settled, incomplete=incomplete)
 
     def started(self, items: Iterable[Item], *, prompts: bool = True) -> Iterator[Execution | TranscriptResult]:
         """Start each transcript, in order; yields its result if no check waits for a reply. Without `prompts` the
@@ -182,7 +206,8 @@ class Engine:
                 waiting[each.position] = verdict
             else:
                 verdicts[each.position] = verdict
-        execution = Execution(item, verdicts, waiting, partial(self._finish, context))
+        skips = partial(self._skips, bool(complete.gaps)) if self._gates_of else None
+        execution = Execution(item, verdicts, waiting, partial(self._finish, context), skips)
         return execution if waiting else execution.result()
 
     def _verdict(
@@ -209,7 +234,9 @@ class Engine:
             finding = failed(f"verifier_exception:{type(error).__name__}")
         return concluded(finding) if isinstance(finding, Finding) else CheckAsking(check.id, finding, concluded)
 
-    def _finish(self, context: EvaluationContext, settled: dict[int, VerdictResult]) -> TranscriptResult:
+    def _finish(
+        self, context: EvaluationContext, settled: dict[int, VerdictResult], skipped: tuple[str, ...] = ()
+    ) -> TranscriptResult:
         """Run the checks that read the verdicts of others, and make the result."""
         item, gaps = context.transcript, context.complete.gaps
         checks = self._scenario_checks(item.scenario_id)
@@ -220,7 +247,7 @@ class Engine:
             assert isinstance(verdict, VerdictResult), "a check that reads verdicts needs no judge"
             settled[each.position] = context.verdicts[verdict.check_id] = verdict
         verdicts = tuple([settled[index] for index in sorted(settled)])
-        scores = self._score(item, verdicts, checks, gaps)
+        scores = self._score(item, verdicts, checks, gaps, skipped)
         return TranscriptResult(
             item.id,
             item.scenario_id,
@@ -282,13 +309,17 @@ class Engine:
         verdicts: tuple[VerdictResult, ...],
         checks: _ScenarioChecks,
         gaps: tuple[Gap, ...],
+        skipped: tuple[str, ...],
     ) -> JsonObject | None:
         if self._scorecard is None:
             return None
         row = {"transcript_id": item.id, "scenario_id": item.scenario_id}
         row["model"] = self._name(item)
-        waiting = self._waiting_in(item.scenario_id)
-        row |= self._scorecard.score(verdicts, checks.expected, waiting, incomplete=bool(gaps))
+        expected = [name for name in checks.expected if name not in skipped]
+        waiting = [*self._waiting_in(item.scenario_id), *((name, ()) for name in skipped)]
+        row |= self._scorecard.score(verdicts, expected, waiting, incomplete=bool(gaps))
+        if skipped:
+            row |= without_scores(row, self._scorecard.plan.shown)
         return {**row, "missing": as_records(gaps)} if gaps else row
 
     def _name(self, item: Transcript) -> str:

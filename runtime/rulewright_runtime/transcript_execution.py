@@ -67,26 +67,42 @@ class CheckAsking:
 class Execution:
     """One transcript's checks: those settled without a judge, and those that wait for replies."""
 
-    __slots__ = ("_finish", "_verdicts", "_waiting", "transcript")
+    __slots__ = ("_finish", "_skips", "_verdicts", "_waiting", "transcript")
 
     def __init__(
         self,
         transcript: Transcript,
         verdicts: dict[int, VerdictResult],
         waiting: dict[int, CheckAsking],
-        finish: Callable[[dict[int, VerdictResult]], TranscriptResult],
+        finish: Callable[[dict[int, VerdictResult], tuple[str, ...]], TranscriptResult],
+        skips: Callable[[str, list[VerdictResult]], bool] | None = None,
     ) -> None:
         """`verdicts` and the `waiting` checks are by the index of the check; `finish` makes the result from all
-        verdicts."""
-        self.transcript, self._verdicts, self._waiting, self._finish = transcript, verdicts, waiting, finish
+        verdicts and the ids of skipped checks. `skips` says whether a check can be skipped, given the verdicts so far.
+        """
+        self.transcript, self._verdicts, self._waiting = transcript, verdicts, waiting
+        self._finish, self._skips = finish, skips
 
     @property
     def askings(self) -> list[CheckAsking]:
         """The checks that wait for replies, in order."""
         return [*self._waiting.values()]
 
+    @property
+    def is_sequential(self) -> bool:
+        """Whether checks are settled one after the other, because a verdict may make the next check unnecessary."""
+        return self._skips is not None
+
+    def skips(self, asking: CheckAsking) -> bool:
+        """Whether the check can be skipped, given the settled ones."""
+        return self._skips is not None and self._skips(asking.check_id, list(self._settled().values()))
+
+    def _settled(self) -> dict[int, VerdictResult]:
+        waiting = {index: asking.verdict for index, asking in self._waiting.items() if asking.verdict is not None}
+        return {**self._verdicts, **waiting}
+
     def result(self) -> TranscriptResult:
-        """The transcript's result; every check must be settled."""
-        settled = {index: asking.verdict for index, asking in self._waiting.items() if asking.verdict is not None}
-        assert len(settled) == len(self._waiting), "a check still waits for answers"
-        return self._finish({**self._verdicts, **settled})
+        """The transcript's result; every check must be settled or skipped."""
+        skipped = tuple([each.check_id for each in self._waiting.values() if each.verdict is None])
+        assert not skipped or self._skips is not None, "a check still waits for answers"
+        return self._finish(self._settled(), skipped)

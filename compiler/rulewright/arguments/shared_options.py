@@ -151,6 +151,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=at_least(1), default=1, metavar="N", help="use N processes (1); not with a model as judge"
     )
     parser.add_argument(
+        "--gates-only", action="store_true", help="ask only questions that can change a gate; no scores"
+    )
+    parser.add_argument(
         "--ray",
         metavar="ADDRESS",
         help="use this Ray cluster, or `local` for one with --jobs processes here; needs the extra `ray`",

@@ -43,7 +43,7 @@ def live_run(
     """The summary of a run with a model as judge, or the exit code of one that had to stop."""
     options = JudgeOptions(**{each.name: getattr(args, each.name) for each in fields(JudgeOptions)})
     live = open_live(judge, project, options)
-    refuse_what_cannot_fit(plan, read(), live)
+    refuse_what_cannot_fit(plan, read(), live, gates_only=args.gates_only)
     items = Counter(speakers(item) if isinstance(item, Transcript) else () for item in read())
     warn_of_unknown_families(live, {name for names in items for name in names})
     progress = LiveProgress(items.total())

@@ -144,6 +144,7 @@ def _settings(args: argparse.Namespace) -> JsonObject:
         "columns": args.columns,
         "jobs": args.jobs,
         "ray": args.ray,
+        "gates_only": args.gates_only,
     }
 
 

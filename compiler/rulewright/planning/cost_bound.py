@@ -59,10 +59,14 @@ def questions_by_key(plan: Plan, transcripts: Iterable[Transcript]) -> dict[Ques
     return questions
 
 
-def first_questions(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[JudgeRequest]:
-    """Iterate over the questions that a scan asks regardless of the answers: the first ones of every check."""
-    for started in Engine(plan).started(transcripts):
-        for asking in started.askings if isinstance(started, Execution) else ():
+def first_questions(
+    plan: Plan, transcripts: Iterable[Transcript], *, gates_only: bool = False
+) -> Iterator[JudgeRequest]:
+    """Iterate over the questions that a scan asks regardless of the answers: the first ones of every check, with
+    `gates_only` of the first check, since it may make the others unnecessary."""
+    for started in Engine(plan, gates_only=gates_only).started(transcripts):
+        askings = started.askings if isinstance(started, Execution) else ()
+        for asking in askings[:1] if gates_only else askings:
             yield from asking.resume() or ()
 
 

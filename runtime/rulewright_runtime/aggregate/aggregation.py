@@ -22,6 +22,7 @@ from rulewright_runtime.aggregate.bounds import (
     rate_interval,
 )
 from rulewright_runtime.aggregate.effects import (
+    KNOWN_BEFORE,
     STOPS,
     VERDICT_FIELDS,
     Effect,
@@ -135,6 +136,18 @@ class Scorecard:
         """The indices of the gates that stay open when the check `check_id` applies and is not run."""
         gates = zip(self.plan.gates, self.effects.in_gates(check_id), strict=True)
         return tuple(index for index, (gate, holds) in enumerate(gates) if gate.left_out == "open" and holds)
+
+    def may_hold(self, check_id: str) -> frozenset[int]:
+        """The indices of the gates to which a verdict of the check may belong. These include every gate whose
+        condition reads a field that is unknown before the check runs."""
+        later = set(VERDICT_FIELDS) - KNOWN_BEFORE
+        gates = zip(self.plan.gates, self.effects.in_gates(check_id), strict=True)
+        return frozenset(index for index, (gate, holds) in enumerate(gates) if holds or mentioned([gate.of]) & later)
+
+    def stopped(self, verdicts: Iterable[VerdictRecord], *, incomplete: bool = False) -> frozenset[int]:
+        """The indices of the gates that have failed, whatever further verdicts follow."""
+        effects = (self.effects.of(verdict, incomplete) for verdict in verdicts)
+        return frozenset(gate for effect in effects for gate, strength in effect.gates if strength == STOPS)
 
     def stops(self, verdict: VerdictRecord) -> list[dict[str, bool] | None]:
         """For each gate, whether each answer in place of the verdict would stop it; None for a gate that no answer

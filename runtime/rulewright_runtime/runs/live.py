@@ -222,8 +222,10 @@ class _Open:
         self.tasks: list[asyncio.Task[None]] = []
         if isinstance(started, Execution):
             self._exchanges = [[] for _ in started.askings]
-            pairs = zip(started.askings, self._exchanges, strict=True)
-            self.tasks = [asyncio.create_task(self._settle(*pair)) for pair in pairs]
+            pairs = list(zip(started.askings, self._exchanges, strict=True))
+            sequential = started.is_sequential
+            work = [self._settle_in_order(started, pairs)] if sequential else [self._settle(*pair) for pair in pairs]
+            self.tasks = [asyncio.create_task(each) for each in work]
 
     async def result(self) -> TranscriptResult:
         """The transcript's result, once every check is settled. Raises the error that ends the run."""
@@ -234,6 +236,12 @@ class _Open:
             task.result()
         exchanges = tuple(exchange for one in self._exchanges for exchange in sorted(one, key=_POSITION))
         return replace(self._started.result(), exchanges=exchanges)
+
+    async def _settle_in_order(self, started: Execution, pairs: list[tuple[CheckAsking, list[Exchange]]]) -> None:
+        """Settle one check after the other, except those that earlier ones make unnecessary."""
+        for asking, exchanges in pairs:
+            if not started.skips(asking):
+                await self._settle(asking, exchanges)
 
     async def _settle(self, asking: CheckAsking, exchanges: list[Exchange]) -> None:
         replies: Replies | None = None

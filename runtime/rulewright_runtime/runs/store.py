@@ -70,6 +70,7 @@ def run(
     watch: Callable[[Scheduler, Summary], None] = lambda *_: None,
     jobs: int = 1,
     ray: str | None = None,
+    gates_only: bool = False,
 ) -> JsonObject:
     """Judge the transcripts in `paths`, write the folder `out`, and return the content of its `summary.json`.
 
@@ -90,10 +91,10 @@ def run(
     _refuse_limits(max_calls=(max_calls, 0), max_line=(max_line, 1), max_expanded=(max_expanded, 1), jobs=(jobs, 1))
     is_spread = jobs > 1 or ray is not None
     if is_spread:
-        _refuse_jobs(judge, max_calls)
+        _refuse_jobs(judge, max_calls, gates_only=gates_only)
     opened, fingerprint = _opened(judge, max_expanded or MAX_EXPANDED, is_spread=is_spread)
-    options = [parameters, max_calls, max_line, *([columns] if columns else [])]
-    settings = msgspec.json.encode(options, order="deterministic")
+    options = [*([columns] if columns else []), *(["gates_only"] if gates_only else [])]
+    settings = msgspec.json.encode([parameters, max_calls, max_line, *options], order="deterministic")
     reader = Reader(plan.scenarios, max_line or MAX_LINE, columns)
     folder = RunFolder(out)
     with folder.locked():
@@ -113,13 +114,15 @@ def run(
         else:
             if opened is None:
                 refuse_without_judge(plan)
-            engine = Engine(plan, parameters)
+            engine = Engine(plan, parameters, gates_only=gates_only)
             rows = _by_judge(engine, inputs, writer, max_calls, lambda scheduler: watch(scheduler, writer.summary))
         if log.steps:
             folder.reopen()
         else:
             folder.clear(keep_replies=resume)
-        return writer.write(plan, rows, progress, lambda: _about(plan, parameters, opened, reader))
+        return writer.write(
+            plan, rows, progress, lambda: _about(plan, parameters, opened, reader, gates_only=gates_only)
+        )
 
 
 def _by_judge(
@@ -160,8 +163,10 @@ def _opened(
     return opened, identity(opened)
 
 
-def _refuse_jobs(judge: Judge | BatchJudge | str | None, calls: int | None) -> None:
+def _refuse_jobs(judge: Judge | BatchJudge | str | None, calls: int | None, *, gates_only: bool) -> None:
     """Raise PlanError for options that need a single process."""
+    if gates_only:
+        raise PlanError("`gates_only` needs one process; leave it out, or `jobs` and `ray`")
     if judge is not None and not isinstance(judge, str):
         raise PlanError(
             "`jobs` and `ray` are for runs that ask no model; one process asks a model many questions at a time"
@@ -224,10 +229,13 @@ def _refuse_limits(**limits: tuple[int | None, int]) -> None:
             raise PlanError(f"`{option}` is {limit}; expected at least {least}")
 
 
-def _about(plan: Plan, parameters: JsonMapping | None, judge: Judge | BatchJudge | None, reader: Reader) -> JsonObject:
+def _about(
+    plan: Plan, parameters: JsonMapping | None, judge: Judge | BatchJudge | None, reader: Reader, *, gates_only: bool
+) -> JsonObject:
     scorecard = plan.scorecard.name if plan.scorecard is not None else None
     about = {"profile": plan.profile, "scorecard": scorecard, "semantics": plan.semantics}
     options: dict[str, object] = {"parameters": dict(sorted(parameters.items()))} if parameters else {}
+    options |= {"gates_only": True} if gates_only else {}
     options |= {"price": price} if (price := getattr(judge, "price", None)) is not None and needs_judge(plan) else {}
     unread = {"unread_files": dict(sorted(reader.unread.items()))} if reader.unread else {}
     return {**about, "language": plan.language, "plan": plan.hash, **options, "judge": _judge(plan, judge), **unread}

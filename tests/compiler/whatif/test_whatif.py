@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 from tests.attack.test_random_scorecards import SCORING
-from tests.compiler.comparing.planted import Plants, project, write_transcripts
+from tests.compiler.comparing.planted import TRANSCRIPTS, Judge, Plants, project, write_transcripts
 from tests.rounds import rounds
 from tests.runtime.aggregate.test_bounds import record
 
@@ -26,7 +26,7 @@ from rulewright.errors import UsageError
 from rulewright.load import load_text
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright.reporting.derived_run import write_derived
-from rulewright.reporting.stored_run import decision_of, read_run, score_again
+from rulewright.reporting.stored_run import decision_of
 from rulewright.serving.open_runs import OpenRuns
 from rulewright.whatif import rescoring
 from rulewright.whatif.rescoring import ScoringPolicy
@@ -276,12 +276,16 @@ def test_verdicts_of_rules_that_have_changed_are_no_answer(
     assert (code, "unknown: `both` has changed since" in said) == (2, True)
 
 
-def test_a_row_whose_checks_were_skipped_has_no_scores_after_it_is_rescored(plants: Plants) -> None:
-    run = read_run(plants.run())
-    name, row = next(iter(run.rows.items()))
-    again = score_again(run.scorecard, row, run.verdicts[name].values(), skipped=True)
-    assert row["overall_score"] is not None
-    assert again["overall_score"] is None
+def test_a_run_that_looked_at_gates_only_has_no_scores_after_it_is_rescored_or_decided(tmp_path: Path) -> None:
+    folder = project(tmp_path / "p", rule=False)
+    talks = write_transcripts(tmp_path / "said", dict.fromkeys(TRANSCRIPTS, "As you like."))
+    run(compile_project(folder), [talks], tmp_path / "run", judge=Judge("UNCLEAR"), gates_only=True)
+    before = (tmp_path / "run/scores.jsonl").read_bytes()
+    assert main(["rescore", str(tmp_path / "run"), "--out", str(tmp_path / "again")]) in (0, 2)
+    assert (tmp_path / "again/scores.jsonl").read_bytes() == before
+    summaries = [json.loads((tmp_path / name / "summary.json").read_text()) for name in ("run", "again")]
+    assert [summary["gates_only"] for summary in summaries] == [True, True]
+    assert summaries[0]["overall_score"] == summaries[1]["overall_score"]
 
 
 @pytest.mark.parametrize("words", [["--set", "most=1"], ["--set", "least"], ["--sweep", "most"], ["--set", "least=2"]])

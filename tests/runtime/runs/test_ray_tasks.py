@@ -130,8 +130,9 @@ def test_a_cluster_that_fails_stops_the_run_and_loses_nothing(
 
 
 def test_what_a_cluster_can_not_do_is_refused(cluster: StandIn, data: Path, tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match="one process that counts"):
-        run(tmp_path / "run", data, ray="auto", max_calls=3)
+    for settings, reason in (({"max_calls": 3}, "one process that counts"), ({"gates_only": True}, "one process")):
+        with pytest.raises(PlanError, match=reason):
+            run(tmp_path / "run", data, ray="auto", **settings)
     with pytest.raises(PlanError, match="`jobs` and `ray` are for runs that ask no model"):
         store.run(shipped_plan(profile="publish"), [data], tmp_path / "run", judge=object(), ray="auto")  # type: ignore[arg-type]
     assert cluster.started == []

@@ -1,0 +1,135 @@
+"""`gates_only`: over all ways in which small plans may be answered, gates have the states of the whole run."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.model_server import chat, model_server
+from tests.rounds import every
+from tests.runtime.plans import asked, plan, talk
+from tests.runtime.runs.watched_run import judge
+from tests.shared_data import ROOT
+from tests.shipped_plans import shipped_plan
+
+from rulewright_runtime.calls.scheduler import CallLimits
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.execution import Engine, execute, results
+from rulewright_runtime.judging.judge import JudgeRequest
+from rulewright_runtime.plan.file import seal
+from rulewright_runtime.plan.question import TextSegment
+from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.runs.store import run
+from rulewright_runtime.transcript_execution import TranscriptResult
+
+ANSWERS = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE", "not a verdict")
+BENCHMARK = ROOT / "benchmark"
+
+
+class Answering:
+    """Gives every check its answer, with a quote that occurs, and counts the questions."""
+
+    def __init__(self, answers: dict[str, str]) -> None:
+        self.answers, self.asked = answers, 0
+
+    def ask(self, request: JudgeRequest) -> str:
+        self.asked += 1
+        evidence = [{"role": "assistant", "turn": 1, "quote": "a reply of words"}]
+        return json.dumps({"verdict": self.answers[request.check_id], "evidence": evidence})
+
+
+def gated(*severities: str, card: str = "two-tier") -> Plan:
+    """A plan of judged checks of these severities under a shipped scorecard."""
+    scorecard = shipped_plan(profile="publish", scorecard=card).scorecard
+    assert scorecard is not None
+    checks = [
+        asked(name=f"X{number}", severity=severity, hard_fail=severity == "S4_GATE", primary_bucket="AB"[number % 2])
+        for number, severity in enumerate(severities)
+    ]
+    facts = {
+        each.id: {"severity": each.severity, "primary_bucket": each.primary_bucket, "hard_fail": each.hard_fail}
+        for each in checks
+    }
+    made = plan(*checks)
+    known = {name: {**next(iter(scorecard.checks.values())), **fact} for name, fact in facts.items()}
+    return seal(replace(made, scorecard=replace(scorecard, checks=known), severities=("S1", "S2", "S3", "S4_GATE")))
+
+
+def row(engine: Engine, answers: dict[str, str]) -> tuple[TranscriptResult, int]:
+    judge = Answering(answers)
+    (result,) = results(engine, [talk("hello", "a reply of words")], judge)
+    return result, judge.asked
+
+
+PLANS = [("S4_GATE", "S4_GATE", "S2"), ("S4_GATE", "S2", "S4_GATE", "S4_GATE")]
+
+
+@pytest.mark.parametrize("severities", PLANS)
+def test_gates_have_the_states_of_the_whole_run_whatever_is_answered(severities: tuple[str, ...]) -> None:
+    made = gated(*severities)
+    engines = Engine(made), Engine(made, gates_only=True)
+    asked_in_all, asked_of_all = 0, 0
+    for answers in every(6, list(product(ANSWERS, repeat=len(severities)))):
+        by_check = {check.id: answer for check, answer in zip(made.checks, answers, strict=True)}
+        (whole, before), (skipped, after) = (row(engine, by_check) for engine in engines)
+        states = [
+            {name: gate["state"] for name, gate in (each.scores or {})["engine"]["gates"].items()}
+            for each in (whole, skipped)
+        ]
+        assert states[0] == states[1], by_check
+        assert after <= before
+        asked_in_all, asked_of_all = asked_in_all + after, asked_of_all + before
+        left = {check.id for check in made.checks} - {verdict.check_id for verdict in skipped.verdicts}
+        assert left <= set((skipped.scores or {}).get("left_out", ()))
+        assert not left or (skipped.scores or {})["overall_score"] is None
+    assert asked_in_all < 0.8 * asked_of_all
+
+
+def test_a_plan_without_gates_is_refused() -> None:
+    with pytest.raises(PlanError, match="needs a scorecard with a gate"):
+        list(execute(plan(asked()), [], Answering({}), gates_only=True))
+
+
+def test_a_live_run_asks_less_and_writes_the_same_at_any_concurrency(tmp_path: Path) -> None:
+    made = gated("S4_GATE", "S2", "S4_GATE")
+    made = seal(
+        replace(
+            made,
+            checks=tuple(
+                replace(each, verifier=replace(each.verifier, judging=_asking(each.verifier, each.id)))
+                for each in made.checks
+            ),
+        )
+    )
+    for number in range(12):
+        lines = [{"turn": 1, "role": role, "content": f"a reply of words {number}"} for role in ("user", "assistant")]
+        (tmp_path / f"m{number}__s.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+
+    def handler(asked: dict[str, Any], _: int) -> Any:
+        said = asked["messages"][0]["content"]
+        fails = "words 3" in said or ("words 5" in said and "X2" in said)
+        evidence = [{"role": "assistant", "turn": 1, "quote": "a reply of words"}]
+        return chat(json.dumps({"verdict": "FAIL" if fails else "PASS", "evidence": evidence}))
+
+    contents = []
+    for concurrency in (1, 64):
+        with model_server(handler) as server:
+            live = judge(server, tmp_path / f"l{concurrency}.sqlite3", limits=CallLimits(concurrency=concurrency))
+            run(made, sorted(tmp_path.glob("*.jsonl")), tmp_path / f"run{concurrency}", judge=live, gates_only=True)
+            assert len(server.requests) == 12 * 2 - 1
+        files = ("verdicts.jsonl", "scores.jsonl", "replies.jsonl")
+        replies = (tmp_path / f"run{concurrency}" / "replies.jsonl").read_text(encoding="utf-8").splitlines()
+        assert len(replies) == 23
+        contents.append([(tmp_path / f"run{concurrency}" / name).read_bytes() for name in files[:2]])
+    assert contents[0] == contents[1]
+    summary = json.loads((tmp_path / "run1" / "summary.json").read_bytes())
+    assert summary["gates_only"] is True
+    assert summary["left_out"] == {"X1": 12, "X2": 1}
+
+
+def _asking(verifier: Any, name: str) -> Any:
+    return replace(verifier.judging, prompt=(TextSegment(f"{name}?"),))
