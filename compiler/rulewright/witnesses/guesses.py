@@ -27,6 +27,7 @@ from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import NANOS, Optional, Timestamp, Value
 
 MOST_ITEMS: Final = 50  # of a list
+MOST_MIXED: Final = 4  # texts of a list
 MOST_LANGUAGES: Final = 6  # of one text, considered at once
 SOME_TEXT: Final = "so"
 _UNEQUAL: Final = (SOME_TEXT, 0, 1)  # of two variables that are compared
@@ -118,10 +119,18 @@ def choices(domain: Domain, guessed: Sequence[Value]) -> list[Value]:
     its cells."""
     tried = [*_between(guessed), *([""] if domain.kind == "string" else ())]
     held = [value for each in tried if (value := _held(domain, each)) is not None]
+    if domain.kind == "texts":
+        held += _mixed(held)
     cuts = [each for value in held for each in [_cut(value)] if each is not None]
     wrapped = [Optional(value) if domain.optional else value for value in held]
     found = {repr(value): value for value in (*wrapped, *(domain.cells(cuts if domain.kind != "texts" else ())))}
     return list(found.values())
+
+
+def _mixed(lists: Sequence[Sequence[str]]) -> Iterator[list[str]]:
+    """Short lists of the texts in other lists: conditions may ask each for a text at another place."""
+    texts = list(dict.fromkeys(text for each in lists for text in each))[:MOST_MIXED]
+    return (list(each) for size in (2, 3) for each in product(texts, repeat=size))
 
 
 def varied(among: Mapping[Name, Sequence[Choice]]) -> Iterator[dict[Name, Choice]]:
