@@ -9,18 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.score import Score, leave
 from rulewright_runtime.values import Value
 from rulewright_runtime.verdicts import VerdictRecord
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from rulewright_runtime.verdicts import VerdictRecord
-
 
 MINIMUM_COVERAGE: Final = Score(4, 5)  # seed 004: a row with a smaller share of resolved checks is not valid
 ENGINE: Final = "engine"
