@@ -22,7 +22,7 @@ from rulewright_runtime.english import reason_of
 from rulewright_runtime.input_files import read_expanded
 from rulewright_runtime.judging.evidence import fold
 from rulewright_runtime.person_names import folded_name
-from rulewright_runtime.report.text import cell, text_of
+from rulewright_runtime.report.text import csv_cell, text_of_cell
 from rulewright_runtime.transcripts.containers import delimiter_of
 from rulewright_runtime.transcripts.messages import Transcript
 
@@ -121,7 +121,7 @@ def read_gold(path: Path) -> list[GoldLabel]:
 def _label(location: str, row: Sequence[str], count: int) -> GoldLabel:
     if len(row) != count:
         raise UsageError(f"{location}: expected {count} fields, found {len(row)}")
-    name, target, annotator, split, *conversation = (text_of(field.strip()) for field in row)
+    name, target, annotator, split, *conversation = (text_of_cell(field.strip()) for field in row)
     transcript, _, check = name.rpartition("/")
     if not transcript or not check:
         raise UsageError(f"{location}: expected an `id` like `TRANSCRIPT/CHECK`, found `{name}`")
@@ -145,7 +145,7 @@ def to_csv(labels: Iterable[GoldLabel]) -> str:
     rows.writerow(columns)
     for each in listed:
         fields = (id_of(each.item), each.target, each.annotator, each.split, each.conversation)
-        rows.writerow(map(cell, fields[: len(columns)]))
+        rows.writerow(map(csv_cell, fields[: len(columns)]))
     return out.getvalue()
 
 

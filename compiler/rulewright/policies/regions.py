@@ -119,9 +119,11 @@ class _RegionSearch:
         def ask(box: Box, reached: tuple[int, int]) -> Answer[tuple[int, int], _Way]:
             one, left, at = _advanced(space, self.one, 0, reached[0], box)
             if left is None:
+                assert at is not None, "a box without an outcome can be split"
                 return (one, reached[1]), None, at
             two, right, at = _advanced(space, self.two, len(self.one.steps), reached[1], box)
             if right is None:
+                assert at is not None, "a box without an outcome can be split"
                 return (one, two), None, at
             differs, at = self.differ(space, left, right, box)
             return (one, two), _Way(one, left, two, right) if differs else None, at

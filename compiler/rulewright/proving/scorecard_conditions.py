@@ -33,6 +33,14 @@ from rulewright_runtime.plan.scorecard import Parameter, ScorecardPlan, paramete
 _REQUIRED: Final = " where `requires` is met"
 
 
+def of_scorecard(document: object) -> Iterator[LocatedCondition]:
+    """Return the conditions of a scorecard over verdicts or over cases."""
+    if isinstance(document, ScorecardDocument):
+        return of_verdicts(document)
+    assert isinstance(document, CaseScorecardDocument)
+    return of_cases(document)
+
+
 def of_verdicts(document: ScorecardDocument) -> Iterator[LocatedCondition]:
     """Yield the conditions of a scorecard over verdicts."""
     known, usual = _bounds(document.parameters), _usual(document.parameters)

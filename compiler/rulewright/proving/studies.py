@@ -7,10 +7,9 @@ test of an inner conditional is checked under the tests of the conditionals arou
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib import import_module
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
@@ -20,7 +19,6 @@ from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, ListType, RecordType
 from rulewright.load import Scalar, place
-from rulewright.lower.expressions_of import DocumentWithExpressions, scoped_expressions
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, number, whole
 from rulewright.proving.gates import as_seen
@@ -301,38 +299,3 @@ def _beyond_unit(program: Program, domains: Domains, usual: Values) -> Iterator[
         is_open = filled != part and paths_of(filled) and outside
         if is_open and (holds := _result(filled, domains)) is not None:
             yield part, holds
-
-
-# Documents with more information than their conditions: a function of `proving.scorecard_conditions`, which is imported
-# with the first of them.
-SCORECARDS: Final = {"ScorecardDocument": "of_verdicts", "CaseScorecardDocument": "of_cases"}
-
-
-@lru_cache(maxsize=64)  # several rules read the same document in turn
-def placed_conditions(document: DocumentWithExpressions) -> tuple[LocatedCondition, ...]:
-    """The valid conditions of a document; mistakes in the others are reported elsewhere."""
-    name = SCORECARDS.get(type(document).__name__)
-    if name is None:
-        return tuple(_conditions(document))
-    of_scorecards: Callable[[object], Iterator[LocatedCondition]]
-    of_scorecards = getattr(import_module("rulewright.proving.scorecard_conditions"), name)
-    return tuple(of_scorecards(document))
-
-
-def _conditions(document: DocumentWithExpressions) -> Iterator[LocatedCondition]:
-    rows = {id(scalar) for scalar in getattr(document, "verdict_conditions", ())}
-    loops = {id(each): loop for loop in getattr(document, "loops", ()) for each in loop.conditions}
-    params = getattr(document, "params", {})
-    usual = tuple([(("params", name), value) for name, value in params.items() if type(value) in (int, float)])
-    replies = dict(_replies_before(document))
-    for scalar, environment in scoped_expressions(document):
-        loop = loops.get(id(scalar))
-        iterations = None if loop is None else loop.max_iterations
-        given = (" in this turn", replies.get(id(scalar), ()))
-        yield from placed([scalar], environment, iterations, in_table=id(scalar) in rows, usual=usual, given=given)
-
-
-def _replies_before(document: DocumentWithExpressions) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The condition of each branch of a scenario, by id, with what holds of the replies before its turn."""
-    for before, turn in enumerate(getattr(document, "turns", ())):
-        yield from ((id(each.when), ("size(replies) > 0", f"size(replies) <= {before}")) for each in turn.branches)

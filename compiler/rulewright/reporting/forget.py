@@ -31,7 +31,7 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.harness.harness_run import forget_conversation
 from rulewright_runtime.harness.harness_run import holds_run as holds_harness_run
 from rulewright_runtime.locks import lock_folder
-from rulewright_runtime.report.text import text_of
+from rulewright_runtime.report.text import text_of_cell
 from rulewright_runtime.runs.folder import GENERATED, LOG, REPLIES, ROWS, SUMMARY, RunFolder, remove, write_summary
 from rulewright_runtime.runs.log import LogStep, read_finished
 from rulewright_runtime.runs.run_rows import count, log_of, summary_of
@@ -240,7 +240,9 @@ def _labels_left(data: bytes, transcript_id: str) -> bytes | None:
     if not rows or tuple(rows[0][: len(LABELS)]) != LABELS:
         return None
     out = io.StringIO(newline="")
-    kept = (row for row in rows if not row or transcript_id not in (name := text_of(row[0]), name.rpartition("/")[0]))
+    kept = (
+        row for row in rows if not row or transcript_id not in (name := text_of_cell(row[0]), name.rpartition("/")[0])
+    )
     csv.writer(out, lineterminator="\n").writerows(kept)
     return out.getvalue().encode()
 

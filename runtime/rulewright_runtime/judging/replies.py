@@ -241,9 +241,14 @@ def _unfenced(before: str, after: str) -> tuple[str, str]:
     return before, after
 
 
+_BLANK_LINE: Final = re.compile(r"\n[ \t\r]*\n")
+
+
 def _inside_element(before: str) -> bool:
-    """Whether an element such as `<think>`, a comment or struck-through text is still open before the object."""
-    if before.count("<!--") > before.count("-->") or before.count("~~") % 2:
+    """Whether an element such as `<think>`, a comment or struck-through text is still open before the object. Only
+    struck-through text ends with its paragraph."""
+    paragraph = _BLANK_LINE.split(before)[-1]
+    if before.count("<!--") > before.count("-->") or paragraph.count("~~") % 2:
         return True
     tags = Counter((slash, name.lower()) for slash, name in _TAG.findall(before))
     return any(number > tags["/", name] for (slash, name), number in tags.items() if not slash)

@@ -70,11 +70,11 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def cell(text: str) -> str:
+def csv_cell(text: str) -> str:
     """`text` as a cell of a CSV file: what looks like a formula is marked with an apostrophe, as spreadsheets do."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def text_of(content: str) -> str:
-    """The text in a cell, without the mark of `cell`."""
+def text_of_cell(content: str) -> str:
+    """The text in a cell, without the mark of `csv_cell`."""
     return content[1:] if content.startswith("'") and _FORMULA.match(content) else content

@@ -30,7 +30,7 @@ from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.linting.baseline import read_baseline
 from rulewright_runtime.judging.judge import JudgeRecord
-from rulewright_runtime.report.text import cell, text_of
+from rulewright_runtime.report.text import csv_cell, text_of_cell
 from rulewright_runtime.runs.store import run
 
 SCORECARD = """\
@@ -121,8 +121,14 @@ def test_items_are_drawn_by_a_seed_from_every_verdict_and_tell_nothing(
 
 @given(st.text(st.sampled_from("'=+-@\t\rab\u00e9"), max_size=5))
 def test_no_cell_is_a_formula_and_every_text_comes_back(text: str) -> None:
-    assert text_of(cell(text)) == text
-    assert cell(text)[:1] not in set("=+-@\t\r")
+    assert text_of_cell(csv_cell(text)) == text
+    assert csv_cell(text)[:1] not in set("=+-@\t\r")
+
+
+def test_labels_in_another_encoding_say_so(tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_bytes("id,target,annotator,split\nt/c,PASS,J\u00fcrgen,tune\n".encode("latin-1"))
+    with pytest.raises(UsageError, match=r"gold\.csv`: it is not UTF-8$"):
+        read_gold(tmp_path / "gold.csv")
 
 
 def test_the_id_of_a_transcript_is_no_formula_in_a_file_of_labels(tmp_path: Path) -> None:

@@ -94,6 +94,10 @@ def test_a_verdict_in_a_comment_or_struck_through_is_not_one(before: str, after:
     assert strict(f'{before} {after} {{"verdict": "PASS"}}')["verdict"] == "PASS"
 
 
+def test_two_tildes_strike_nothing_through_beyond_their_paragraph() -> None:
+    assert strict('A wait of ~~5 minutes.\n\n{"verdict": "PASS"}')["verdict"] == "PASS"
+
+
 @pytest.mark.parametrize("key", ["final_verdict", "ver\u0434ict", "Verdict"])
 def test_a_second_verdict_is_found_at_any_depth(key: str) -> None:
     with pytest.raises(JudgeError, match="two verdicts"):
