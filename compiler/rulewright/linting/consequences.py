@@ -34,37 +34,6 @@ _NAMING: Final = """
 NAMING: Final = frozenset(_NAMING.split())
 OF_ROUTING: Final = STRUCTURE_CODES | {"missing-phase"}
 STAGES: Final = (NAMING, STRUCTURE_CODES, None)  # the order of corrections: each stage builds on the one before
-# A code, and the codes beside which it is doubtful in the same document.
-UNSURE: Final = {
-    "reply-lexicon-reads-the-user": frozenset({"detector-is-not-routed", "scorer-type-contradicts-routing"}),
-    "check-misses-own-example": frozenset(
-        {"condition-adds-nothing", "comparison-out-of-range", "condition-always-holds", "condition-never-holds"}
-    ),
-    "check-never-fails": frozenset({"comparison-out-of-range", "parameter-does-not-fit"}),
-    "check-never-passes": frozenset({"comparison-out-of-range", "parameter-does-not-fit"}),
-    "check-no-scenario-reaches": frozenset(
-        {"condition-never-holds", "gate-check-never-applies", "tag-no-scenario-carries"}
-    ),
-    "condition-adds-nothing": frozenset({"unread-parameter"}),
-    "comparison-out-of-range": frozenset({"parameter-does-not-fit"}),
-    "corpus-required-contradicts-routing": frozenset({"scorer-type-contradicts-routing"}),
-    "detector-is-not-routed": frozenset({"state-machine-without-definition", "unknown-state-machine"}),
-    "directive-ignored-by-route": frozenset({"missing-prompt", "unknown-lexicon"}),
-    "even-repetitions": frozenset({"scorer-repetitions-contradict-routing"}),
-    "input-not-awaited": frozenset({"cyclic-dependency", "unknown-dependency"}),
-    "failure-counts-as-success": frozenset({"verdict-without-meaning"}),
-    "unknown-dependency": frozenset({"duplicate-key"}),
-    "unknown-state": frozenset({"missing-key"}),
-    "unreachable-state": frozenset({"missing-key", "unknown-state"}),
-    "unused-definition": frozenset({"bad-expression"}),
-    "event-window-without-anchor": frozenset({"unknown-check"}),
-    "llm-required-contradicts-routing": frozenset({"scorer-type-contradicts-routing"}),
-    "misspelt-word": frozenset({"cue-text-not-in-turn"}),
-    "missing-prompt": frozenset({"scorer-type-contradicts-routing", "wrong-type"}),
-    "turn-that-does-not-exist": frozenset({"turn-numbers-out-of-order"}),
-    "weight-of-zero": frozenset({"key-is-not-text"}),
-    "window-ends-before-it-starts": frozenset({"turn-that-does-not-exist", "turn-numbers-out-of-order"}),
-}
 SCORING: Final = frozenset(DEPENDENT["scoring"].split()) | {"gate-cannot-stop", "part-without-checks"}
 BY_NAME: Final = frozenset(  # findings about a document that is asked for by its name
     {
@@ -129,8 +98,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
     return [
         each
         for each in found
-        if not UNSURE.get(each.code, frozenset()) & codes[each.span.path]
-        and not (each.code in ("unused-lexicon", "anchor-without-event-window") and is_named_wrongly)
+        if not (each.code in ("unused-lexicon", "anchor-without-event-window") and is_named_wrongly)
         and each.code not in lost
         and not (each.code == "missing-contract-registry" and is_registry_missing)
         and not (each.code == "project-without-checks" and is_check_refused)

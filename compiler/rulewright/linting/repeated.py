@@ -165,41 +165,64 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "anchor-names-ineligible-check": "event-window-without-anchor",
         "anchor-without-event-window": "event-window-without-anchor",
         "arguments-swapped": "bad-expression wrong-output",
-        "bad-expression": "wrong-output",
+        "bad-expression": "unused-definition wrong-output",
         "bad-parameter": "review-above-pass",
         "blindspot-of-another-name": "unchanged-copy",
         "both-sides-equal": "comparison-out-of-range",
         "check-never-fails": "check-misses-own-example",
         "check-never-passes": "check-misses-own-example",
-        "comparison-out-of-range": "condition-always-holds",
-        "condition-always-holds": "unread-parameter",
-        "condition-never-holds": "empty-profile unused-definition",
+        "comparison-out-of-range": """check-misses-own-example check-never-fails check-never-passes
+            condition-always-holds""",
+        "condition-adds-nothing": "check-misses-own-example",
+        "condition-always-holds": "check-misses-own-example unread-parameter",
+        "condition-never-holds": "check-misses-own-example check-no-scenario-reaches empty-profile unused-definition",
         "contract-mismatch": "file-of-another-format",
         "cue-lexicon-ignores-the-user": "reply-lexicon-reads-the-user",
-        "detector-is-not-routed": "gate-judged-once llm-required-contradicts-routing missing-prompt",
+        "cue-text-not-in-turn": "misspelt-word",
+        "cyclic-dependency": "input-not-awaited",
+        "detector-is-not-routed": """gate-judged-once llm-required-contradicts-routing missing-prompt
+            reply-lexicon-reads-the-user""",
+        "duplicate-key": "unknown-dependency",
         "duplicate-metric": "report-of-another-kind",
         "duplicate-session-number": "probe-reads-a-later-session",
         "empty-list-searched": "unread-parameter",
         "exit-on-failure": "exit-below-threshold",
+        "gate-check-never-applies": "check-no-scenario-reaches",
         "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
+        "key-is-not-text": "weight-of-zero",
         "label-table-has-a-gap": "label-row-is-dead",
+        "missing-key": "unknown-state unreachable-state",
+        "missing-prompt": "directive-ignored-by-route",
         "misspelt-tool": "check-misses-own-example",
         "misspelt-word": "check-misses-own-example",
         "output-written-twice": "misspelt-path",
+        "parameter-does-not-fit": "check-never-fails check-never-passes comparison-out-of-range",
         "parameter-of-another-metric": "condition-adds-nothing unlike-its-siblings",
         "part-exceeds-whole": "label-row-is-dead",
         "prompt-contradicts-rules": "prompt-without-pass-or-fail",
-        "scorer-type-contradicts-routing": "directive-ignored-by-route prompt-without-judge",
+        "scorer-repetitions-contradict-routing": "even-repetitions",
+        "scorer-type-contradicts-routing": """corpus-required-contradicts-routing directive-ignored-by-route
+            llm-required-contradicts-routing missing-prompt prompt-without-judge reply-lexicon-reads-the-user""",
+        "state-machine-without-definition": "detector-is-not-routed",
+        "tag-no-scenario-carries": "check-no-scenario-reaches",
+        "turn-numbers-out-of-order": "turn-that-does-not-exist window-ends-before-it-starts",
+        "turn-that-does-not-exist": "window-ends-before-it-starts",
         "unclear-policy-without-its-path": "prompt-without-judge",
         "units-differ": "unread-parameter",
-        "unlike-its-siblings": "check-without-part review-above-pass unchanged-copy unused-definition",
+        "unknown-check": "event-window-without-anchor",
+        "unknown-dependency": "input-not-awaited",
         "unknown-input": "unused-definition",
         "unknown-jurisdiction": "check-no-scenario-reaches",
         "unknown-label": "accepted-label-fails",
-        "unknown-lexicon": "detector-is-not-routed",
+        "unknown-lexicon": "detector-is-not-routed directive-ignored-by-route",
         "unknown-marker-set": "unknown-lexicon",
+        "unknown-state": "unreachable-state",
+        "unknown-state-machine": "detector-is-not-routed",
+        "unlike-its-siblings": "check-without-part review-above-pass unchanged-copy unused-definition",
+        "unread-parameter": "condition-adds-nothing",
+        "verdict-without-meaning": "failure-counts-as-success",
         "words-contradict-condition": "check-misses-own-example check-never-fails check-never-passes",
-        "wrong-type": "bad-expression",
+        "wrong-type": "bad-expression missing-prompt",
     }.items()
 }
 # The same for an error in any document.
@@ -238,7 +261,7 @@ def with_consequences(found: Sequence[Diagnostic]) -> list[Diagnostic]:
     """Return the findings; those that usually follow from another one of the same document are its notes. A finding
     with a fix stays, because its fix is applied on its own, unless it writes a misspelt word."""
     followers: dict[Diagnostic, list[Diagnostic]] = {each: [] for each in found}
-    for each in found:
+    for each in list(followers):  # once each, because two stages may report the same mistake
         cause = next((one for one in followers if _causes(one, each)), None)
         if cause is not None:
             followers[cause] += [each, *followers.pop(each)]

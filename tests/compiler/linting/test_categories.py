@@ -15,7 +15,6 @@ from tests.compiler.small_project import check, write
 from rulewright.categories import CATEGORIES, LEVELS, PEDANTIC, PREVIEW, ROWS, SINCE, category_of, is_default
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
-from rulewright.linting.consequences import UNSURE
 from rulewright.linting.lint_report import Report
 from rulewright.linting.lint_run import lint
 from rulewright.linting.lint_settings import RuleSelection
@@ -118,8 +117,7 @@ def test_findings_of_the_published_corpus_are_grouped_without_losing_any() -> No
         for code in told_by[found.code]
     }
     assert {(found.code, found.span) for found in each.diagnostics} <= places
-    consequences = {code for code, grounds in UNSURE.items() if grounds & codes(each)}
-    consequences |= {code for cause in codes(each) for code in FOLLOWED_BY.get(cause, ())}
+    consequences = {code for cause in codes(each) for code in FOLLOWED_BY.get(cause, ())}
     beyond = codes(lint([root], RuleSelection(("*",)))) - codes(each) - consequences
     assert {category_of(code) for code in beyond} == {PEDANTIC}
 
