@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final
 
-from rulewright.witnesses.samples import samples
+from rulewright.proving.re2_syntax import samples
 from rulewright_runtime.matching.folding import fold
 from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.scan import Lexicon, Pattern

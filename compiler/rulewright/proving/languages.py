@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, reduce
-from itertools import chain
+from itertools import chain, islice, product
 from typing import Any, Final, NamedTuple, TypeAlias
 
 Ranges: TypeAlias = "tuple[tuple[int, int], ...]"  # of code points in order, each without its end
@@ -38,6 +38,7 @@ class Language:
 
 
 MOST_LANGUAGES: Final = 8  # the outcomes of independent ones double with each
+MOST_EXAMPLES: Final = 24
 MOST_STATES: Final = 4_000
 MOST_WORK: Final = 100_000  # languages that read a character, and parts of them that are derived
 NOTHING: Final = Language("none")
@@ -49,6 +50,7 @@ _WORD: Final = ((48, 58), (65, 91), (95, 96), (97, 123))  # as RE2 defines it
 _UPPER: Final = range(ord("A"), ord("Z") + 1)
 _SURROGATES: Final = range(0xD800, 0xE000)
 _USUAL: Final = "oaeinstrlcdumpghbyfvkwxzjq .,-'0123456789ABC!?\n"  # represent others before rarer characters
+_VARIED: Final = f"o 5!{_USUAL}"
 
 
 class Outcome(NamedTuple):
@@ -74,17 +76,26 @@ def literal(text: str) -> Language:
     return sequence([one_of([(ord(each), ord(each) + 1)]) for each in text])
 
 
-def sequence(parts: Sequence[Language]) -> Language:
-    """The texts that consist of a text of each part."""
-    return reduce(lambda after, before: _then(before, after), reversed(parts), EMPTY)
+def sequence(parts: Sequence[Language], end: Language = EMPTY) -> Language:
+    """The texts that consist of a text of each part and the end."""
+    return reduce(lambda after, before: _then(before, after), reversed(parts), end)
 
 
 def _then(one: Language, two: Language) -> Language:
     if NOTHING in (one, two):
         return NOTHING
     if one.kind == "then":
-        return _then(one.parts[0], _then(one.parts[1], two))
+        return sequence(_members(one), two)
     return two if one == EMPTY else one if two == EMPTY else Language("then", one, two)
+
+
+def _members(language: Language) -> list[Language]:
+    """The parts of a sequence, or a language alone."""
+    found = []
+    while language.kind == "then":
+        first, language = language.parts
+        found.append(first)
+    return [*found, language]
 
 
 def union(parts: Iterable[Language]) -> Language:
@@ -175,21 +186,27 @@ def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict
 def sample_outcomes(languages: tuple[Language, ...], lengths: tuple[int, ...]) -> frozenset[Outcome]:
     """The outcomes of a few texts: the empty one, and one guessed for each language, also extended to the lengths."""
     search = _Exploration(languages, lengths)
-    guesses = ["", *map(_guess, languages)]
+    guesses = ["", *(examples(each, 1)[0] for each in languages)]
     texts = dict.fromkeys([*guesses, *(each.ljust(length, _USUAL[0]) for each in guesses for length in lengths)])
     return frozenset([search.outcome(reduce(search.step, map(ord, text), search.first)) for text in texts])
 
 
-def _guess(language: Language) -> str:
-    """A text that is likely to be in a language."""
+def examples(language: Language, most: int = MOST_EXAMPLES) -> list[str]:
+    """At least one text and at most so many, which are likely to be in a language."""
     match language.kind, *language.parts:
+        case "then", *_:
+            parts = [examples(each, most) for each in _members(language)]
+            return list(dict.fromkeys(map("".join, islice(product(*parts), most))))
         case "set", ranges:
-            return next((each for each in _USUAL if _is_in(ranges, ord(each))), chr(ranges[0][0]))
-        case "then", one, two:
-            return _guess(one) + _guess(two)
+            usual = [each for each in (_USUAL if most == 1 else _VARIED) if _is_in(ranges, ord(each))]
+            return usual[: min(most, 4)] or [chr(ranges[0][0])]
         case (("or" | "and"), several):
-            return min(map(_guess, several), key=lambda text: (len(text), text))
-    return ""
+            texts = chain.from_iterable(examples(each, most) for each in several)
+            return sorted({*texts}, key=lambda text: (len(text), text))[:most]
+        case "star", each if most > 1:
+            once = examples(each, most)
+            return ["", *once, 2 * once[0]][:most]
+    return [""]
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ from rulewright.proving.languages import (
     START,
     Language,
     Ranges,
+    examples,
     literal,
     one_of,
     repeated,
@@ -38,13 +39,23 @@ class UnreadableError(Exception):
     """The expression has a part that is not read as a language."""
 
 
+def samples(expression: str) -> list[str]:
+    """A few texts, most of which the expression matches; none for an invalid expression."""
+    try:
+        found = language_of(expression, is_rough=True)
+        return [] if found is None else examples(found)
+    except RecursionError:
+        return []
+
+
 @lru_cache(maxsize=512)
-def language_of(expression: str) -> Language | None:
+def language_of(expression: str, *, is_rough: bool = False) -> Language | None:
     """The texts that the expression matches as a whole; None for an invalid expression, and for one with parts that
-    are not read: lines (`(?m)`), quoted parts (`\\Q`), bytes, `\\B`, and many repetitions."""
+    are not read: lines (`(?m)`), quoted parts (`\\Q`), bytes, `\\B`, and many repetitions. A rough language is that
+    without regard to these parts."""
     try:
         compile_pattern(expression)
-        parser = _Parser(expression)
+        parser = _Parser(expression, is_rough)
         found = parser.alternatives("")
     except (UnreadableError, RuntimeFailure, RecursionError):
         return None
@@ -54,9 +65,14 @@ def language_of(expression: str) -> Language | None:
 class _Parser:
     """Reads an expression from left to right; `flags` are those of the group that is read."""
 
-    def __init__(self, expression: str) -> None:
+    def __init__(self, expression: str, is_rough: bool) -> None:
         self.expression = expression
+        self.is_rough = is_rough
         self.at = 0
+
+    def refuse(self) -> None:
+        if not self.is_rough:
+            raise UnreadableError
 
     def taken(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         found = pattern.match(self.expression, self.at)
@@ -86,7 +102,7 @@ class _Parser:
             raise UnreadableError
         changed = "".join(sorted({*flags, *(opened[1] or "")} - {*(opened[2] or "")}))
         if "m" in changed:
-            raise UnreadableError
+            self.refuse()
         if opened[3] == ")":
             if self.taken(_REPEAT):  # repeats what is before the flags
                 raise UnreadableError
@@ -101,8 +117,11 @@ class _Parser:
             return Language("at", _ASSERTIONS[here])
         if here in ".[\\":
             found = self.taken(_CLASS if here == "[" else _ESCAPE) if here != "." else self.taken(re.compile(r"\."))
-            if found is None or found[0] in _REFUSED:
+            if found is None:
                 raise UnreadableError
+            if found[0] in _REFUSED:
+                self.refuse()
+                return EMPTY
             is_assertion = found[0] in _ASSERTIONS
             return Language("at", _ASSERTIONS[found[0]]) if is_assertion else one_of(_characters(found[0], flags))
         self.at += 1
@@ -110,22 +129,22 @@ class _Parser:
 
     def with_repeats(self, language: Language) -> Language:
         while repeat := self.taken(_REPEAT):
-            language = _times(language, repeat)
+            language = self.times(language, repeat)
         return language
 
-
-def _times(language: Language, repeat: re.Match[str]) -> Language:
-    if repeat[1]:
-        several = repeated(language)
-        return {"*": several, "+": sequence([language, several])}.get(repeat[1], union([EMPTY, language]))
-    least = int(repeat[2])
-    most = least if not repeat[3] else int(repeat[4]) if repeat[4] else None
-    if max(least, most or 0) > _MOST_COUNT:
-        raise UnreadableError
-    rest = repeated(language) if most is None else EMPTY
-    for _ in range((most or least) - least):
-        rest = union([EMPTY, sequence([language, rest])])
-    return sequence([*[language] * least, rest])
+    def times(self, language: Language, repeat: re.Match[str]) -> Language:
+        if repeat[1]:
+            several = repeated(language)
+            return {"*": several, "+": sequence([language, several])}.get(repeat[1], union([EMPTY, language]))
+        least = int(repeat[2])
+        most = least if not repeat[3] else int(repeat[4]) if repeat[4] else None
+        if max(least, most or 0) > _MOST_COUNT:
+            self.refuse()
+            most = None
+        rest = repeated(language) if most is None else EMPTY
+        for _ in range((most or least) - least):
+            rest = union([EMPTY, sequence([language, rest])])
+        return sequence([*[language] * least, rest])
 
 
 @lru_cache(maxsize=256)

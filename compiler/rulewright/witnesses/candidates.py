@@ -21,9 +21,9 @@ from rulewright.lower.expressions import scenario_type
 from rulewright.proving.domains import number as domain_of_numbers
 from rulewright.proving.domains import text as domain_of_texts
 from rulewright.proving.program_parts import path_at
+from rulewright.proving.re2_syntax import samples
 from rulewright.proving.verdicts import SHARES
 from rulewright.witnesses.guesses import InputModel, choices, guesses, varied
-from rulewright.witnesses.samples import samples
 from rulewright_runtime.ir import Program, literal_value
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.strict_json import JsonObject

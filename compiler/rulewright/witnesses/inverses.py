@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from rulewright.witnesses.samples import samples
+from rulewright.proving.re2_syntax import samples
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.functions.conversions import to_string
 from rulewright_runtime.functions.times import parse_timestamp

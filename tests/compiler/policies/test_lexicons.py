@@ -11,7 +11,7 @@ from tests.rounds import rounds
 
 from rulewright.cli import main
 from rulewright.policies.lexicons import compare_lexicons
-from rulewright.witnesses.samples import samples
+from rulewright.proving.re2_syntax import samples
 from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.scan import Lexicon, Pattern
 from rulewright_runtime.regex import compile_regex
