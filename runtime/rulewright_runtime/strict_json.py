@@ -18,9 +18,16 @@ _ANYTHING: Final = msgspec.json.Decoder()
 _PART: Final = 1 << 20  # bytes
 _BACKSLASH: Final = b"\\"
 _ESCAPED_COLON: Final = b"\\u003"  # the beginning of `\u003a`
-
-
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_TYPE_ERROR: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
+_KINDS: Final = {
+    "str": "a text",
+    "array": "a list",
+    "object": "an object",
+    "int": "a number",
+    "float": "a number",
+    "bool": "true or false",
+}
 
 
 class DoubledKeyError(msgspec.DecodeError):
@@ -98,6 +105,18 @@ def _parts(data: bytes) -> Iterator[bytes]:
         end = data.find(b"\n", start + _PART) + 1 or len(data)
         yield data[start:end]
         start = end
+
+
+def type_message(error: Exception, parents: tuple[str, ...] = ()) -> str | None:
+    """Say which value has the wrong type; `parents` are the keys that lead to the decoded part. None for an error of
+    another kind."""
+    match = _TYPE_ERROR.search(str(error))
+    if not isinstance(error, msgspec.ValidationError) or match is None:
+        return None
+    expected = [_KINDS.get(word.strip(), word.strip()) for word in match[1].split("|") if word.strip() != "null"]
+    path = ".".join((*parents, (match[3] or "$").removeprefix("$").removeprefix(".")))
+    where = f"`{path.removesuffix('.')}` " if path.strip(".") else ""
+    return f"{where}must be {' or '.join(expected)}, not {_KINDS.get(match[2], match[2])}"
 
 
 def why_not(error: Exception, data: bytes) -> str:

@@ -15,7 +15,14 @@ from rulewright_runtime.cases.json_scanner import BOM, CHUNK, MAX_RECORD, JsonSc
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.strict_json import UNDECODED, DoubledKeyError, Json, JsonObject, refuse_doubled_keys
+from rulewright_runtime.strict_json import (
+    UNDECODED,
+    DoubledKeyError,
+    Json,
+    JsonObject,
+    refuse_doubled_keys,
+    type_message,
+)
 from rulewright_runtime.transcripts.containers import TABLES, csv_rows
 
 LIST_KEYS: Final = dict.fromkeys(("test_cases", "cases", "scenarios", "tests", "items", "results", "outputs"))
@@ -27,8 +34,6 @@ _WORD: Final = re.compile(r"([A-Za-z][\w-]*)")
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
 SUFFIXES: Final = frozenset({".json", *_LINES, *TABLES})
 COMPRESSED: Final = frozenset({".gz", ".zst", ".bz2", ".xz", ".lz4", ".br", ".zip"})  # of files that are not read
-_KINDS: Final = {"str": "a text", "array": "a list", "object": "an object", "int": "a number", "float": "a number"}
-_TYPE_ERROR: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
@@ -346,14 +351,10 @@ def syntax_message(error: Exception) -> str:
 def decode_message(error: Exception, parents: tuple[str, ...] = ()) -> str:
     """Return our message for an error of decoding a record, with the path of the value; `parents` are the keys that
     lead to the decoded part."""
-    match = _TYPE_ERROR.search(str(error))
-    if not isinstance(error, msgspec.ValidationError) or match is None:
+    wrong = type_message(error, parents)
+    if wrong is None:
         return syntax_message(error)
-    expected = [_KINDS.get(word.strip(), word.strip()) for word in match[1].split("|") if word.strip() != "null"]
-    path = ".".join((*parents, (match[3] or "$").removeprefix("$").removeprefix(".")))
-    where = f"`{path.removesuffix('.')}` " if path.strip(".") else ""
-    form = '; write it like `["fever", "cough"]`' if expected == ["a list"] and match[2] == "str" else ""
-    return f"{where}must be {' or '.join(expected)}, not {_KINDS.get(match[2], match[2])}{form}"
+    return wrong + ('; write it like `["fever", "cough"]`' if wrong.endswith("must be a list, not a text") else "")
 
 
 def with_path(path: str, message: str) -> str:

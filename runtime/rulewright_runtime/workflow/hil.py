@@ -44,8 +44,8 @@ class QueueItem(msgspec.Struct, frozen=True):
 
 
 def apply_decision(item: QueueItem, move: Move, by: str, notes: str, now: str) -> QueueItem:
-    """Return the item after the decision. Raises QueueError when it is already decided, `by` is empty, or a rejection
-    has no reason."""
+    """Return the item after the decision. Raises QueueError when it is already decided, `by` is empty, or the
+    reason is missing."""
     if item.status == "WITHDRAWN":
         raise QueueError(f"`{item.id}` is WITHDRAWN: {item.resolution_notes}")
     if item.status not in OPEN:
@@ -58,8 +58,8 @@ def apply_decision(item: QueueItem, move: Move, by: str, notes: str, now: str) -
         if item.status == "ACKED":
             raise QueueError(f"`{item.id}` is ACKED already, by {item.acked_by}")
         return msgspec.structs.replace(item, status="ACKED", acked_at=now, acked_by=by)
-    if move == "reject" and not folded_name(notes):
-        raise QueueError("a rejection needs a reason")
+    if not folded_name(notes):
+        raise QueueError("a decision needs a reason")
     return msgspec.structs.replace(
         item, status=STATUS_AFTER[move], resolved_at=now, resolved_by=by, resolution_notes=notes.strip()
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from rulewright_runtime.workflow.adapters import AgentAdapter
 from rulewright_runtime.workflow.events import Event, EventDraft
@@ -14,6 +15,8 @@ from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.run_database import Store, TaskChange
 from rulewright_runtime.workflow.run_settings import RunSettings
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
+
+_MAX_BACKOFF: Final = 86_400.0  # seconds
 
 
 def utc_now() -> str:
@@ -55,3 +58,9 @@ class RunContext:
         """Return how often a failed call of this agent is retried."""
         own = self.settings.adapter(agent)
         return self.plan.limits.max_retries if own is None or own.max_retries is None else own.max_retries
+
+    def wait_before(self, retry: int, agent: str) -> None:
+        """Wait before a retry, each time twice as long; a script of replies needs no rest."""
+        own = self.settings.adapter(agent)
+        if own is None or own.type != "mock":
+            self.stop.wait(min(self.plan.limits.retry_backoff_seconds * 2 ** (retry - 1), _MAX_BACKOFF))

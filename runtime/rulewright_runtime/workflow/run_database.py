@@ -82,8 +82,9 @@ class Store(RunRecords):
         with self.transaction() as db:
             number = db.execute("select coalesce(max(number), 0) + 1 from runs").fetchone()[0]
             run_id = f"run-{number}"
-            about = {"plan": encode(plan), "plan_hash": plan.hash, "status": "RUNNING", "started_at": now}
+            about = {"plan": b"", "plan_hash": "", "status": "PAUSED", "started_at": now}
             _insert(db, "runs", number=number, run_id=run_id, workflow=plan.name, **about)
+            self.replan(run_id, plan)
             rows = [(run_id, task, n, status, pack(record)) for n, (task, status, record) in enumerate(records)]
             db.executemany("insert into tasks values (?,?,?,?,?)", rows)
             details = {"tasks": [task.id for task in plan.tasks], "plan": plan.hash}
@@ -98,9 +99,11 @@ class Store(RunRecords):
             return self._write_events(db, run_id, None, now, events)
 
     def replan(self, run_id: str, plan: WorkflowPlan) -> None:
-        """Store the plan that the run continues with."""
+        """Store the plan that the run continues with. Runs that were killed before are PAUSED."""
         with self.transaction() as db:
-            db.execute("update runs set plan = ?, plan_hash = ? where run_id = ?", (encode(plan), plan.hash, run_id))
+            db.execute("update runs set status = 'PAUSED' where status = 'RUNNING'")
+            query = "update runs set plan = ?, plan_hash = ?, status = 'RUNNING', finished_at = null where run_id = ?"
+            db.execute(query, (encode(plan), plan.hash, run_id))
 
     def change(
         self,

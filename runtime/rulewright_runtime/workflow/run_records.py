@@ -24,7 +24,7 @@ Kind = TypeVar("Kind")
 
 
 class StoredWorkflow(msgspec.Struct, frozen=True):
-    """A row of the table `runs`."""
+    """A row of the table `runs`. A run whose process was killed is PAUSED."""
 
     number: int
     run_id: str
@@ -49,12 +49,17 @@ class RunRecords(Database):
             latest = self.rows("select run_id from runs order by number desc limit 5")
             names = ticked(row["run_id"] for row in latest)
             raise StoreError(f"unknown run `{run_id}`" + (f"; the latest are {names}" if names else ""))
-        return msgspec.convert(dict(rows[0]), StoredWorkflow)
+        return self._stored(rows[0])
 
     def runs(self, workflow: str | None = None) -> list[StoredWorkflow]:
         """Return all runs, or those of one workflow, newest last."""
         rows = self.rows("select * from runs where ? is null or workflow = ? order by number", workflow, workflow)
-        return [msgspec.convert(dict(row), StoredWorkflow) for row in rows]
+        return [self._stored(row) for row in rows]
+
+    def _stored(self, row: sqlite3.Row) -> StoredWorkflow:
+        run = msgspec.convert(dict(row), StoredWorkflow)
+        was_killed = run.status == "RUNNING" and not self.is_run_active()
+        return msgspec.structs.replace(run, status="PAUSED") if was_killed else run
 
     def task_run(self, run_id: str, task_id: str) -> str:
         """Return the name of a task in a run; it stays the same when the plan changes."""

@@ -26,7 +26,6 @@ from rulewright_runtime.workflow.workflow_plan import OVERLAYS, TaskPlan
 LOG: Final = logging.getLogger("rulewright.workflow")
 MAX_REASON: Final = 500  # characters of the reason why a task ended or a person is asked
 _BUDGET_WARNING: Final = 0.8  # share of the budget
-_MAX_BACKOFF: Final = 86_400.0  # seconds; each wait is twice as long as the previous one
 
 
 def advance(task: TaskPlan, record: TaskRecord, run: RunContext) -> TaskRecord:
@@ -222,14 +221,14 @@ def _usage_details(record: TaskRecord) -> JsonObject:
 
 
 def _retry(step: TaskStep, agent: str) -> TaskRecord:
-    """Store the failed call and wait, each time twice as long."""
+    """Store the failed call and wait."""
     run, retry = step.run, step.record.retries + 1
     LOG.warning("task `%s`: agent `%s` failed and is retried: %s", step.task.id, agent, step.reason, extra=IS_EVENT)
     step.record = step.record.with_usage(step.usage)
     step.change(retries=retry, retry_count=step.record.retry_count + 1)
     step.events.append(EventDraft("task.retrying", {"retry": retry, "reason": step.reason}, "warning", agent))
     _commit(step)
-    run.stop.wait(min(run.plan.limits.retry_backoff_seconds * 2 ** (retry - 1), _MAX_BACKOFF))
+    run.wait_before(retry, agent)
     return step.record
 
 

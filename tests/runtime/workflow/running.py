@@ -77,7 +77,7 @@ class Bench:
     def places(self, task: str = "build", run: str = "run-1") -> list[str]:
         return [step["target"] for step in self.store.transitions(run, task)]
 
-    def decide(self, move: Any, notes: str = "", by: str = "ana") -> None:
+    def decide(self, move: Any, notes: str = "fine", by: str = "ana") -> None:
         for item in self.store.items(waiting=True):
             self.store.decide(item.id, move, by=by, notes=notes, now="2026-01-01T00:00:00.000Z")
 

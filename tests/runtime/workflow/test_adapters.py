@@ -61,7 +61,10 @@ def test_words_of_a_brief_never_reach_a_shell(tmp_path: Path) -> None:
         ('print(\'{"usage": {"tokens": -1}}\')', "negative"),
         ('print(\'{"usage": {"tokens": 99999999999999999999}}\')', "more than"),
         ('print(\'{"usage": {"cost_usd": 1e308}}\')', "more than"),
-        ('print(\'{"usage": {"cost_usd": "much"}}\')', "can't be used"),
+        ('print(\'{"usage": {"cost_usd": "much"}}\')', "can't be used: `usage.cost_usd` must be a number, not a text"),
+        ("print('{\"usage\": 7}')", "can't be used: `usage` must be an object, not a number"),
+        ("print('{\"summary\": 7}')", "can't be used: `summary` must be a text, not a number"),
+        ('print(\'{"approved": "yes"}\')', "can't be used: `approved` must be true or false, not a text"),
     ],
 )
 def test_a_command_that_fails_is_a_failed_call(tmp_path: Path, code: str, why: str) -> None:

@@ -82,7 +82,7 @@ def test_a_task_whose_input_has_changed_is_done_anew_with_all_that_depends_on_it
     }
     assert run.store.item("run-1-third-1").status == "WITHDRAWN"
     with pytest.raises(QueueError, match="WITHDRAWN: the workflow has changed"):
-        run.store.decide("run-1-third-1", "resolve", by="ana", now="")
+        run.store.decide("run-1-third-1", "resolve", by="ana", notes="fine", now="")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_run_that_is_given_up_asks_nobody_and_is_never_gone_on_with(tmp_path: 
     assert run.store.items(waiting=True) == []
     assert run.events("engine.cancelled")[0].details == {"by": "ana", "reason": "a better idea"}
     with pytest.raises(QueueError, match="WITHDRAWN: `run-1` was cancelled"):
-        run.store.decide("run-1-third-1", "resolve", by="ana", now="")
+        run.store.decide("run-1-third-1", "resolve", by="ana", notes="fine", now="")
     with pytest.raises(StoreError, match="is CANCELLED: there is nothing to cancel"):
         run.store.cancel("run-1", "", "ana", "")
     with pytest.raises(EngineError, match="no unfinished run"):

@@ -57,7 +57,7 @@ def waiting(folder: Path, text: str = FLOW) -> Bench:
 def test_an_agent_does_not_sign_under_its_name_however_it_is_written(tmp_path: Path, name: str) -> None:
     run = waiting(tmp_path)
     with pytest.raises(QueueError, match="is the name of an agent"):
-        run.store.decide(ITEM, "resolve", by=name, now=NOW)
+        run.store.decide(ITEM, "resolve", by=name, notes="fine", now=NOW)
     assert run.store.item(ITEM).status == "PENDING"
 
 
@@ -65,7 +65,7 @@ def test_an_agent_does_not_sign_under_its_name_however_it_is_written(tmp_path: P
 def test_a_name_that_shows_nothing_names_nobody(tmp_path: Path, name: str) -> None:
     run = waiting(tmp_path)
     with pytest.raises(QueueError, match="needs the name of the person"):
-        run.store.decide(ITEM, "resolve", by=name, now=NOW)
+        run.store.decide(ITEM, "resolve", by=name, notes="fine", now=NOW)
     assert run.store.item(ITEM).status == "PENDING"
 
 
@@ -263,9 +263,9 @@ def write_key(path: Path, protection: KeySerializationEncryption | None = None) 
 
 
 def signed(store: Store, key: Path, changed: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-    decision = SignedDecision(ITEM, digest_of(store.item(ITEM)), "resolve", "ana", "", NOW)
+    decision = SignedDecision(ITEM, digest_of(store.item(ITEM)), "resolve", "ana", "fine", NOW)
     signature = SigningKey(key, lambda: "pass").sign(replace(decision, **(changed or {}))).signature
-    return {"by": "ana", "now": NOW, "signature": signature}
+    return {"by": "ana", "notes": "fine", "now": NOW, "signature": signature}
 
 
 @pytest.fixture
@@ -318,7 +318,7 @@ def test_a_signature_is_for_one_person_one_item_and_one_decision(
 )
 def test_without_a_signature_nobody_decides(keyed: Bench, by: str, signature: str, why: str) -> None:
     with pytest.raises(QueueError, match=why):
-        keyed.store.decide(ITEM, "resolve", by=by, now=NOW, signature=signature)
+        keyed.store.decide(ITEM, "resolve", by=by, notes="fine", now=NOW, signature=signature)
 
 
 def test_a_decision_from_before_the_keys_is_not_enough(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def test_a_key_signs_on_the_command_line(
 
 def test_decisions_are_only_ever_added_to(tmp_path: Path) -> None:
     run = waiting(tmp_path)
-    run.store.decide(ITEM, "resolve", by="ana", now=NOW)
+    run.store.decide(ITEM, "resolve", by="ana", notes="fine", now=NOW)
     run.store.close()
     with sqlite3.connect(run.store.path) as database:
         assert database.execute("pragma user_version").fetchone() == (tables_module.VERSION,)

@@ -17,10 +17,12 @@ from tests.runtime.workflow.running import BROKEN, EVIDENCE, GATE, Bench, bench,
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentError, AgentReply, Brief
+from rulewright_runtime.workflow.carry import initial_task
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.engine import EngineError
 from rulewright_runtime.workflow.events import narrate
 from rulewright_runtime.workflow.hil_text import describe
+from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_settings import AdapterSettings
 from rulewright_runtime.workflow.workflow_plan import OVERLAYS
@@ -301,6 +303,34 @@ def test_a_database_of_another_kind_is_refused(tmp_path: Path) -> None:
         db.execute("pragma user_version = 99")
     with pytest.raises(StoreError, match="version 99"):
         Store(tmp_path / "future.db")
+
+
+def test_a_killed_run_is_paused_and_a_resumed_one_runs(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}")
+    seen: list[str] = []
+    with run.store.run_lock():
+        run.store.begin(run.plan, [(task.id, *initial_task(task)) for task in run.plan.tasks], "2026-01-01T00:00:00Z")
+        assert run.store.run("run-1").status == "RUNNING"
+    assert run.store.run("run-1").status == "PAUSED"
+    publish = lambda _: seen.append("/".join(each.status for each in run.store.runs()))  # noqa: E731
+    run.run(publish=publish)
+    assert set(seen[:-1]) == {"PAUSED/RUNNING"}
+    seen.clear()
+    run.run(resume=True, publish=publish)
+    assert set(seen[:-1]) == {"RUNNING/COMPLETED"}
+
+
+@pytest.mark.parametrize(("kind", "waits"), [("mock", []), ("python", [10.0])])
+def test_a_script_is_asked_again_without_a_wait(tmp_path: Path, kind: Any, waits: list[float]) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev}}", retry_backoff_seconds=5.0)
+    settings = replace(run.settings, adapters={"default": AdapterSettings(kind)})
+    waited: list[float | None] = []
+    stop = threading.Event()
+    stop.wait = waited.append  # type: ignore[assignment]
+    RunContext(run.plan, "run-1", run.store, settings, tmp_path, lambda _: run.recorder, stop=stop).wait_before(
+        2, "dev"
+    )
+    assert waited == waits
 
 
 def test_the_export_is_json_and_holds_everything(tmp_path: Path) -> None:

@@ -375,6 +375,8 @@ def test_a_rejection_fails_the_task_and_nothing_after_it_runs(tmp_path: Path) ->
     for reason in ("", "\u200b"):
         with pytest.raises(QueueError, match="needs a reason"):
             run.decide("reject", reason)
+        with pytest.raises(QueueError, match="needs a reason"):
+            run.decide("resolve", reason)
     run.decide("reject", "too risky")
     result = run.run(resume=True)
     assert (result.status, result.blocked) == ("FAILED", ("ship",))

@@ -111,7 +111,7 @@ def _reply(text: str, value: JsonObject | None, usage: AgentUsage, purpose: Purp
     try:
         reply = msgspec.convert({**value, "usage": usage, "text": text}, AgentReply)
     except msgspec.ValidationError as error:
-        raise AgentError(f"the reply can't be used: {error}") from None
+        raise AgentError(f"the reply can't be used: {strict_json.type_message(error) or error}") from None
     if decides:
         _check_decision(reply, value, purpose)
     return reply
@@ -161,7 +161,8 @@ def _usage(value: object) -> AgentUsage:
     try:
         usage = msgspec.convert(value, AgentUsage)
     except msgspec.ValidationError as error:
-        raise AgentError(f"the reply can't be used: {error} - at `usage`") from None
+        reason = strict_json.type_message(error, ("usage",)) or error
+        raise AgentError(f"the reply can't be used: {reason}") from None
     if not (0 <= usage.tokens <= MAX_USAGE and 0 <= usage.cost_usd <= MAX_USAGE):
         raise AgentError(f"`usage` must not be negative, nor more than {MAX_USAGE:.0e}")
     return usage
