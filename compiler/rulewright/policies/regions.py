@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, PolicyStep, are_equal
 from rulewright.policies.wording import condition_of, merged
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
+from rulewright.proving.box_variables import Box
 from rulewright.proving.domains import Domains, Path
-from rulewright.proving.intervals import Answer, Box, Goal, Space, TooMany
+from rulewright.proving.intervals import Answer, Goal, Space, TooMany
 from rulewright.proving.program_parts import paths_of
 from rulewright.proving.results import Counterexample, Unknown
 from rulewright.proving.search import TOO_DEEP, TOO_MANY, Search

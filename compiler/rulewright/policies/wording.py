@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Final
 
-from rulewright.proving.atoms import ERROR, FALSE, TRUE, Atom
+from rulewright.proving.atoms import ERROR, FALSE, TRUE
+from rulewright.proving.box_variables import Box, BoxVariable
 from rulewright.proving.domains import Absent, Domain, Path
-from rulewright.proving.intervals import Box, Space
+from rulewright.proving.intervals import Space
 from rulewright.proving.program_parts import unabridged
 from rulewright.proving.results import in_words
 from rulewright.proving.sums import NumberRange, Terms
@@ -23,26 +24,19 @@ _UNWRITTEN: Final = frozenset({"", NO_RECORD})  # enum words that documents can'
 
 def condition_of(space: Space, box: Box) -> str:
     """The condition for a box; `true` for the whole space."""
-    parts = [
-        _variable(path, space.kinds[at], space.cells[at], space.cuts[at], box[at])
-        for at, path in enumerate(space.paths)
-        if box[at] != space.everything[at]
-    ]
-    for terms, at in space.sums.items():
-        if box[at] != space.everything[at]:
-            parts.append(_sums(terms, space.spans[terms], box[at]))
-    for at, atom in space.opaque.items():
-        if box[at] != space.everything[at]:
-            parts.append(_opaque(atom, box[at]))
-    return " && ".join(parts) or "true"
+    return " && ".join(_condition(each, box[each.at]) for each in space.constrained(box)) or "true"
 
 
-def _opaque(atom: Atom, bits: int) -> str:
-    """The condition of an atom over several variables: the order of two numbers, or the atom itself."""
-    if atom.order is not None:
-        one, two = map(_name, atom.order.pair)
+def _condition(variable: BoxVariable, bits: int) -> str:
+    """The condition that a variable lies in some of its cells."""
+    if variable.path:
+        return _variable(variable, bits)
+    if variable.terms:
+        return _sums(variable.terms, variable.values, bits)
+    if variable.order is not None:
+        one, two = map(_name, variable.order.pair)
         return " && ".join(part.format(one, two) for part in _ORDERS[bits])
-    text = unabridged(atom.program)
+    text = unabridged(variable.program)
     words = {TRUE: f"({text})", FALSE: f"!({text})", ERROR: f"(`{text}` can't be decided)"}
     return _any([words[bit] for place, bit in enumerate((TRUE, FALSE, ERROR)) if bits >> place & 1])
 
@@ -102,8 +96,9 @@ def merged(boxes: Sequence[Box]) -> list[Box]:
     return found
 
 
-def _variable(path: Path, domain: Domain, cells: Sequence[Value], cuts: set[Value], bits: int) -> str:
-    """The condition that one variable lies in some of its cells."""
+def _variable(variable: BoxVariable, bits: int) -> str:
+    """The condition that an input or a part in its place lies in some of its cells."""
+    path, domain, cells, cuts = variable.path, variable.domain, variable.values, variable.cuts
     name = _name(path)
     plain = [at for at, cell in enumerate(cells) if not (cell is None or isinstance(cell, Absent) or _empty(cell))]
     chosen = [at for at in plain if bits >> at & 1]
@@ -206,7 +201,9 @@ def _exact(value: Value) -> Value:
     return value if isinstance(value, float) and math.isinf(value) else Fraction(value)
 
 
-def _numbers(name: str, domain: Domain, known: Sequence[Value], among: Sequence[Value], cuts: set[Value]) -> list[str]:
+def _numbers(
+    name: str, domain: Domain, known: Sequence[Value], among: Sequence[Value], cuts: Iterable[Value]
+) -> list[str]:
     """The condition that a number lies in the chosen cells, as intervals of neighbouring cells."""
     line = sorted((value for value in known if _real(value)), key=_exact)
     cut = sorted(each for each in cuts if isinstance(each, Fraction))

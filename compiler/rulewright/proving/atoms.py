@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, Type
 from rulewright.proving.comparisons import BeyondAtoms, Compared, Cuts, Order, order_of, sum_of, with_choices
@@ -63,13 +63,11 @@ class Atom:
     total: bool = False  # whether it has a value for every input
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """A part of conditions that has a variable in its place, because only what it computes can be divided into cells:
     `reason` says why no input can be made from one."""
 
     program: Program
-    domain: Domain
     reason: str
 
 
@@ -193,7 +191,7 @@ class Atoms:
         atom = atoms._analyse(extract(renamed, len(nodes) - 1))
         if atom.opaque is not None:
             return opaque
-        self.terms[variable] = Term(part, known.known[variable], str(opaque.opaque))
+        self.terms[variable] = Term(part, str(opaque.opaque))
         return atom
 
 

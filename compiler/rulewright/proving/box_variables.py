@@ -9,22 +9,41 @@ from operator import and_
 from typing import Final, NamedTuple, TypeAlias
 
 from rulewright.proving.atoms import ERROR, TRUE
-from rulewright.proving.domains import Absent
+from rulewright.proving.comparisons import Order
+from rulewright.proving.domains import Absent, Domain, Path, boolean
+from rulewright.proving.program_parts import exact_of
+from rulewright.proving.sums import Terms
 from rulewright_runtime.ir import Program
-from rulewright_runtime.values import Value
+from rulewright_runtime.score import Score
+from rulewright_runtime.values import Optional, Value
 
 Box: TypeAlias = tuple[int, ...]
+_BOOL: Final = boolean()
 LONGEST: Final = 200  # characters up to which the length of a text is taken into account
 
 
 class BoxVariable(NamedTuple):
-    """A variable of a box: its index, the part of conditions that it stands for, a value of each cell, and the cuts
-    between them."""
+    """A variable of a box: its index, the part of conditions that it stands for, and a value of each of its cells.
+
+    It is an input, or a part in the place of one, with a `path`, its `domain` and the `cuts` between its cells, or else
+    the result of an atom. `reason` says why no input can be made from its cells. The cells of a sum of the `terms` are
+    intervals, those of an `order` the relations of two numbers.
+    """
 
     at: int
     program: Program
     values: Sequence[Value]
-    cuts: frozenset[Value]
+    cuts: frozenset[Value] = frozenset()
+    path: Path = ()
+    domain: Domain = _BOOL
+    reason: str | None = None
+    terms: Terms = ()
+    order: Order | None = None
+
+    @property
+    def is_input(self) -> bool:
+        """Whether an input gives it a value."""
+        return bool(self.path) and self.reason is None
 
     @property
     def lacking(self) -> int:
@@ -34,6 +53,22 @@ class BoxVariable(NamedTuple):
     def cells(self, bit: int) -> int:
         """The cells of a condition's result: TRUE, FALSE or ERROR."""
         return self.lacking if bit == ERROR else cell_mask(value is (bit == TRUE) for value in self.values)
+
+    def within(self, box: Box) -> list[Value]:
+        """The values of the cells that a box has."""
+        return [value for number, value in enumerate(self.values) if box[self.at] >> number & 1]
+
+    def is_single(self, cell: Value) -> bool:
+        """Whether the cell with a value holds no other one."""
+        value = cell.value if isinstance(cell, Optional) and cell.present else cell
+        if isinstance(value, list):
+            return not value  # others have any order, and any number of each text
+        if isinstance(value, str):
+            return self.domain.finite or value in self.cuts
+        if isinstance(value, int | float | Score) and not self.domain.finite:
+            exact = exact_of(value)
+            return exact is None or exact in self.cuts
+        return True
 
 
 class Relation(ABC):

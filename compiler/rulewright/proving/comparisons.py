@@ -47,6 +47,11 @@ class Compared(NamedTuple):
     cut: Fraction
     holds: int
 
+    def is_met(self, span: NumberRange) -> bool:
+        """Whether the comparison holds where the sum lies in one of its cells."""
+        relation = EQUAL if span.low == span.high == self.cut else LESS if span.high <= self.cut else GREATER
+        return bool(self.holds & relation)
+
 
 def order_of(program: Program, reads: Mapping[Path, Domain]) -> Order | None:
     """The order of the two numbers that a comparison compares, sorted by path; None for other comparisons."""

@@ -7,7 +7,6 @@ has several results is split at a relevant atom; single cells have one result, s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,20 +14,19 @@ from functools import partial, reduce
 from itertools import product
 from typing import Any, Final, TypeAlias, TypeVar
 
-from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE, Atom, Atoms, Formula, Term, bits_of
-from rulewright.proving.box_variables import BoxVariable
-from rulewright.proving.comparisons import EQUAL, GREATER, LESS, UNORDERED, Compared
-from rulewright.proving.domains import Absent, Domain, Domains, Path
-from rulewright.proving.program_parts import paths_of, reading
+from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE, Atom, Atoms, Formula, bits_of
+from rulewright.proving.box_variables import Box, BoxVariable, cell_mask
+from rulewright.proving.comparisons import EQUAL, GREATER, LESS, UNORDERED
+from rulewright.proving.domains import Absent, Domains, Path
+from rulewright.proving.program_parts import exact_of, paths_of, reading
 from rulewright.proving.relations import Texts, relations
 from rulewright.proving.results import bindings_of
 from rulewright.proving.sums import BoundedSums, NumberRange, Terms, bounds_of, cell_of, cells_with_ints, divide, total
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
-from rulewright_runtime.score import Score, exact_pair
-from rulewright_runtime.values import Optional, Value
+from rulewright_runtime.score import Score
+from rulewright_runtime.values import Value
 
-Box: TypeAlias = tuple[int, ...]
 # Conditions by number, each with the results it may have (TRUE, FALSE and ERROR as bits).
 Goal: TypeAlias = "Sequence[tuple[int, int]]"
 State = TypeVar("State")
@@ -74,6 +72,12 @@ class _Facts:
     true: int
     false: int
     error: int
+
+    @classmethod
+    def of(cls, variable: BoxVariable, decide: Callable[[Value], int]) -> _Facts:
+        """The facts of an atom with this result, as a bit, for the value of each cell."""
+        bits = list(map(decide, variable.values))
+        return cls(variable.at, *(cell_mask(bit == result for bit in bits) for result in (TRUE, FALSE, ERROR)))
 
     def on(self, box: Box) -> int:
         cells = box[self.at]
@@ -124,109 +128,87 @@ class Space:
         atoms = Atoms(domains, by_terms)
         self.formulas: list[Formula] = [atoms.formula(program) for program in programs]
         self.atoms = atoms.atoms
-        self.paths: list[Path] = sorted(atoms.found)
-        self.kinds: list[Domain] = [atoms.found[path] for path in self.paths]
-        self.cuts: list[set[object]] = [atoms.cuts.get(path, set()) for path in self.paths]
-        self.cells: list[list[object]] = [kind.cells(cuts) for kind, cuts in zip(self.kinds, self.cuts, strict=True)]
-        sizes = {path: len(cells) for path, cells in zip(self.paths, self.cells, strict=True)}
-        if sum(sizes[path] for atom in self.atoms for path in atom.reads[:1] if path in sizes) > _MOST_DECISIONS:
-            raise TooMany
-        self.opaque: dict[int, Atom] = {}  # by the index in a box of the variable that replaces the atom
-        self._orders: dict[tuple[Path, Path], int] = {}  # the index of the relation of two numbers
-        self.terms = atoms.terms
-        self.sums: dict[Terms, int] = {}  # the index of every compared sum
-        self.spans: dict[Terms, list[NumberRange]] = {}  # the cells of every compared sum
         self._summed = {path: bounds for path, each in atoms.summed.items() if (bounds := bounds_of(each))}
         self._whole = frozenset(path for path, each in atoms.summed.items() if each.kind == "int")
-        self._summed_indices = [at for at, path in enumerate(self.paths) if path in self._summed]
+        self.variables: list[BoxVariable] = []
+        self._places: dict[Hashable, BoxVariable] = {}  # by the path, the sum, the two numbers, or the opaque atom
+        self._divide(atoms, domains.standing)
+        read = [self._places[path] for atom in self.atoms for path in atom.reads[:1]]
+        if sum(len(variable.values) for variable in read) > _MOST_DECISIONS:
+            raise TooMany
         self._possible: dict[Hashable, bool] = {}
         self._facts: list[_Facts | _Joint] = [self._study(atom) for atom in self.atoms]
-        self.everything: Box = tuple((1 << len(cells)) - 1 for cells in self.cells)
-        self._relations = list(relations(list(self._variables(domains.standing)), domains, results_of))
+        self.everything: Box = tuple((1 << len(variable.values)) - 1 for variable in self.variables)
+        self._sums = [each for each in self.variables if each.terms]
+        self._of_sums = [*self._sums, *(each for each in self.variables if each.path in self._summed)]
+        related = [each for each in self.variables if not each.terms and each.order is None]
+        self._relations = list(relations(related, domains, results_of))
 
-    def _variables(self, standing: Mapping[Path, Program]) -> Iterator[BoxVariable]:
-        """The variables of the boxes with the parts of conditions that they stand for."""
-        for at, path in enumerate(self.paths):
-            program = self.terms[path].program if path in self.terms else standing.get(path) or reading(path)
-            yield BoxVariable(at, program, self.cells[at], frozenset(self.cuts[at]))
-        for at, atom in self.opaque.items():
-            if atom.order is None:
-                yield BoxVariable(at, atom.program, (True, False, Absent(0))[: len(self.cells[at])], frozenset())
+    def _divide(self, atoms: Atoms, standing: Mapping[Path, Program]) -> None:
+        """Divide the inputs and the results of other atoms into cells."""
+        for path, domain in sorted(atoms.found.items()):
+            program, reason = atoms.terms.get(path) or (standing.get(path) or reading(path), None)
+            cuts = frozenset(atoms.cuts.get(path, ()))
+            self._add(path, program, domain.cells(cuts), cuts=cuts, path=path, domain=domain, reason=reason)
+        for atom in self.atoms:
+            if atom.compared is not None:
+                self._add(terms := atom.compared.terms, atom.program, self._cells_of_sum(terms), terms=terms)
+        for atom in self.atoms:
+            if atom.order is not None:
+                possible = [bit for bit in (LESS, EQUAL, GREATER, UNORDERED) if bit & atom.order.possible]
+                self._add(atom.order.pair, atom.program, possible, order=atom.order, reason=atom.opaque)
+            elif atom.opaque is not None:
+                results = (True, False, *([] if atom.total else [Absent(0)]))
+                self._add(atom, atom.program, results, reason=atom.opaque)
+
+    def _add(self, key: Hashable, program: Program, values: Sequence[Value], **more: Any) -> None:
+        if key not in self._places:
+            self._places[key] = BoxVariable(len(self.variables), program, values, **more)
+            self.variables.append(self._places[key])
+
+    def _cells_of_sum(self, terms: Terms) -> list[NumberRange]:
+        cuts = [each.compared.cut for each in self.atoms if each.compared and each.compared.terms == terms]
+        spans = divide(total(terms, self._summed), cuts)
+        return cells_with_ints(terms, spans) if all(path in self._whole for path, _ in terms) else spans
 
     def exact(self, path: Path, box: Box) -> list[Value] | None:
         """All values that a variable may have in a box; None where that can't be told."""
-        if path not in self.paths:
-            return None
-        at = self.paths.index(path)
-        cells = [cell for number, cell in enumerate(self.cells[at]) if box[at] >> number & 1]
-        return cells if all(self._is_single(at, cell) for cell in cells) else None
+        variable = self._places.get(path)
+        cells = [] if variable is None else variable.within(box)
+        return cells if variable is not None and all(map(variable.is_single, cells)) else None
 
-    def _is_single(self, at: int, cell: Value) -> bool:
-        """Whether a cell is a single value."""
-        value = cell.value if isinstance(cell, Optional) and cell.present else cell
-        if isinstance(value, list):
-            return not value  # others have any order, and any number of each text
-        if isinstance(value, str):
-            return self.kinds[at].finite or value in self.cuts[at]
-        if isinstance(value, int | float | Score) and not self.kinds[at].finite:
-            return (isinstance(value, float) and not math.isfinite(value)) or Fraction(*exact_pair(value)) in self.cuts[
-                at
-            ]
-        return True
+    def constrained(self, box: Box) -> list[BoxVariable]:
+        """The variables that the box constrains."""
+        return [each for each in self.variables if box[each.at] != self.everything[each.at]]
 
     def _study(self, atom: Atom) -> _Facts | _Joint:
         if atom.compared is not None:
-            return self._study_sum(atom.compared)
+            is_met = atom.compared.is_met
+            return _Facts.of(self._places[atom.compared.terms], lambda span: TRUE if is_met(span) else FALSE)
         if atom.order is not None:
-            pair, possible, holds = atom.order
-            if pair not in self._orders:
-                self._orders[pair] = len(self.cells)
-                self.opaque[len(self.cells)] = atom
-                self.cells.append([bit for bit in (LESS, EQUAL, GREATER, UNORDERED) if bit & possible])
-            return _Facts(self._orders[pair], holds, possible & ~holds, 0)
+            holds = atom.order.holds
+            return _Facts.of(self._places[atom.order.pair], lambda bit: TRUE if bit & holds else FALSE)
         if atom.opaque is not None:
-            self.cells.append([TRUE, FALSE] if atom.total else [TRUE, FALSE, ERROR])
-            self.opaque[len(self.cells) - 1] = atom
-            return _Facts(len(self.cells) - 1, 1, 2, 0 if atom.total else 4)
+            return _Facts(self._places[atom].at, *map(self._places[atom].cells, (TRUE, FALSE, ERROR)))
         evaluate = prepare(atom.program)
-        indices = tuple([self.paths.index(path) for path in atom.reads])
-        if len(indices) == 1:
-            bits = [self._decide(evaluate, indices, (number,)) for number in range(len(self.cells[indices[0]]))]
-            sets = [sum(1 << n for n, b in enumerate(bits) if b == result) for result in (TRUE, FALSE, ERROR)]
-            return _Facts(indices[0], *sets)
-        return _Joint(indices, lambda key: self._decide(evaluate, indices, key), {})
+        read = [self._places[path] for path in atom.reads]
+        if len(read) == 1:
+            return _Facts.of(read[0], lambda value: _decide(evaluate, {read[0].path: value}))
 
-    def _study_sum(self, compared: Compared) -> _Facts:
-        terms, cut, holds = compared
-        if terms not in self.sums:
-            cuts = [each.compared.cut for each in self.atoms if each.compared and each.compared.terms == terms]
-            self.sums[terms] = len(self.cells)
-            spans = divide(total(terms, self._summed), cuts)
-            all_whole = all(path in self._whole for path, _ in terms)
-            self.spans[terms] = cells_with_ints(terms, spans) if all_whole else spans
-            self.cells.append([*self.spans[terms]])
-        at, true = self.sums[terms], 0
-        for number, span in enumerate(self.spans[terms]):
-            relation = EQUAL if span.low == span.high == cut else LESS if span.high <= cut else GREATER
-            true |= bool(holds & relation) << number
-        return _Facts(at, true, (1 << len(self.cells[at])) - 1 & ~true, 0)
+        def decide(numbers: tuple[int, ...]) -> int:
+            return _decide(evaluate, {v.path: v.values[at] for v, at in zip(read, numbers, strict=True)})
+
+        return _Joint(tuple([each.at for each in read]), decide, {})
 
     def _bounded_sums(self, box: Box) -> BoundedSums:
         """The bounds of the sums and their variables in a box."""
-        variables = dict(self._summed)
-        for at in self._summed_indices:
-            path, cuts = self.paths[at], [cut for cut in self.cuts[at] if isinstance(cut, Fraction)]
-            chosen = [cell for number, cell in enumerate(self.cells[at]) if box[at] >> number & 1]
-            numbers = [Fraction(*exact_pair(cell)) for cell in chosen if isinstance(cell, int | Score)]
-            spans = [cell_of(number, variables[path], cuts) for number in numbers]
-            variables[path] = reduce(NumberRange.joins, spans)
-        sums = {
-            terms: reduce(
-                NumberRange.joins, [span for number, span in enumerate(self.spans[terms]) if box[at] >> number & 1]
-            )
-            for terms, at in self.sums.items()
-        }
-        return BoundedSums(variables, sums)
+        bounds = dict(self._summed)
+        for variable in self._of_sums[len(self._sums) :]:
+            cuts = [cut for cut in variable.cuts if isinstance(cut, Fraction)]
+            numbers = [exact for cell in variable.within(box) if (exact := exact_of(cell)) is not None]
+            spans = [cell_of(number, bounds[variable.path], cuts) for number in numbers]
+            bounds[variable.path] = reduce(NumberRange.joins, spans)
+        return BoundedSums(bounds, {each.terms: reduce(NumberRange.joins, each.within(box)) for each in self._sums})
 
     def possible(self, box: Box) -> bool:
         """Whether the variables of a box may be consistent; False is exact."""
@@ -235,8 +217,8 @@ class Space:
             is_constrained = any(box[at] != self.everything[at] for at in relation.indices)
             if is_constrained and not self._remembered((relation, cells), partial(relation.allows, cells)):
                 return False
-        sums = tuple([box[at] for at in (*self.sums.values(), *self._summed_indices)])
-        return not self.sums or self._remembered(sums, lambda: self._bounded_sums(box).is_possible())
+        sums = tuple([box[each.at] for each in self._of_sums])
+        return not self._sums or self._remembered(sums, lambda: self._bounded_sums(box).is_possible())
 
     def texts(self, box: Box) -> dict[str, str] | None:
         """Texts of the box, as far as they can be told, by the part of conditions; None if no text is in it."""
@@ -258,19 +240,14 @@ class Space:
     def runs(self, box: Box) -> list[Box]:
         """The box divided at the first gap in the cells of a constrained sum or of its variables, since an interval
         would include the gap; [box] without gaps."""
-        if all(box[at] == self.everything[at] for at in self.sums.values()):
+        if all(box[each.at] == self.everything[each.at] for each in self._sums):
             return [box]
-        for at in (*self.sums.values(), *self._summed_indices):
+        for at in (each.at for each in self._of_sums):
             lowest = box[at] & -box[at]
             run = box[at] & ~(box[at] + lowest)  # the consecutive cells from the lowest
             if run != box[at]:
                 return [_with(box, at, run), _with(box, at, box[at] & ~run)]
         return [box]
-
-    def _decide(self, evaluate: Evaluator, indices: tuple[int, ...], numbers: tuple[int, ...]) -> int:
-        chosen = {self.paths[at]: self.cells[at][number] for at, number in zip(indices, numbers, strict=True)}
-        bindings = bindings_of(chosen)
-        return ERROR if bindings is None else bits_of(evaluate, bindings)  # None: no input has these values
 
     def ask(self, number: int, box: Box) -> tuple[int, int | None]:
         """The possible results of a condition on a box, and the atom to split at if there are several."""
@@ -369,31 +346,20 @@ class Space:
         return True, undecided
 
     def opaque_reason(self, box: Box) -> str | None:
-        """The reason why no input in the box can be given, if it depends on an opaque atom; else None."""
-        for at, atom in self.opaque.items():
-            if box[at] != self.everything[at]:
-                return atom.opaque
-        return next((term.reason for term in self._terms_in(box)), None)
-
-    def _terms_in(self, box: Box) -> list[Term]:
-        """The terms that the box depends on."""
-        return [self.terms[path] for at, path in enumerate(self.paths)
-                if path in self.terms and box[at] != self.everything[at]]  # fmt: skip
+        """The reason why no input in the box can be given, if it depends on an opaque atom or a part; else None."""
+        reasons = [(bool(each.path), each.at, each.reason) for each in self.constrained(box) if each.reason is not None]
+        return min(reasons)[-1] if reasons else None
 
     def opaque_paths(self, box: Box) -> list[Path]:
-        """What the opaque atoms and terms read that the box depends on."""
-        programs = [atom.program for at, atom in self.opaque.items() if box[at] != self.everything[at]]
-        programs += [term.program for term in self._terms_in(box)]
+        """What the opaque atoms and parts read that the box depends on."""
+        programs = [each.program for each in self.constrained(box) if each.reason is not None]
         return sorted({path for program in programs for path in paths_of(program) or ()})
 
     def chosen(self, box: Box) -> dict[Path, Any]:
         """A value in the box for every variable that the box constrains."""
-        values = {
-            path: self.cells[at][_lowest(box[at])]
-            for at, path in enumerate(self.paths)
-            if box[at] != self.everything[at] and path not in self.terms
-        }
-        if any(box[at] != self.everything[at] for at in self.sums.values()):
+        constrained = self.constrained(box)
+        values = {each.path: each.values[_lowest(box[each.at])] for each in constrained if each.is_input}
+        if any(each.terms for each in constrained):
             summed = self._bounded_sums(box).values(self._whole) or {}
             values |= {path: self._number(path, value) for path, value in summed.items()}
         return values
@@ -401,10 +367,15 @@ class Space:
     def anything(self) -> dict[Path, object]:
         """An arbitrary value for every variable."""
         values = {path: self._number(path, bounds.low) for path, bounds in self._summed.items()}
-        return values | {path: self.cells[at][0] for at, path in enumerate(self.paths) if path not in self.terms}
+        return values | {each.path: each.values[0] for each in self.variables if each.is_input}
 
     def _number(self, path: Path, value: Fraction) -> Score | int:
         return int(value) if path in self._whole else Score(value.numerator, value.denominator)
+
+
+def _decide(evaluate: Evaluator, chosen: Mapping[Path, Value]) -> int:
+    bindings = bindings_of(chosen)
+    return ERROR if bindings is None else bits_of(evaluate, bindings)  # None: no input has these values
 
 
 def _lowest(cells: int) -> int:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE
+from rulewright.proving.box_variables import Box
 from rulewright.proving.domains import Domains, Path
-from rulewright.proving.intervals import Box, Goal, Space, TooMany
+from rulewright.proving.intervals import Goal, Space, TooMany
 from rulewright.proving.program_parts import COMPARISONS, extract, paths_of
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown, replayed
 from rulewright_runtime.interpreter import Evaluator, prepare

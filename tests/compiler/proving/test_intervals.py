@@ -60,8 +60,9 @@ def test_what_is_known_of_every_cell_is_what_the_evaluator_says(text: str) -> No
             sizes += math.prod(cells.bit_count() for cells in box)
             for pick in (min, max):
                 chosen = {
-                    path: space.cells[at][pick(n for n in range(box[at].bit_length()) if box[at] >> n & 1)]
-                    for at, path in enumerate(space.paths)
+                    each.path: each.values[pick(n for n in range(box[each.at].bit_length()) if box[each.at] >> n & 1)]
+                    for each in space.variables
+                    if each.path
                 }
                 bindings = bindings_of(chosen)
                 assert bindings is None or bits_of(evaluate, bindings) == bits
