@@ -35,18 +35,19 @@ def _work(step: TaskStep) -> Event:
         return "failed"
     agent = step.worker
     reply = step.ask(agent, "work")
-    step.events[:0] = _changed_approvals(step, inputs)
+    step.write(events=(*_changed_approvals(step, inputs), *step.made.events))
     problems = [*outside_root(task.outputs, root), *breaches(task.outputs, root), *_unreadable(step.hashes())]
     if problems:
         raise AgentError(f"outputs: {'; '.join(problems)}")
     step.answered(f"{agent}/work")
     step.change(inputs=inputs, iteration=step.record.iteration + 1, feedback=(), reply=reply.text[:MAX_SHOWN])
     step.change(seen=None, locked={}, is_locked=False)
-    step.outputs = contents(root, task.outputs)
-    step.refuse_injections((f"`{path}`", decoded(content)) for path, content in step.outputs)
+    outputs = contents(root, task.outputs)
+    step.write(outputs=outputs)
+    step.refuse_injections((f"`{path}`", decoded(content)) for path, content in outputs)
     details = {"iteration": step.record.iteration, "purpose": "work"}
-    step.events.append(EventDraft("context.assembled", details, agent=agent))
-    step.remember("work", agent=agent, summary=reply.summary, outputs=[path for path, _ in step.outputs])
+    step.tell(EventDraft("context.assembled", details, agent=agent))
+    step.remember("work", agent=agent, summary=reply.summary, outputs=[path for path, _ in outputs])
     return "worked"
 
 
@@ -126,7 +127,7 @@ def _review(step: TaskStep) -> Event:
     if reply.decision != "GO":
         step.comment(agent, reply.feedback)
     logged = {"timestamp": step.run.now(), "quality_checks": reply.quality_checks}
-    step.review = {"iteration": number, **decided, **logged}
+    step.write(review={"iteration": number, **decided, **logged})
     step.remember("review", **decided)
     return "reviewed"
 
@@ -139,7 +140,8 @@ def _gate(step: TaskStep) -> Event:
     ]
     since = record.started_at
     report = judge_evidence(step.task, record.context, run.root, run.now(), violations=violations, since=since)
-    step.report, reasons = report, list(report.reasons)
+    reasons = list(report.reasons)
+    step.write(report=report)
     step.change_context(verdict=report.verdict)
     if reasons:
         step.comment("policy_gate", "; ".join(reasons))
@@ -148,7 +150,7 @@ def _gate(step: TaskStep) -> Event:
     details = {"overlay_type": "policy_gate", "decision": report.verdict, "reasons": reasons}
     details["iteration"] = sum(entry["step"] == "gate" for entry in record.history) + 1
     level: Level = "info" if report.verdict == "PASS" else "warning"
-    step.events.append(EventDraft("overlay.iteration", details, level))
+    step.tell(EventDraft("overlay.iteration", details, level))
     step.remember("gate", verdict=report.verdict, reasons=reasons)
     return "gated"
 

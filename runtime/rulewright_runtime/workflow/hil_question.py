@@ -17,7 +17,7 @@ from rulewright_runtime.workflow.workflow_plan import Pair, TaskPlan
 def question(step: TaskStep, trigger: str, reason: str) -> QueueItem:
     """Return the next queue item of a task."""
     task, record, run = step.task, step.record, step.run
-    reports = run.store.reports(run.run_id, task.id) + ([step.report] if step.report else [])
+    reports = run.store.reports(run.run_id, task.id) + ([step.made.report] if step.made.report else [])
     return QueueItem(
         id=f"{run.run_id}-{task.id}-{record.items + 1}",
         task_id=task.id,

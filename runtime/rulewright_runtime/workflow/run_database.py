@@ -7,7 +7,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -41,7 +41,7 @@ LOG: Final = logging.getLogger("rulewright.workflow")
 MAX_CONTENT: Final = 2**20  # bytes; a larger output is stored as a hash only, and reviewers can't compare its versions
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskChange:
     """What one transaction writes about a task. `before` is the stored record. `move` is None when the task stays where
     it is; `withdrawn` says why the question that it waited for is withdrawn."""
@@ -49,7 +49,7 @@ class TaskChange:
     task: TaskPlan
     before: TaskRecord
     record: TaskRecord
-    events: list[EventDraft] = field(default_factory=list)
+    events: tuple[EventDraft, ...] = ()
     report: GateReport | None = None
     review: JsonObject | None = None
     outputs: Sequence[tuple[str, bytes]] = ()

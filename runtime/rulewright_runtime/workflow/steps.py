@@ -41,7 +41,7 @@ def advance(task: TaskPlan, record: TaskRecord, run: RunContext) -> TaskRecord:
         event = ACTIVITIES[current](step)
     except AgentError as failure:
         failed = TaskStep.of(task, record, run, str(failure))
-        failed.events, failed.usage = step.events, step.usage
+        failed.write(events=step.made.events, usage=step.made.usage)
         if not failure.is_final and record.retries < run.max_retries(step.asked):
             return _retry(failed, step.asked)
         step, event = failed, "failed"
@@ -51,9 +51,10 @@ def advance(task: TaskPlan, record: TaskRecord, run: RunContext) -> TaskRecord:
 def _take(step: TaskStep, event: Event) -> TaskRecord:
     """Take the step that the event leads to, in one transaction."""
     task = step.task
-    step.record = before = step.record.with_usage(step.usage)
-    step.move = move = machine.step(task.machine, before.state, event, before.context.bindings())
+    before = step.record.with_usage(step.made.usage)
+    move = machine.step(task.machine, before.state, event, before.context.bindings())
     context = before.context.forget(move.transition.forgets)
+    step.write(record=before, move=move)
     step.change(state=move.state, context=context, retries=0)
     _decide_loop(step, before, move)
     for effect in move.effects:
@@ -67,22 +68,22 @@ def _take(step: TaskStep, event: Event) -> TaskRecord:
 
 
 def _commit(step: TaskStep) -> TaskRecord:
-    step.run.commit(step)
-    if step.usage.cost_usd:
+    step.run.commit(step.made)
+    if step.made.usage.cost_usd:
         watch_budget(step.run)
     return step.record
 
 
 def _ask(step: TaskStep, trigger: str, reason: str) -> None:
     """Ask a person. Outputs that the question is about and that were changed since they were stored are stored, too."""
-    step.item = item = question(step, trigger, reason)
+    item = question(step, trigger, reason)
+    step.write(item=item, outputs=())
     step.change(item=item.id, items=step.record.items + 1)
-    step.events.append(EventDraft("hil.created", {"item": item.id, "trigger": trigger, "reason": reason}))
+    step.tell(EventDraft("hil.created", {"item": item.id, "trigger": trigger, "reason": reason}))
     stored = {path: digest for _, path, digest, _ in step.run.store.outputs(step.run.run_id, step.task.id)}
-    step.outputs = ()
     if changed_paths(stored, item.context.get("outputs", stored)):
         with suppress(OSError, CollectionError):
-            step.outputs = contents(step.run.root, step.task.outputs)
+            step.write(outputs=contents(step.run.root, step.task.outputs))
 
 
 def _ask_again(step: TaskStep, changed: Sequence[str]) -> TaskRecord:
@@ -90,8 +91,9 @@ def _ask_again(step: TaskStep, changed: Sequence[str]) -> TaskRecord:
     assert step.record.item is not None
     approved = step.run.store.item(step.record.item)
     step.run.store.check_decided(approved)
-    step.withdrawn = f"{paths(changed)} changed after the question"
-    step.warn(f"the approval does not count: {step.withdrawn}")
+    withdrawn = f"{paths(changed)} changed after the question"
+    step.write(withdrawn=withdrawn)
+    step.warn(f"the approval does not count: {withdrawn}")
     _ask(step, approved.trigger, approved.reason)
     return _commit(step)
 
@@ -106,7 +108,7 @@ def _advise(step: TaskStep, effect: StateEffect, _: Event) -> None:
     details: JsonObject = {"signal": effect.words, "mode": scoring.mode, "threshold": scoring.threshold}
     details["confidence_score"] = None if context.score is None else float(context.score)
     details["metrics"] = {metric.type: metric.value for metric in context.metrics}
-    step.events.append(EventDraft("confidence.advisory", details))
+    step.tell(EventDraft("confidence.advisory", details))
 
 
 def _pass(step: TaskStep, effect: StateEffect, event: Event) -> None:
@@ -119,13 +121,13 @@ def _lock(step: TaskStep, _: StateEffect, __: Event) -> None:
     """Lock the outputs as the reviewer or challenger was given them; the gate fails when they change."""
     locked = step.hashes() if step.record.seen is None else step.record.seen
     step.change(locked=locked, is_locked=True)
-    step.events.append(EventDraft("artifact.locked", {"outputs": sorted(locked)}))
+    step.tell(EventDraft("artifact.locked", {"outputs": sorted(locked)}))
 
 
 def _swap(step: TaskStep, _: StateEffect, __: Event) -> None:
     driver, challenger = step.record.context.challenger, step.record.context.driver
     step.change_context(driver=driver, challenger=challenger)
-    step.events.append(EventDraft("pair.roles_switched", {"driver_agent": driver, "challenger_agent": challenger}))
+    step.tell(EventDraft("pair.roles_switched", {"driver_agent": driver, "challenger_agent": challenger}))
 
 
 def _exceed(step: TaskStep, effect: StateEffect, _: Event) -> None:
@@ -153,7 +155,7 @@ def _with_reasons(step: TaskStep, words: str, event: Event) -> str:
     """Append the gate's reasons when the gate led here, or what is wrong with a pair."""
     if event == "escalated":
         return f"{words}: {step.reason}"
-    if step.move is None or step.move.transition.source not in {"rework", "gate_again"}:
+    if step.made.move is None or step.made.move.transition.source not in {"rework", "gate_again"}:
         return words
     reports = [entry["reasons"] for entry in step.record.history if entry["step"] == "gate"]
     return f"{words}: {'; '.join(reports[-1])}"[:MAX_REASON] if reports and reports[-1] else words
@@ -180,7 +182,7 @@ def _decide_loop(step: TaskStep, before: TaskRecord, move: MachineStep) -> None:
     if move.undecided:
         details["undecided"] = list(move.undecided)
     level: Any = "warning" if outcome == "max_iterations_exceeded" else "info"
-    step.events.append(EventDraft("overlay.iteration", details, level))
+    step.tell(EventDraft("overlay.iteration", details, level))
     step.remember("decide", overlay_type=loop, decision=decision, outcome=outcome)
 
 
@@ -202,12 +204,12 @@ def _report_status(step: TaskStep, move: MachineStep) -> None:
             step.warn(warning)
     if move.after == "RUNNING" and not record.started:
         details: JsonObject = {"overlays": list(task.overlays), "dependencies": list(task.dependencies)}
-        step.events.append(EventDraft("task.started", details, agent=step.worker))
+        step.tell(EventDraft("task.started", details, agent=step.worker))
     if move.after == "COMPLETED":
-        step.events.append(EventDraft("task.completed", _usage_details(record), agent=step.worker))
+        step.tell(EventDraft("task.completed", _usage_details(record), agent=step.worker))
     if move.after == "FAILED":
         details = {"reason": record.reason, "max_iterations_exceeded": bool(record.max_iterations_exceeded)}
-        step.events.append(EventDraft("task.failed", {**details, **_usage_details(record)}, "error", step.worker))
+        step.tell(EventDraft("task.failed", {**details, **_usage_details(record)}, "error", step.worker))
 
 
 def _usage_details(record: TaskRecord) -> JsonObject:
@@ -224,9 +226,9 @@ def _retry(step: TaskStep, agent: str) -> TaskRecord:
     """Store the failed call and wait."""
     run, retry = step.run, step.record.retries + 1
     LOG.warning("task `%s`: agent `%s` failed and is retried: %s", step.task.id, agent, step.reason, extra=IS_EVENT)
-    step.record = step.record.with_usage(step.usage)
+    step.write(record=step.record.with_usage(step.made.usage))
     step.change(retries=retry, retry_count=step.record.retry_count + 1)
-    step.events.append(EventDraft("task.retrying", {"retry": retry, "reason": step.reason}, "warning", agent))
+    step.tell(EventDraft("task.retrying", {"retry": retry, "reason": step.reason}, "warning", agent))
     _commit(step)
     run.wait_before(retry, agent)
     return step.record

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -22,18 +24,30 @@ from rulewright_runtime.workflow.task_context import TaskRecord
 from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
 
-@dataclass(slots=True, kw_only=True)
-class TaskStep(TaskChange):
-    """A step that is being taken. `reason` says why its activity failed, `asked` is the agent that it called last."""
+@dataclass(slots=True)
+class TaskStep:
+    """A step that is being taken, with the change it has made so far. `reason` says why its activity failed, `asked` is
+    the agent that it called last."""
 
     run: RunContext
+    made: TaskChange
     reason: str = ""
     asked: str = ""
 
     @classmethod
     def of(cls, task: TaskPlan, record: TaskRecord, run: RunContext, reason: str = "") -> TaskStep:
         """Return a step that has changed nothing yet."""
-        return cls(task=task, before=record, record=record, run=run, reason=reason)
+        return cls(run, TaskChange(task=task, before=record, record=record), reason)
+
+    @property
+    def task(self) -> TaskPlan:
+        """The plan of the task."""
+        return self.made.task
+
+    @property
+    def record(self) -> TaskRecord:
+        """The record with the changes so far."""
+        return self.made.record
 
     @property
     def worker(self) -> str:
@@ -54,9 +68,17 @@ class TaskStep(TaskChange):
         """Return the hashes of the outputs as they are now."""
         return hashes(self.run.root, self.task.outputs)
 
+    def write(self, **fields: Any) -> None:
+        """Change what the transaction writes."""
+        self.made = dataclasses.replace(self.made, **fields)
+
+    def tell(self, *events: EventDraft) -> None:
+        """Add events."""
+        self.write(events=(*self.made.events, *events))
+
     def change(self, **fields: object) -> None:
         """Change fields of the record."""
-        self.record = replace(self.record, **fields)
+        self.write(record=replace(self.record, **fields))
 
     def change_context(self, **fields: object) -> None:
         """Change results of the overlays."""
@@ -73,7 +95,7 @@ class TaskStep(TaskChange):
 
     def warn(self, warning: str) -> None:
         """Add a warning to the events."""
-        self.events.append(EventDraft("task.warning", {"warning": warning}, "warning"))
+        self.tell(EventDraft("task.warning", {"warning": warning}, "warning"))
 
     def answered(self, call: str) -> None:
         """Count an answered call, named `agent/purpose`."""
@@ -83,7 +105,7 @@ class TaskStep(TaskChange):
         """Add an event for each labelled text with instructions. Raises AgentError at the level `quarantine`."""
         security = self.run.settings.security
         found = detect_injections(security, texts)
-        self.events += found
+        self.tell(*found)
         if found and security.injection_detection_level == "quarantine":
             where, text = found[0].details["where"], found[0].details["text"]
             raise AgentError(f"{where} gives orders to the agent that reads it: `{text}`")
@@ -101,15 +123,15 @@ class TaskStep(TaskChange):
         timeout = None if own is None else own.timeout_seconds
         try:
             reply = run.adapter(agent).call(brief, timeout or run.plan.limits.timeout_seconds)
-            self.usage += reply.usage
+            self.write(usage=self.made.usage + reply.usage)
             reply, redactions = redact_reply(security, reply)
-            self.events += redactions
+            self.tell(*redactions)
             self.refuse_injections([("the reply", reply.text)])
         except OutageError:
             raise  # there is no reply to store: the run stops and can be resumed
         except Exception as error:  # an adapter may be third-party code
             failure = error if isinstance(error, AgentError) else AgentError(f"{type(error).__name__}: {error}")
-            self.usage += failure.usage
+            self.write(usage=self.made.usage + failure.usage)
             message, _ = redact_text(security, str(failure))
             raise AgentError(message, is_final=failure.is_final) from error
         return reply
@@ -157,4 +179,4 @@ class TaskStep(TaskChange):
         if pct >= self.run.plan.limits.context_warning_threshold_pct:
             details: JsonObject = {"tokens_estimated": tokens, "max_context_tokens": limit, "pct_used": round(pct, 1)}
             details["purpose"] = brief.purpose
-            self.events.append(EventDraft("context.warning", details, "warning", brief.agent))
+            self.tell(EventDraft("context.warning", details, "warning", brief.agent))
