@@ -51,6 +51,15 @@ def test_the_traces_of_a_session_are_one_conversation(tmp_path: Path) -> None:
     assert lines(found) == ["user: hi", "assistant: hello", "user: hi", "assistant: hello"]
 
 
+def test_an_observation_keeps_its_other_keys_and_a_repeated_input_is_read_once(tmp_path: Path) -> None:
+    state = {"messages": [ASKED, SAID]}
+    (found,) = conversations(
+        written(tmp_path, [{**CALL, "input": state["messages"][:1], "output": state, "tags": ["a"]}])
+    )
+    assert lines(found) == ["user: hi", "assistant: hello"]
+    assert (found.metadata["tags"], found.metadata["usageDetails"]["total"]) == (["a"], 5)
+
+
 @pytest.mark.parametrize("broken", [{"output": None}, {"level": "ERROR", "statusMessage": "the event has no output"}])
 def test_a_generation_that_failed_has_no_answer(broken: dict[str, Any], tmp_path: Path) -> None:
     (found,) = conversations(written(tmp_path, [{**CALL, **broken}]))
