@@ -11,9 +11,10 @@ from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.box_variables import Box, BoxVariable
 from rulewright.proving.domains import Absent, Domain, Path
 from rulewright.proving.intervals import Space
+from rulewright.proving.number_ranges import NumberRange
 from rulewright.proving.program_parts import unabridged
 from rulewright.proving.results import in_words
-from rulewright.proving.sums import NumberRange, Terms
+from rulewright.proving.sums import Terms
 from rulewright_runtime.aggregate.outcome import NO_RECORD
 from rulewright_runtime.ir import NUMBERS
 from rulewright_runtime.score import Score

@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Final, Literal, TypeAlias
 
 from rulewright.expression.types import (
@@ -30,6 +29,7 @@ from rulewright.expression.types import (
     Type,
     WrapperType,
 )  # fmt: skip
+from rulewright.proving.number_ranges import NumberRange, divide
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scorecard import Parameter
 from rulewright_runtime.score import Score
@@ -42,19 +42,12 @@ MAX_TEXTS: Final = 10  # constants that conditions may search for in one list
 _DOUBLES_SPARSE_FROM: Final = 2.0**53  # from here on, doubles are further apart than ints
 
 
-@dataclass(frozen=True, slots=True)
-class DomainPiece:
-    """The single number `low` if it equals `high`, else the open interval between them."""
-
-    low: Fraction
-    high: Fraction
+def closed(low: Fraction, high: Fraction) -> tuple[NumberRange, ...]:
+    """The numbers from `low` to `high`, each end alone."""
+    return tuple(dict.fromkeys(map(NumberRange.inside, (low, low, high), (low, high, high))))
 
 
-UNIT: Final = (
-    DomainPiece(Fraction(0), Fraction(0)),
-    DomainPiece(Fraction(0), Fraction(1)),
-    DomainPiece(Fraction(1), Fraction(1)),
-)
+UNIT: Final = closed(Fraction(0), Fraction(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +67,7 @@ class Domain:
     """
 
     kind: Kind
-    pieces: tuple[DomainPiece, ...] = UNIT
+    pieces: tuple[NumberRange, ...] = UNIT
     low: Fraction | None = None
     high: Fraction | None = None
     members: tuple[str, ...] = ()
@@ -109,17 +102,18 @@ class Domain:
                 texts = list(self.members) or _texts({cut for cut in cuts if isinstance(cut, str)})
                 return _choices(texts)
             case "score":
-                return [Score(v.numerator, v.denominator) for v in _on_pieces(self.pieces, _numbers(cuts))]
+                return [Score(each.numerator, each.denominator) for each in _on_pieces(self.pieces, _numbers(cuts))]
             case "int" | "uint":
                 low, high = (INT_MIN, INT_MAX) if self.kind == "int" else (0, UINT_MAX)
                 low = low if self.low is None else max(low, math.ceil(self.low))
                 high = high if self.high is None else min(high, math.floor(self.high))
-                whole = _integers(low, high, _numbers(cuts))
+                spans = divide(NumberRange(Fraction(low), Fraction(high)), _numbers(cuts))
+                whole = [each.whole for each in spans if each.whole is not None]
                 return whole if self.kind == "int" else map(UInt, whole)
         return _doubles(self.low, self.high, _numbers(cuts))
 
 
-def score(*, absent: bool = False, pieces: tuple[DomainPiece, ...] = UNIT) -> Domain:
+def score(*, absent: bool = False, pieces: tuple[NumberRange, ...] = UNIT) -> Domain:
     """A score from 0 to 1, or only on the pieces."""
     return Domain("score", pieces=pieces, absent=_first(absent))
 
@@ -222,11 +216,7 @@ def domain_of_parameter(parameter: Parameter) -> Domain:
             return boolean()
         case "score":
             least, most = max(Fraction(0), low or Fraction(0)), min(Fraction(1), Fraction(1) if high is None else high)
-            return score(
-                pieces=tuple(
-                    dict.fromkeys((DomainPiece(least, least), DomainPiece(least, most), DomainPiece(most, most)))
-                )
-            )
+            return score(pieces=closed(least, most))
         case "integer":
             return Domain("int", low=low, high=high)
         case "number":
@@ -250,17 +240,10 @@ def _choices(texts: list[str]) -> list[list[str]]:
     return [[text for at, text in enumerate(texts) if number >> at & 1] for number in range(1 << len(texts))]
 
 
-def _on_pieces(pieces: tuple[DomainPiece, ...], cuts: list[Fraction]) -> list[Fraction]:
+def _on_pieces(pieces: tuple[NumberRange, ...], cuts: list[Fraction]) -> list[Fraction]:
     """A number of every cell of the pieces."""
-    numbers: set[Fraction] = set()
-    for piece in pieces:
-        if piece.low == piece.high:
-            numbers.add(piece.low)
-            continue
-        inside = [cut for cut in cuts if piece.low < cut < piece.high]
-        numbers.update(inside)
-        numbers.update(between(low, high) for low, high in pairwise([piece.low, *inside, piece.high]))
-    return sorted(numbers)
+    spans = [span for piece in pieces for span in divide(piece, cuts)]
+    return sorted({span.low if span.low == span.high else between(span.low, span.high) for span in spans})
 
 
 def between(low: Fraction, high: Fraction) -> Fraction:
@@ -274,22 +257,6 @@ def between(low: Fraction, high: Fraction) -> Fraction:
             return Fraction((step + last) // 2, power)
 
 
-def _integers(low: int, high: int, cuts: list[Fraction]) -> list[int]:
-    """An int of every cell from `low` to `high`."""
-    ints: set[int] = set()
-    start = low
-    for cut in cuts:
-        before, after = math.ceil(cut) - 1, math.floor(cut) + 1
-        if start <= min(before, high):
-            ints.add(_nearest_to_zero(start, min(before, high)))
-        if cut.denominator == 1 and low <= cut <= high:
-            ints.add(int(cut))
-        start = max(start, after)
-    if start <= high:
-        ints.add(_nearest_to_zero(start, high))
-    return sorted(ints)
-
-
 def wholes_at(value: float) -> tuple[int, int]:
     """The least int that compares as `value` or more, and the greatest that compares as `value` or less: an int is
     compared as its nearest double. If no int compares as equal, the first is greater than the second."""
@@ -301,11 +268,6 @@ def wholes_at(value: float) -> tuple[int, int]:
     return low + (float(low) != value), high - (float(high) != value)
 
 
-def _nearest_to_zero(low: int, high: int) -> int:
-    """The int nearest to 0 from `low` to `high`."""
-    return min(max(0, low), high)
-
-
 def _doubles(low: Fraction | None, high: Fraction | None, cuts: list[Fraction]) -> Iterator[float]:
     """Yield a double of every cell; without bounds also NaN and the infinities."""
     largest = Fraction(math.nextafter(math.inf, 0))
@@ -313,20 +275,21 @@ def _doubles(low: Fraction | None, high: Fraction | None, cuts: list[Fraction]) 
     most = min(largest, high) if high is not None else largest
     if low is None:
         yield -math.inf
-    edges = list(dict.fromkeys((least, *(cut for cut in cuts if least < cut < most), most)))
-    for at, edge in enumerate(edges):
-        if at and (inner := _double_between(edges[at - 1], edge)) is not None:
-            yield inner
-        if Fraction(float(edge)) == edge:
-            yield float(edge)
+    for span in divide(NumberRange(least, most), [least, *cuts, most]):
+        if (value := _double_in(span)) is not None:
+            yield value
     if high is None:
         yield math.inf
     if low is None and high is None:
         yield math.nan
 
 
-def _double_between(low: Fraction, high: Fraction) -> float | None:
-    """A double strictly between two numbers, 0 or one with few digits if possible; None if there is none."""
+def _double_in(span: NumberRange) -> float | None:
+    """A double in an interval without its ends, 0 or one with few digits if possible, or the only number of another
+    one; None if there is none."""
+    low, high = span.low, span.high
+    if low == high:
+        return float(low) if Fraction(float(low)) == low else None
     if low < 0 < high:
         return 0.0
     for value in (float(between(low, high)) if high - low > Fraction(1, 10**17) else float(low), _after(low)):

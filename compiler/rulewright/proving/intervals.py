@@ -18,10 +18,11 @@ from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE, Atom, Atoms, 
 from rulewright.proving.box_variables import Box, BoxVariable, cell_mask
 from rulewright.proving.comparisons import EQUAL, GREATER, LESS, UNORDERED
 from rulewright.proving.domains import Absent, Domains, Path
+from rulewright.proving.number_ranges import NumberRange, divide
 from rulewright.proving.program_parts import exact_of, paths_of, reading
 from rulewright.proving.relations import Texts, relations
 from rulewright.proving.results import bindings_of
-from rulewright.proving.sums import BoundedSums, NumberRange, Terms, bounds_of, cell_of, cells_with_ints, divide, total
+from rulewright.proving.sums import BoundedSums, Terms, bounds_of, cells_with_ints, total
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
@@ -206,8 +207,8 @@ class Space:
         for variable in self._of_sums[len(self._sums) :]:
             cuts = [cut for cut in variable.cuts if isinstance(cut, Fraction)]
             numbers = [exact for cell in variable.within(box) if (exact := exact_of(cell)) is not None]
-            spans = [cell_of(number, bounds[variable.path], cuts) for number in numbers]
-            bounds[variable.path] = reduce(NumberRange.joins, spans)
+            spans = divide(bounds[variable.path], cuts)
+            bounds[variable.path] = reduce(NumberRange.joins, [each for each in spans if any(map(each.holds, numbers))])
         return BoundedSums(bounds, {each.terms: reduce(NumberRange.joins, each.within(box)) for each in self._sums})
 
     def possible(self, box: Box) -> bool:

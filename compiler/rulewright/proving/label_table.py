@@ -18,7 +18,8 @@ from rulewright.documents.scorecard import CaseScorecardDocument, read_case_scor
 from rulewright.load import Mapping as MappingNode
 from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_of_defaults
 from rulewright.proving.decision_tables import survey
-from rulewright.proving.domains import Domain, DomainPiece, Domains, Path, domain_of_parameter, score
+from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, score
+from rulewright.proving.number_ranges import NumberRange
 from rulewright.proving.program_parts import COMPARISONS, inline, substitute
 from rulewright.proving.results import Refuted, Unknown
 from rulewright.scoring.batches import CaseScorecard
@@ -60,7 +61,7 @@ def label_table(plan: CaseScorecardPlan, parameters: Mapping[str, object]) -> La
     for metric in plan.metrics:
         pieces = _image(metric.score, parameters)
         if metric.judge is not None and metric.judge.unclear is not None:
-            pieces.append(DomainPiece(Fraction(0), Fraction(0)))  # a judge's objection that counts as 0
+            pieces.append(NumberRange(Fraction(0), Fraction(0)))  # a judge's objection that counts as 0
         domains[metric.name,] = score(pieces=tuple(pieces))
     return LabelTable(conditions_of(plan, [row.when for row in plan.labels], parameters), Domains({}, domains))
 
@@ -83,7 +84,7 @@ def conditions_of(
 # The image of a score's formula for shares from 0 to 1.
 
 
-def _image(formula: Program, parameters: Mapping[str, object]) -> list[DomainPiece]:
+def _image(formula: Program, parameters: Mapping[str, object]) -> list[NumberRange]:
     root = len(formula.nodes) - 1
     breaks = {Fraction(0), Fraction(1)}
     _check_line(formula, root, parameters, breaks)
@@ -93,12 +94,12 @@ def _image(formula: Program, parameters: Mapping[str, object]) -> list[DomainPie
     def at(share: Fraction) -> Fraction:
         return _fraction(evaluate({**parameters, _SHARE: Score(share.numerator, share.denominator)}))
 
-    pieces = [DomainPiece(value, value) for value in map(at, cuts)]
+    pieces = [NumberRange(value, value) for value in map(at, cuts)]
     for low, high in itertools.pairwise(cuts):
         one, two = at(low + (high - low) / 3), at(low + (high - low) * 2 / 3)
         step = two - one  # on an open piece the formula is linear: its ends follow from two points
         ends = sorted((one - step, two + step))
-        pieces.append(DomainPiece(ends[0], ends[1]))
+        pieces.append(NumberRange.inside(*ends))
     return pieces
 
 

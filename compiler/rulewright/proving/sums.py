@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from math import lcm
 from typing import Final, NamedTuple, TypeAlias
 
 from rulewright.proving.domains import Domain, Path
+from rulewright.proving.number_ranges import NumberRange
 
 Terms: TypeAlias = "tuple[tuple[Path, Fraction], ...]"  # sorted variables with their factors, the first factor being 1
 
@@ -37,44 +37,6 @@ class Sum:
         return Sum(factors, self.constant + other.constant * times)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberRange:
-    """An interval of numbers from `low` to `high`, each end open or closed."""
-
-    low: Fraction
-    high: Fraction
-    low_open: bool = False
-    high_open: bool = False
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the interval contains no number."""
-        return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
-
-    def times(self, factor: Fraction) -> NumberRange:
-        """The interval times a factor other than 0."""
-        ends = [(self.low * factor, self.low_open), (self.high * factor, self.high_open)]
-        (low, low_open), (high, high_open) = ends if factor > 0 else reversed(ends)
-        return NumberRange(low, high, low_open, high_open)
-
-    def plus(self, other: NumberRange) -> NumberRange:
-        """The interval of the sums of a number of each."""
-        opens = self.low_open or other.low_open, self.high_open or other.high_open
-        return NumberRange(self.low + other.low, self.high + other.high, *opens)
-
-    def meets(self, other: NumberRange) -> NumberRange:
-        """The intersection of both intervals."""
-        low, low_open = max((self.low, self.low_open), (other.low, other.low_open))
-        high, closed = min((self.high, not self.high_open), (other.high, not other.high_open))
-        return NumberRange(low, high, low_open, not closed)
-
-    def joins(self, other: NumberRange) -> NumberRange:
-        """The smallest interval that contains both."""
-        low, low_open = min((self.low, self.low_open), (other.low, other.low_open))
-        high, closed = max((self.high, not self.high_open), (other.high, not other.high_open))
-        return NumberRange(low, high, low_open, not closed)
-
-
 def bounds_of(domain: Domain) -> NumberRange | None:
     """The interval of an exact number that is always present; None for others and for unbounded ints."""
     if domain.optional or domain.null or domain.absent:
@@ -86,38 +48,10 @@ def bounds_of(domain: Domain) -> NumberRange | None:
     return None
 
 
-def divide(bounds: NumberRange, cuts: Iterable[Fraction]) -> list[NumberRange]:
-    """The cells of an interval divided at the cuts, in order: every cut alone, and the open intervals between."""
-    cut_set = set(cuts)
-    edges = [bounds.low, *sorted(cut for cut in cut_set if bounds.low < cut < bounds.high), bounds.high]
-    cells = [NumberRange(bounds.low, bounds.low)] if bounds.low in cut_set or bounds.low == bounds.high else []
-    for low, high in pairwise(edges):
-        if low < high:
-            cells.append(NumberRange(low, high, low in cut_set, high in cut_set))
-            cells += [NumberRange(high, high)] * (high in cut_set)
-    return cells
-
-
-def cell_of(value: Fraction, bounds: NumberRange, cuts: Iterable[Fraction]) -> NumberRange:
-    """The cell that contains a value."""
-    cut_set = set(cuts)
-    if value in cut_set:
-        return NumberRange(value, value)
-    below, above = [cut for cut in cut_set if cut < value], [cut for cut in cut_set if cut > value]
-    low, high = max(below, default=bounds.low), min(above, default=bounds.high)
-    return NumberRange(low, high, bool(below), bool(above))
-
-
 def cells_with_ints(terms: Terms, cells: Iterable[NumberRange]) -> list[NumberRange]:
     """The cells that contain a possible value of a sum of ints."""
     steps = lcm(*(factor.denominator for _, factor in terms))
-    return [span for span in cells if _has_int(span.times(Fraction(steps)))]
-
-
-def _has_int(span: NumberRange) -> bool:
-    low = math.floor(span.low) + 1 if span.low_open else math.ceil(span.low)
-    high = math.ceil(span.high) - 1 if span.high_open else math.floor(span.high)
-    return low <= high
+    return [span for span in cells if span.times(Fraction(steps)).whole is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +96,8 @@ class BoundedSums:
     def _fixed(self, path: Path, values: Iterable[Fraction]) -> Iterator[BoundedSums]:
         """The bounds with one of the values of a variable that is possible."""
         for value in values:
-            if not (alone := NumberRange(value, value)).meets(self.variables[path]).is_empty:
-                fixed = BoundedSums({**self.variables, path: alone}, self.sums)
+            if self.variables[path].holds(value):
+                fixed = BoundedSums({**self.variables, path: NumberRange(value, value)}, self.sums)
                 if fixed.is_possible():
                     yield fixed
 

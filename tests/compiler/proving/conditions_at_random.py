@@ -15,7 +15,8 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, ListType, OptionalType, RecordType, Type
 from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, guarding
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
-from rulewright.proving.domains import Domain, DomainPiece, Domains, Path
+from rulewright.proving.domains import Domain, Domains, Path
+from rulewright.proving.number_ranges import NumberRange
 from rulewright.proving.results import Result
 from rulewright.proving.search import out_of_reach
 from rulewright_runtime.ir import Program
@@ -107,7 +108,7 @@ conditions: Final = st.recursive(
 
 
 _pieces: Final = st.builds(
-    lambda low, size: DomainPiece(Fraction(low, 40), Fraction(min(low + size, 40), 40)),
+    lambda low, size: NumberRange.inside(Fraction(low, 40), Fraction(min(low + size, 40), 40)),
     st.integers(0, 40),
     st.integers(0, 12),
 )

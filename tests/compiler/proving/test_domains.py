@@ -24,7 +24,6 @@ from rulewright.expression.types import (
 from rulewright.proving.domains import (
     Absent,
     Domain,
-    DomainPiece,
     Domains,
     between,
     boolean,
@@ -34,6 +33,7 @@ from rulewright.proving.domains import (
     text,
     whole,
 )  # fmt: skip
+from rulewright.proving.number_ranges import NumberRange
 from rulewright_runtime.plan.scorecard import Parameter
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, NONE, Optional
@@ -47,7 +47,7 @@ def test_a_score_has_a_cell_for_every_cut_and_everything_between() -> None:
 
 
 def test_a_score_on_pieces_has_no_cell_between_them() -> None:
-    pieces = (DomainPiece(Fraction(0), Fraction(0)), DomainPiece(HALF, Fraction(1)))
+    pieces = (NumberRange.inside(Fraction(0), Fraction(0)), NumberRange.inside(HALF, Fraction(1)))
     assert score(pieces=pieces).cells([Fraction(1, 4), Fraction(3, 4)]) == [
         0, Score(6, 10), Score(3, 4), Score(8, 10),
     ]  # fmt: skip

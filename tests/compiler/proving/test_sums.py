@@ -16,7 +16,8 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, Type
 from rulewright.policies.regions import compare
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
-from rulewright.proving.domains import Domain, DomainPiece, Domains, Path, whole
+from rulewright.proving.domains import Domain, Domains, Path, whole
+from rulewright.proving.number_ranges import NumberRange
 from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright.proving.search import never
 from rulewright_runtime.interpreter import prepare
@@ -59,7 +60,7 @@ def bounded(chance: random.Random) -> Domains:
     known: dict[Path, Domain] = {}
     for name in "abc":
         low, high = sorted(Fraction(chance.randint(0, 10), 10) for _ in range(2))
-        pieces = (DomainPiece(low, low), DomainPiece(low, high), DomainPiece(high, high))
+        pieces = (NumberRange.inside(low, low), NumberRange.inside(low, high), NumberRange.inside(high, high))
         known[name,] = Domain("score", pieces=tuple(dict.fromkeys(pieces)))
     known["i",], known["j",] = whole(chance.randint(-3, 0), chance.randint(0, 4)), whole(0, 3)
     return Domains(TYPES, known)
