@@ -11,7 +11,7 @@ from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.agents import AgentDocument, Registry, read_agent, read_agents, registry
+from rulewright.documents.agents import AgentDocument, Registry, read_agent, registry
 from rulewright.documents.base import descend, entries, text, value
 from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, places, project_file_above, resolve
 from rulewright.documents.library import DocumentReader
@@ -132,7 +132,7 @@ class WorkflowReader(DocumentReader):
         document = read_workflow(node, stem, descend(settings, "overlays"), off)
         agents = registry(
             self.agents(document, project, root),
-            read_agents(document.get("agents")),
+            document.get("agents"),
             self.findings,
             usual=value(settings, "agents", "use_defaults") is not False,
         )

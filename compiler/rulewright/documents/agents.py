@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import Document, text
+from rulewright.documents.base import Document, items, text
 from rulewright.documents.rule_set import deep_merge
-from rulewright.documents.typed_reader import Key, read, read_each
+from rulewright.documents.typed_reader import Key, entries_of, read, read_each
 from rulewright.load import Mapping, Node, plain
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.strict_json import JsonObject
@@ -57,20 +57,25 @@ def read_agent(node: Mapping, name: str) -> AgentDocument:
     return read(AgentDocument, node, name=text(node, "name") or name)
 
 
-def read_agents(node: Node | None) -> tuple[AgentDocument, ...]:
-    """The models of a workflow's `agents` map; entries without fields are skipped."""
-    return tuple(read_each(AgentDocument, node))
+def _declared_wrongly(node: Node | None) -> Iterator[str]:
+    """The names of agents that a workflow declares in a wrong form: a list, a text, or a name without a mapping."""
+    if isinstance(node, Mapping):
+        yield from (name for name, each in entries_of(node) if not isinstance(plain(each), dict | None))
+    for each in (node, *items(node)):
+        yield from filter(None, (text(each), text(each, "name") if isinstance(each, Mapping) else ""))
 
 
 def registry(
-    files: Iterable[AgentDocument], entries: Iterable[AgentDocument], found: list[Diagnostic], *, usual: bool = True
+    files: Iterable[AgentDocument], declared: Node | None, found: list[Diagnostic], *, usual: bool = True
 ) -> Registry:
-    """The built-in agents, overridden by those in `files`, overridden by a workflow's `entries`.
+    """The built-in agents, overridden by those in `files`, overridden by those that a workflow has `declared`.
 
     `extends` merges field by field: fields of the extending agent win. An entry with the name of a known agent
     that extends nothing replaces that agent. Findings about agents that can't be resolved are added to `found`.
     """
-    return _Merge(_usual() if usual else {}, tuple(files), tuple(entries), found).registry()
+    entries = tuple(read_each(AgentDocument, declared))
+    known = _Merge(_usual() if usual else {}, tuple(files), entries, found).registry()
+    return replace(known, broken=known.broken.union(_declared_wrongly(declared)))
 
 
 @cache

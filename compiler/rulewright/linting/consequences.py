@@ -1,8 +1,8 @@
 """Removes findings that are only a consequence of another finding.
 
 A misspelt key is unknown, and the key that was meant is missing wherever it is read. So the documents are linted again
-in memory with every proposed correction applied: a finding that then disappears was a consequence. Where a mistake
-has no proposed correction, only structural findings of the mapping around it are shown.
+in memory with every proposed correction applied: a finding that then disappears was a consequence. Around any mistake
+but a misspelt key, only structural findings of the mapping are shown.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def without_consequences(
             left = list(again({os.path.abspath(path): text for path, text in texts.items()}))
             places, codes = set(map(_place, left)), {(each.code, os.path.abspath(each.span.path)) for each in left}
             kept = [each for each in kept if each in corrections or _place(each) in places or _is_idle(each, codes)]
-    return _without_shadowed(_without_unsure(kept, by_path), allowed, by_path)
+    kept = _without_unsure(kept, by_path)
+    renamed = {each for each in corrections if each.code == "unknown-key"}  # the documents were linted without them
+    return _without_shadowed(kept, [each for each in (*kept, *allowed) if each not in renamed], by_path)
 
 
 def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> list[Diagnostic]:
@@ -155,11 +157,11 @@ def _place(found: Diagnostic) -> tuple[str, str, int]:
 
 
 def _without_shadowed(
-    found: list[Diagnostic], allowed: Sequence[Diagnostic], files: Mapping[str, Loaded]
+    found: list[Diagnostic], causes: Iterable[Diagnostic], files: Mapping[str, Loaded]
 ) -> list[Diagnostic]:
-    """Return the findings without those inside a mapping or value that has a structural error."""
+    """Return the findings without those inside a mapping or value that has a structural error among the `causes`."""
     shadows: dict[str, list[Span]] = {}
-    for each in (*found, *allowed):
+    for each in causes:
         if each.code in STRUCTURE_CODES and each.severity is Severity.ERROR and each.span.path in files:
             shadows.setdefault(each.span.path, []).extend((each.span, *_holder(each, files[each.span.path])))
     return [

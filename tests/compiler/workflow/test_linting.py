@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests import folders
 
+from rulewright.diagnostics import Severity
 from rulewright.linting.lint_run import lint, lint_text
 
 GHOST = "tasks: {a: {agent: ghost}}\n"
@@ -22,6 +23,43 @@ def codes(*paths: Path) -> list[str]:
 
 def test_a_lone_workflow_is_linted() -> None:
     assert [each.code for each in lint_text(GHOST, "w.yaml").diagnostics] == ["unknown-agent"]
+
+
+@pytest.mark.parametrize(
+    ("agents", "found"),
+    [
+        ("[ghost, host]", ["wrong-type"]),
+        ("[{name: ghost, role: {description: Is hardly seen.}}]", ["wrong-type"]),
+        ("ghost", ["wrong-type"]),
+        ("{ghost: Is hardly seen.}", ["wrong-type"]),
+        ("{ghost: [x]}", ["wrong-type"]),
+        ("{ghost: null}", ["unknown-agent"]),
+        ("[host]", ["wrong-type", "unknown-agent"]),
+    ],
+)
+def test_an_agent_that_is_declared_in_a_wrong_form_is_not_unknown_too(agents: str, found: list[str]) -> None:
+    assert [each.code for each in lint_text(f"agents: {agents}\n{GHOST}", "w.yaml").diagnostics] == found
+
+
+def test_a_misspelt_key_of_an_overlay_hides_no_other_mistake_in_it() -> None:
+    text = """
+tasks:
+  a:
+    agent: dev
+    overlays:
+      confidence_loop:
+        enabled: true
+        treshold: 0.8
+        max_iterations: 3
+        metrics: [{type: llm_judge, evaluator_agent: ghost, criteria: [cheap]}]
+        exit_conditions: [metrics.llm_juge >= 0.8]
+"""
+    report = lint_text(text, "w.yaml")
+    assert [each.code for each in report.diagnostics if each.severity is Severity.ERROR] == [
+        "unknown-key",
+        "unknown-agent",
+        "bad-condition",
+    ]
 
 
 @pytest.mark.parametrize("place", ["flows/main", "workflow"])
