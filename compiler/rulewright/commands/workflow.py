@@ -31,7 +31,7 @@ from rulewright.linting.lint_report import in_order
 from rulewright.linting.lint_settings import DEFAULT
 from rulewright.linting.projects import lint_workflow
 from rulewright.planning.cost_bound import exact_price
-from rulewright.render.human import render
+from rulewright.render.human import render, summary
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.english import plural, reason_of, ticked
 from rulewright_runtime.errors import OutageError
@@ -71,7 +71,8 @@ def _check(args: argparse.Namespace) -> int:
     report = lint_workflow(Path(workflow.path), DEFAULT)
     allowed_errors = (each for each in report.allowed if each.severity is Severity.ERROR)  # still refuse a run
     if found := in_order((*report.diagnostics, *allowed_errors)):
-        print(render(found, width=width_for(sys.stdout)), end="")
+        print(render(found, width=width_for(sys.stdout)))
+        say(summary(found, len(report.sources)))
     errors = sum(each.severity is Severity.ERROR for each in check(workflow))
     if not errors and workflow.document.tasks:
         for extra, why in _missing_extras(compile_workflow(workflow), settings_of(workflow)):

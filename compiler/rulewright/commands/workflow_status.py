@@ -18,7 +18,8 @@ _HEADS: Final = (("iteration", 10), ("confidence", 11))
 
 @dataclass(frozen=True, slots=True)
 class TaskProgress:
-    """The progress of one task. `limit` is the maximum of iterations of its outermost loop; None without a loop."""
+    """The progress of one task. `limit` is the maximum of iterations of its innermost loop, which every iteration
+    counts; None without a loop."""
 
     task_id: str
     status: str
@@ -47,7 +48,7 @@ def task_progress(store: Store, run_id: str, plan: WorkflowPlan) -> list[TaskPro
                 status,
                 record.state.place,
                 record.iteration,
-                max((loop.max_iterations for loop in task.machine.loops), default=None),
+                task.machine.loops[-1].max_iterations if task.machine.loops else None,
                 None if score is None else score.numerator / score.denominator,
                 waits_for,
             )

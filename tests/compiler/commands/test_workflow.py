@@ -162,6 +162,25 @@ def test_watching_shows_each_task_and_what_it_waits_for(capsys: pytest.CaptureFi
     assert all(len(line) <= 80 for line in (head, names, *rows))
 
 
+def test_watching_shows_the_limit_of_the_innermost_loop(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loop = "confidence_loop: {enabled: true, max_iterations: 3, metrics: [{type: checklist_completion, source: x.md}]}"
+    review = "agentic_review: {enabled: true, max_iterations: 5, reviewer_agent: reviewer}"
+    text = f"version: '1'\ntasks:\n  write: {{agent: dev, overlays: {{{review}, {loop}}}}}\n"
+    (project / "workflow.yaml").write_text(text, encoding="utf-8")
+    assert run("workflow", "run") == 2
+    capsys.readouterr()
+    assert run("workflow", "watch", "--once") == 2
+    assert " 3 of 3 " in capsys.readouterr().out
+
+
+def test_a_check_counts_its_findings(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "workflow.yaml").write_text(
+        "version: '1'\ntasks: {a: {agent: devv}, b: {agent: de}}\n", encoding="utf-8"
+    )
+    assert run("workflow", "check") == 1
+    assert capsys.readouterr().out.endswith("\n\n2 errors in 3 files\n")
+
+
 def test_how_a_run_stands_is_data_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("workflow", "run") == 2
     capsys.readouterr()
