@@ -167,9 +167,10 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
 def gold_arguments(parser: argparse.ArgumentParser) -> None:
     """Draw items of a run for people to label.
 
-    The CSV has the columns `id,target,annotator,split`. Items are balanced over checks and verdicts, in an order
-    given by the seed, and do not show the verdicts. Write PASS, FAIL or NOT_APPLICABLE under `target` and your name
-    under `annotator`; add a line for each further annotator. `rulewright calibrate` reads the file.
+    The CSV has the columns `id,target,annotator,split`. Items are balanced over the verdicts of the checks that a
+    judge decides or a gate contains, in an order given by the seed, and do not show the verdicts. Write PASS, FAIL or
+    NOT_APPLICABLE under `target` and your name under `annotator`; add a line for each further annotator.
+    `rulewright calibrate` reads the file.
     """
     add_finished_run(parser)
     parser.add_argument("--draw", type=int, default=50, metavar="N", help="how many items (default: 50)")

@@ -22,6 +22,7 @@ from rulewright_runtime.english import reason_of
 from rulewright_runtime.input_files import read_expanded
 from rulewright_runtime.judging.evidence import fold
 from rulewright_runtime.person_names import folded_name
+from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.report.text import csv_cell, text_of_cell
 from rulewright_runtime.transcripts.containers import delimiter_of
 from rulewright_runtime.transcripts.messages import Transcript
@@ -205,6 +206,15 @@ def gold_of(labels: Iterable[GoldLabel], split: str | None = None) -> Gold:
         else:
             tied.append(item)
     return Gold(agreed, units, synthetic, tuple(tied))
+
+
+def worth_labelling(run: StoredRun) -> list[str]:
+    """Return the checks of a run whose verdicts are in doubt: those that a judge decides or a gate contains; all checks
+    if there are none."""
+    judged, card = needs_judge(run.plan), run.scorecard
+    example = {verdict.check_id: verdict for verdicts in run.verdicts.values() for verdict in verdicts.values()}
+    gated = {name for name, each in example.items() if card is not None and any(card.stops(each))}
+    return [check.id for check in run.plan.checks if check.id in gated.union(judged)] or [*run.checks]
 
 
 def draw(

@@ -9,7 +9,7 @@ from typing import Final
 
 from rulewright.calibration.calibrate import FAILED as GATE_FAILED
 from rulewright.calibration.calibrate import INCONCLUSIVE, calibrate
-from rulewright.calibration.gold import REPORT, draw, read_gold, to_csv, with_fingerprints
+from rulewright.calibration.gold import REPORT, draw, read_gold, to_csv, with_fingerprints, worth_labelling
 from rulewright.commands.output import answer, hand_over
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
@@ -123,7 +123,12 @@ def gold(args: argparse.Namespace) -> int:
         if check not in stored.checks:
             raise UsageError(f"the run has no check `{check}`")
     known = read_gold(Path(args.known)) if args.known else []
-    drawn = draw(stored, args.draw, args.seed, args.split or [REPORT], args.check, known)
+    checks = args.check or worth_labelling(stored)
+    if len(checks) < len(stored.checks) and not args.check:
+        complain(
+            f"note: only checks that a judge decides or a gate contains: {some(checks, MOST)}; `--check` names others"
+        )
+    drawn = draw(stored, args.draw, args.seed, args.split or [REPORT], checks, known)
     if not drawn:
         raise UsageError("no verdict is left to label: each is labelled in `--known`, or its check does not apply")
     text = to_csv(with_fingerprints(stored, drawn) if args.fingerprint else drawn)

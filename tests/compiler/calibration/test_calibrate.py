@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import folders
 from tests.compiler.small_project import check, write
 from tests.rounds import rounds
 
@@ -117,6 +118,33 @@ def test_items_are_drawn_by_a_seed_from_every_verdict_and_tell_nothing(
     known = {each.item for each in read_gold(out)}
     assert len(known) == 5
     assert not known & {tuple(line.split(",")[0].split("/")) for line in capsys.readouterr().out.splitlines()[1:]}
+
+
+def test_items_are_of_checks_that_a_judge_decides_or_a_gate_contains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders.write(
+        tmp_path,
+        {
+            "rulewright.yaml": "{project: p, checks: checks, scorecards: cards, scorecard: quality}",
+            "cards/quality.yaml": SCORECARD,
+            "checks/asked.yaml": "{id: asked, primary_bucket: C, prompt: 'FAIL: it is rude. PASS: it is not.'}",
+            "checks/gated.yaml": "{id: gated, primary_bucket: F, each: reply, fail: size(turn.content) > 9}",
+            "checks/plain.yaml": "{id: plain, primary_bucket: C, each: reply, fail: size(turn.content) > 9}",
+            "a.jsonl": '{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes"}]}\n',
+            "none.json": "{}",
+        },
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["scan", "a.jsonl", "--judge", "replay:none.json", "--out", "r"]) == 2
+    capsys.readouterr()
+    assert main(["gold", "r"]) == 0
+    shown = capsys.readouterr()
+    assert sorted(line.split(",")[0] for line in shown.out.splitlines()[1:]) == ["a:1/asked", "a:1/gated"]
+    assert "a gate contains: asked, gated; `--check` names others" in shown.err
+    assert main(["gold", "r", "--check", "plain"]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out.splitlines()[1:], shown.err) == (["a:1/plain,,,report"], "")
 
 
 @given(st.text(st.sampled_from("'=+-@\t\rab\u00e9"), max_size=5))
