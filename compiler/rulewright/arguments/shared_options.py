@@ -177,7 +177,7 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         "--columns",
         type=_columns,
         metavar="FIELD=NAME,...",
-        help="names of the columns of a table, such as `user=question,assistant=answer`",
+        help="names of a table's columns, or of the speakers in plain text: `user=question,assistant=answer`",
     )
 
 

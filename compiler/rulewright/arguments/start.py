@@ -64,6 +64,8 @@ def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
       openai        {"messages": [{"role", "content"}, ...]}, chat completions,
                     Responses
       messages      {"role": "user", "content": "..."}, one per line
+      text          lines that begin with a speaker, such as `User: ...` and
+                    `Assistant: ...`; `--columns` maps other names
       table         rows of CSV, Parquet or Arrow with `user` and `assistant`, or
                     `role` and `content`; `--columns` maps other names
 

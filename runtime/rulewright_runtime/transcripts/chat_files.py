@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import Json
-from rulewright_runtime.transcripts.containers import rows, without_compression
+from rulewright_runtime.transcripts.containers import TEXTS, rows, without_compression
 from rulewright_runtime.transcripts.turn_lines import printable
 
 MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake
@@ -20,11 +20,12 @@ SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".a
 CLOSED: Final = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".7z", ".zip", ".rar")  # compressions that are not read
 
 
-def chat_files(path: str, unread: Counter[str]) -> Iterator[str | InputError]:
+def chat_files(path: str, unread: Counter[str], is_text_chat: Callable[[str], bool]) -> Iterator[str | InputError]:
     """Yield the path of a file, or the files of chats below a folder by suffix, or why one is refused.
 
-    JSON without chats is not read if the folder has other files of chats. The files that are not read are added to
-    `unread`, by reason; those whose names begin with a dot, and the files of runs, are not counted.
+    A text is read if it `is_text_chat`, and JSON without chats is not read if the folder has other files of chats. The
+    files that are not read are added to `unread`, by reason; those whose names begin with a dot, and the files of runs,
+    are not counted.
     """
     if not os.path.isdir(path):
         yield path
@@ -38,9 +39,10 @@ def chat_files(path: str, unread: Counter[str]) -> Iterator[str | InputError]:
             continue
         name = os.path.basename(file)
         plain, ending = os.path.splitext(name.lower())
-        if without_compression(name).lower().endswith(SUFFIXES):
+        expanded = without_compression(name).lower()
+        if expanded.endswith(SUFFIXES) or (expanded.endswith(TEXTS) and is_text_chat(file)):
             files.append((file, file))
-        elif without_compression(name).lower().endswith(".json"):
+        elif expanded.endswith(".json"):
             documents.append(file)
         elif ending in CLOSED and plain.endswith((*SUFFIXES, ".json")):
             files.append((file, InputError(f"`{ending}` is not read; expected gzip or zstd", printable(file))))

@@ -25,7 +25,11 @@ _SIGNATURES: Final = (
     (b"\xff\xfe", "UTF-16 text"),
     (b"\xfe\xff", "UTF-16 text"),
 )
+_KINDS: Final = {
+    b"PK\x03\x04": "zip", b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow",
+}  # fmt: skip
 TABLES: Final = (".csv", ".tsv")
+TEXTS: Final = (".txt", ".md", ".markdown")
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # the end of a document's line that continues on the next
 
 
@@ -84,19 +88,16 @@ def until_unreadable(
 
 
 def kind_of(path: str) -> str:
-    """The container of a file, by its first bytes and its name: `zip`, `parquet`, `arrow`, `csv` or `json`."""
+    """The container of a file, by its first bytes and its name: `zip`, `parquet`, `arrow`, `csv`, `text` or `json`."""
     with open_expanded(path) as stream:
         head = stream.read(8)
-    is_text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"[")
-    if is_compressed(path):  # a text; anything else is refused at its first line
-        return "csv" if suffix_of(path) in TABLES and is_text else "json"
-    if head.startswith(b"PK\x03\x04"):
-        return "zip"
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return "arrow"
-    return "csv" if suffix_of(path) in TABLES and is_text else "json"
+    if not is_compressed(path):  # a compressed file is a text; anything else is refused at its first line
+        for mark, kind in _KINDS.items():
+            if head.startswith(mark):
+                return kind
+    is_json = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+    suffix = suffix_of(path)
+    return "json" if is_json else "csv" if suffix in TABLES else "text" if suffix in TEXTS else "json"
 
 
 def suffix_of(path: str) -> str:

@@ -53,9 +53,11 @@ from rulewright_runtime.transcripts.turn_lines import (
 
 if TYPE_CHECKING:
     from rulewright_runtime.transcripts.chats import Chats
+    from rulewright_runtime.transcripts.readers.plain_text import PlainText
 
 _TURNS: Final[Decoder[Turn]] = Decoder(Turn, defaulted=defaulted_in_turn, others=refuse_said)
 TABLES: Final = ("csv", "parquet", "arrow")
+_HEAD: Final = 2**16  # bytes, in which a chat in plain text is recognised
 
 
 class Reader:
@@ -94,7 +96,7 @@ class Reader:
         Links are followed, to each folder once.
         """
         for path in paths:
-            for file in chat_files(os.fspath(path), self.unread):
+            for file in chat_files(os.fspath(path), self.unread, self._is_text_chat):
                 if isinstance(file, InputError):
                     yield file
                 else:
@@ -103,7 +105,7 @@ class Reader:
     def pieces(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Piece | InputError]:
         """Yield the content of `paths` as pieces for `read_piece`, or why a path is refused, in the order of `read`."""
         for path in paths:
-            for file in chat_files(os.fspath(path), self.unread):
+            for file in chat_files(os.fspath(path), self.unread, self._is_text_chat):
                 if isinstance(file, InputError):
                     yield file
                 else:
@@ -150,13 +152,33 @@ class Reader:
     def _read_other(self, path: str, shown: str) -> Iterator[Transcript | InputError]:
         """Read any file but a small, well-formed file of turns. Raises OSError."""
         kind = kind_of(path)
+        if kind == "text" or (kind == "json" and self._is_text_chat(path)):
+            with open_expanded(path) as stream:
+                lines = until_unreadable(numbered_lines(stream, shown, self._max_line), shown)
+                yield from self._admit_all(self._chats(shown, 0).read(self._plain_text(shown).rows(lines)))
+            return
         if kind == "json" and self._is_native(path, shown):
-            with open_expanded(path) as lines:
-                numbered = numbered_lines(lines, shown, self._max_line)
-                yield from self._read_lines(shown, until_unreadable(numbered, shown))
+            with open_expanded(path) as stream:
+                lines = until_unreadable(numbered_lines(stream, shown, self._max_line), shown)
+                yield from self._read_lines(shown, lines)
             return
         chats = self._chats(shown, expanded_size(path, MAX_DOCUMENT + 1), tabular=kind in TABLES)
         yield from self._admit_all(chats.read(_rows(kind, path, shown, self._max_line)))
+
+    def _plain_text(self, shown: str) -> PlainText:
+        from rulewright_runtime.transcripts.readers.plain_text import PlainText
+
+        return PlainText(self._columns or {}, shown)
+
+    def _is_text_chat(self, path: str) -> bool:
+        """Whether a file begins as a chat in plain text, whatever its name."""
+        try:
+            with open_expanded(path) as stream:
+                head = stream.read(_HEAD)
+        except OSError:
+            return False
+        is_record = head.lstrip()[:1] == b"{"
+        return not is_record and self._plain_text(path).is_chat(head.decode("utf-8-sig", "replace"))
 
     def _chats(self, shown: str, size: int, *, tabular: bool = False, part: bool = False) -> Chats:
         return _chats(shown, self._columns, size, tabular=tabular, part=part)
@@ -191,7 +213,7 @@ class Reader:
         return self._admit(Transcript(name, scenario, model, tuple(turns), path, 1))
 
     def _read_lines(
-        self, path: str, lines: Iterator[tuple[int, bytes | InputError]], *, of_batch: bool = False
+        self, path: str, lines: Iterable[tuple[int, bytes | InputError]], *, of_batch: bool = False
     ) -> Iterator[Transcript | InputError]:
         """Read line by line. A file is a batch if any line is a conversation; its other lines are refused. `of_batch`
         says that the lines belong to a batch of several conversations."""

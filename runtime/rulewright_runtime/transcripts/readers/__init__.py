@@ -15,6 +15,7 @@ from rulewright_runtime.transcripts.readers import (
     langsmith,
     native,
     openai,
+    plain_text,
     promptfoo,
     sharegpt,
     spans,
@@ -26,6 +27,7 @@ LINES: Final = openai.LINES
 # In the order in which they are tried: the most specific formats first.
 FORMATS: Final = (
     native.FORMAT,
+    plain_text.FORMAT,
     atif.FORMAT,
     inspect_logs.FORMAT,
     promptfoo.FORMAT,

@@ -1,0 +1,196 @@
+"""Plain text: chats whose lines begin with a speaker, such as `User: ...`, and continue up to the next speaker.
+
+A colon after any other word is text, and so is everything in a block of code. A chat that may be read in two ways is
+refused, and the message says how to name its speakers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from rulewright_runtime.english import ticked
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row
+from rulewright_runtime.transcripts.messages import Conversation
+from rulewright_runtime.transcripts.readers.record_values import Record
+from rulewright_runtime.transcripts.readers.shapes import Format, chat, one_by_one
+
+SPEAKERS: Final = {
+    "system": ("system",),
+    "user": ("user", "human", "customer"),
+    "assistant": ("assistant", "ai", "bot", "chatbot", "agent"),
+}
+_MARK: Final = "rulewright-text"  # the format of a record that is made here
+_SPEAKER: Final = re.compile(
+    r"(?:#{1,6} +)?"  # as a heading
+    r"(?:\[(?P<time>[0-9][0-9 ,.:/T-]*[0-9]:[0-9]{2}[0-9 .:ZAPMapm+-]*)\] *)?"  # as messengers write it
+    r"(?P<bold>\*\*|__)?(?P<name>[^\W_][^:*_\[\]]{0,39}?)(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
+)
+_NAME: Final = re.compile(r"[\w.'-]+( [\w.'-]+){0,2}")  # not any text before a colon
+_HEADING: Final = re.compile(r"#{1,6} +(.+)")
+_RULE: Final = re.compile(r"-{3,}|={3,}")
+_CODE: Final = re.compile(r"\s*(```|~~~)")
+_SEEN: Final = 5  # speakers in an error message
+
+
+class _Said(msgspec.Struct):
+    """What a speaker says from line `number` on; `opens` says that a rule or a heading (`title`) stands before."""
+
+    number: int
+    name: str = ""
+    role: str = ""
+    time: str | None = None
+    opens: bool = False
+    title: str = ""
+    lines: list[str] = []
+
+    def cut(self) -> tuple[bool, str]:
+        """Remove the rules and headings at the end, which belong to what follows; returns whether there are any, and
+        the text of the first heading."""
+        opens, title = False, ""
+        while self.lines:
+            last, before = self.lines[-1], self.lines[-2] if len(self.lines) > 1 else ""
+            heading = _HEADING.fullmatch(last) if not before or _RULE.fullmatch(before) else None
+            if last and not heading and not _RULE.fullmatch(last):
+                break
+            opens, title = opens or last != "", heading[1] if heading else title
+            self.lines.pop()
+        return opens, title
+
+
+class PlainText:
+    """Reads the conversations of a text, in which each role speaks under one name."""
+
+    def __init__(self, mapping: Mapping[str, str], shown: str) -> None:
+        """`mapping` gives the names of a role in place of the usual ones, as in `{"assistant": "Bot|Agent"}`."""
+        self._shown = shown
+        self._mapping = {role: mapping[role].casefold().split("|") for role in SPEAKERS if role in mapping}
+        names = {**SPEAKERS, **self._mapping}
+        self._roles = {name: role for role in (*SPEAKERS, *self._mapping) for name in names[role]}
+        self._seen: Counter[str] = Counter()
+
+    def is_chat(self, head: str) -> bool:
+        """Whether the beginning of a file has a known speaker in its first line with text, and a user and an assistant
+        in all."""
+        lines = [line for line in map(str.rstrip, head.splitlines()) if line and not _RULE.fullmatch(line)]
+        first = next((line for line in lines if self._spoken(line)[0] or not _HEADING.match(line)), "")
+        return self._spoken(first)[0] is not None and {"user", "assistant"} <= {self._spoken(line)[0] for line in lines}
+
+    def rows(self, lines: Iterable[tuple[int, bytes | InputError]]) -> Iterator[Row]:
+        """Yield a record for each conversation in numbered lines, or why one is refused."""
+        try:
+            said = self._all_said(self._texts(lines))
+            separates = self._separates(said)
+        except InputError as refused:
+            yield refused.line, refused
+            return
+        starts = [at for at, each in enumerate(said) if at == 0 or (separates and each.opens)]
+        for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
+            yield said[start].number, self._record(said[start:end])
+
+    def _spoken(self, line: str) -> tuple[str | None, re.Match[str] | None]:
+        """The role of the known speaker with whom a line begins, and the match for any speaker."""
+        found = _SPEAKER.match(line)
+        return (self._roles.get(found["name"].casefold()) if found else None), found
+
+    def _texts(self, lines: Iterable[tuple[int, bytes | InputError]]) -> list[tuple[int, str]]:
+        texts: list[tuple[int, str]] = []
+        size = 0
+        for number, line in lines:
+            if isinstance(line, InputError):
+                raise line
+            size += len(line)
+            if size > MAX_DOCUMENT:
+                raise InputError(f"the text has more than {MAX_DOCUMENT} bytes; split it", self._shown, number)
+            try:
+                texts.append((number, line.decode().rstrip()))
+            except UnicodeDecodeError:
+                raise InputError("the line is not UTF-8 text", self._shown, number) from None
+        self._seen.update(found["name"] for _, text in texts if (found := _SPEAKER.match(text)))
+        return texts
+
+    def _all_said(self, texts: Sequence[tuple[int, str]]) -> list[_Said]:
+        """What is said, in order. Raises InputError for text of an unknown speaker."""
+        said = [_Said(1)]
+        last = code = 0  # the number of the last line, and of the line that began an open block of code
+        for number, text in texts:
+            role, found = (None, None) if code else self._spoken(text)
+            said[-1].lines += [""] * (number - last - 1)
+            last = number
+            if found and role:
+                text = text[found.end() :]
+                said.append(_Said(number, found["name"], role, found["time"], *said[-1].cut()))
+            elif found and found["time"]:
+                raise self._refused(f"`{found['name']}` is no known speaker", number)
+            said[-1].lines.append(text)
+            if _CODE.match(text):
+                code = 0 if code else number
+        if code:
+            raise InputError("the block of code is not closed, so that its end is unknown", self._shown, code)
+        said[-1].cut()
+        before = next((at for at, line in enumerate(said[0].lines, 1) if line), None)
+        if before is not None or len(said) == 1:
+            raise self._refused("the text does not begin with a known speaker", before or 1)
+        return said[1:]
+
+    def _separates(self, said: Sequence[_Said]) -> bool:
+        """Whether rules and headings separate conversations, because all of them are opened by the same side; False if
+        one stands before every speaker. Raises InputError for anything else."""
+        opened = [each for each in said[1:] if each.opens]
+        other = next((each for each in opened if (each.role == "assistant") != (said[0].role == "assistant")), None)
+        if other is not None and len(opened) < len(said) - 1:
+            raise InputError(
+                f"a rule or heading before `{other.name}` neither begins a conversation, as `{said[0].name}` does, nor "
+                "stands between all messages; remove it",
+                self._shown,
+                other.number,
+            )
+        return other is None
+
+    def _record(self, said: Sequence[_Said]) -> JsonObject | InputError:
+        """The conversation as a record, or why it is refused."""
+        names: dict[str, str] = {}
+        for each in said:
+            name = names.setdefault(each.role, each.name)
+            if each.name.casefold() != name.casefold() and each.role not in self._mapping:
+                return InputError(
+                    f"`{name}` is the {each.role}, so `{each.name}` may be another one or a part of the message; "
+                    f"say which with `--columns {each.role}={name}` or `--columns '{each.role}={name}|{each.name}'`",
+                    self._shown,
+                    each.number,
+                )
+        if missing := next((role for role in ("user", "assistant") if role not in names), None):
+            return self._refused(f"no {missing} speaks", said[0].number)
+        return {
+            "format": _MARK,
+            "messages": [
+                {
+                    "role": each.role,
+                    "content": "\n".join(each.lines).strip(),
+                    "name": each.name if each.role in self._mapping else None,
+                    "timestamp": each.time,
+                    "title": each.title or None,
+                }
+                for each in said
+            ],
+        }
+
+    def _refused(self, reason: str, number: int) -> InputError:
+        names = filter(_NAME.fullmatch, (name for name, _ in self._seen.most_common()))
+        seen = ticked(islice(names, _SEEN)) or "none"
+        hint = "expected `User:`, `Assistant:` or others that `--columns user=NAME,assistant=NAME` names"
+        return InputError(f"{reason}; the speakers seen are {seen}; {hint}", self._shown, number)
+
+
+def _conversation(record: Record) -> Conversation:
+    return Conversation("", chat(record.get("messages")), source="text")
+
+
+FORMAT: Final = Format("text", lambda record: record.get("format") == _MARK, one_by_one(_conversation))

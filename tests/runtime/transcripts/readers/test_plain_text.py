@@ -1,0 +1,95 @@
+"""Plain text: lines that begin with a speaker, and what is refused because it may be read in two ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.runtime.transcripts.formats import conversations, lines, refusals, written
+
+from rulewright_runtime.input_files import unread_note
+from rulewright_runtime.transcripts.transcript_reader import Reader
+
+CHAT = "User: hi\nAssistant: yo\n"
+SAID = ["user: hi", "assistant: yo"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (CHAT, SAID),
+        ("\ufeff\n# A chat\n\n**user:** hi\r\n\r\n__Assistant__: yo\r\n", SAID),
+        ("### Human: hi\n### AI:\nyo\n", SAID),
+        ("[12.05.24, 10:31:12] Customer: hi\n[12.05.24, 10:32] Bot: yo\n", SAID),
+        ("User: hi\n---\nAssistant: yo\n---\nUser: more\n", [*SAID, "user: more"]),
+        (
+            "System: Help.\nUser: hi\nNote: a gift.\n\nUser : x\nASSISTANT:\n\n[1] Li: Life\n\n---\nand so on\n---\n",
+            ["system: Help.", "user: hi\nNote: a gift.\n\nUser : x", "assistant: [1] Li: Life\n\n---\nand so on"],
+        ),
+        (
+            "User: hi\nAssistant: like this\n```yaml\nuser: root\n```\n# Sum\nuser:pw@host\n",
+            ["user: hi", "assistant: like this\n```yaml\nuser: root\n```\n# Sum\nuser:pw@host"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["chat.txt", "chat.MD", "pasted"])
+def test_a_message_continues_up_to_the_next_speaker(tmp_path: Path, text: str, said: list[str], name: str) -> None:
+    (found,) = conversations(written(tmp_path, text, name))
+    assert (found.id.partition(":")[0], found.source, lines(found)) == (Path(name).stem, "text", said)
+
+
+@pytest.mark.parametrize("between", ["---\n", "\n======\n\n", "\n# Second\n", "\n---\n## Second\n\n"])
+def test_rules_and_headings_separate_conversations(tmp_path: Path, between: str) -> None:
+    text = f"{CHAT}{between}User: and now?\nAssistant: bye\n"
+    first, second = conversations(written(tmp_path, text, "chat.md"))
+    assert (lines(first), lines(second)) == (SAID, ["user: and now?", "assistant: bye"])
+    assert (first.id, second.id) == ("chat:1", f"chat:{text[: text.index('User: and')].count(chr(10)) + 1}")
+    assert second.messages[0].metadata == ({"title": "Second"} if "Second" in between else {})
+
+
+def test_the_time_and_the_name_of_a_mapped_speaker_are_kept(tmp_path: Path) -> None:
+    path = written(tmp_path, "[10:31] Anna: hi\n[10:32] Help: yo\n[10:33] Ben Li: I take over\n", "chat.txt")
+    (found,) = conversations(path, columns={"user": "anna", "assistant": "Help|Ben Li"})
+    assert [(each.role, each.name, each.timestamp) for each in found.messages] == [
+        ("user", "Anna", "10:31"),
+        ("assistant", "Help", "10:32"),
+        ("assistant", "Ben Li", "10:33"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("\nAnna: hi\nBot: yo\na(b): c\nAnna: ok", "a known speaker; the speakers seen are `Anna`, `Bot`; expected"),
+        ("Just a note.\n", "1: the text does not begin with a known speaker; the speakers seen are none; expected"),
+        ("User: hi\nHelp: yo\n", "1: no assistant speaks; the speakers seen are `User`, `Help`; expected"),
+        ("Bot: Hello\nAnna: hi\nBot: yo\n", "1: no user speaks; the speakers seen are `Bot`, `Anna`; expected"),
+        (f"{CHAT}[10:30] Anna: and I?\n", "3: `Anna` is no known speaker; the speakers seen are"),
+        (f"{CHAT}Customer: Miller\n", "3: `User` is the user, so `Customer` may be another one or a part"),
+        (f"{CHAT}---\nAssistant: and more\n", "4: a rule or heading before `Assistant` neither begins a conversation"),
+        ("User: hi\nAssistant: yo\n```\nUser: never closed\n", "3: the block of code is not closed"),
+        ("User: hi\nAssistant: \0yo\n", "2: this is a binary file"),
+    ],
+)  # fmt: skip
+def test_text_that_may_be_read_in_two_ways_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    (found,) = refusals(tmp_path, text, "chat.txt")
+    assert told in found
+
+
+def test_a_conversation_that_is_refused_does_not_stop_the_others(tmp_path: Path) -> None:
+    first, second = refusals(tmp_path, f"User: hi\nUser: anyone?\n---\n{CHAT}", "chat.txt")
+    assert (first.startswith("1: no assistant speaks"), second) == (True, "chat:4")
+
+
+def test_the_name_of_a_mapped_role_is_text_elsewhere(tmp_path: Path) -> None:
+    path = written(tmp_path, "User: hi\nBot: Your data:\nCustomer: Miller\n", "chat.txt")
+    (found,) = conversations(path, columns={"user": "User"})
+    assert lines(found) == ["user: hi", "assistant: Your data:\nCustomer: Miller"]
+
+
+def test_of_the_texts_in_a_folder_the_chats_are_read(tmp_path: Path) -> None:
+    for name, text in {"a.txt": CHAT, "README.md": "# About\n\nUser: see below\n", "notes.txt": "User: hi\n"}.items():
+        written(tmp_path, text, name)
+    reader = Reader()
+    assert [getattr(chat, "id", "") for chat in reader.read([tmp_path])] == ["a:1"]
+    assert unread_note(reader.unread) == ["note: 2 files not read as chats: 1 `.md`, 1 `.txt`"]
