@@ -146,7 +146,7 @@ def strict(raw: str, declared: frozenset[str] = frozenset()) -> JsonObject:
         raise JudgeError("the reply's keys give two verdicts")
     if (_verdicts_in(before) | _verdicts_in(after)) - {verdict}:
         raise JudgeError("the reply's prose names another verdict than its object")
-    return _storable(reply, raw)
+    return _storable(reply)
 
 
 def _contradicts(reply: JsonObject, verdict: str, declared: frozenset[str]) -> bool:
@@ -202,7 +202,7 @@ def only_object(raw: str) -> tuple[JsonObject, str]:
     is quoted or part of a list.
     """
     found, before, after = _one_object(raw)
-    return found, f"{before}\n{after}"
+    return _storable(found), f"{before}\n{after}"
 
 
 def _one_object(raw: str) -> tuple[dict[str, object], str, str]:
@@ -211,7 +211,7 @@ def _one_object(raw: str) -> tuple[dict[str, object], str, str]:
         raise JudgeError(f"the reply has {len(raw)} characters; at most {MAX_LENGTH} are read")
     if raw.startswith("{") and raw.endswith("}"):
         with suppress(*_UNUSUAL):
-            return _in_64_bits(strict_json.decode(raw.encode())), "", ""
+            return strict_json.decode(raw.encode()), "", ""
     start = raw.find("{")
     if start < 0:
         raise JudgeError("the reply holds no JSON object")
@@ -261,32 +261,20 @@ def _plain(text: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) != "Cf")
 
 
-def _integer(digits: str) -> int | str:
-    """The number, or the first digits of one with more than 64 bits, which our files can't hold."""
-    value = int(digits)
-    return value if -(2**63) <= value < 2**64 else digits[:40]
-
-
-def _in_64_bits(value: Json) -> Json:
-    """The value. Raises OverflowError if it holds a number that `_integer` shortens."""
-    msgspec.msgpack.encode(value)
-    return value
-
-
 def _not_a_number(word: str) -> NoReturn:
     raise JudgeError(f"the reply holds `{word}`, which JSON does not have")
 
 
-_STRICT: Final = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_not_a_number, parse_int=_integer)
+_STRICT: Final = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_not_a_number)
 # What `json` also reads, msgspec refuses: NaN, large numbers, unpaired surrogates.
-_UNUSUAL: Final = (ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
+_UNUSUAL: Final = (ValueError, RecursionError, msgspec.MsgspecError)
 
 
 # --- the lenient reading ---
 
 _CLOSED_FENCE: Final = re.compile(r"```(?:[A-Za-z0-9_-]*)\s*\n?(.*?)```", re.DOTALL)
 _OPEN_FENCE: Final = re.compile(r"\A\s*```(?:[A-Za-z0-9_-]*)\s*\n?(.*)\Z", re.DOTALL)
-_DECODER: Final = json.JSONDecoder(parse_int=_integer)
+_DECODER: Final = json.JSONDecoder()
 _TRAILING_COMMA: Final = re.compile(r",\s*(?=[}\]])")
 
 
@@ -301,7 +289,7 @@ def lenient(raw: str) -> dict[str, object]:
     for text in _texts(raw):
         for value in _objects(_TRAILING_COMMA.sub("", text)):
             if isinstance(verdict := value.get("verdict"), str) and verdict in VERDICTS:
-                return _storable(value, raw)
+                return _storable(value)
     raise JudgeError("the reply holds no object with a verdict")
 
 
@@ -327,20 +315,24 @@ def _objects(text: str) -> Iterator[JsonObject]:
         start = text.find("{", start + 1)
 
 
-def _storable(value: JsonObject, text: str) -> JsonObject:
-    """The value of a JSON text with unpaired surrogates replaced, which our files can't hold."""
-    if text.isascii() and "\\u" not in text:
-        return value
+def _storable(value: JsonObject) -> JsonObject:
+    """The value with what our files can't hold replaced: unpaired surrogates, and numbers of more than 64 bits by their
+    first digits."""
     try:
-        msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return {_replaced(key): _replaced(item) for key, item in value.items()}
-    return value
+        with suppress(UnicodeEncodeError, OverflowError):
+            msgspec.msgpack.encode(value)
+            return value
+        replaced: JsonObject = _replaced(value)
+    except RecursionError:
+        raise JudgeError("the reply is nested too deeply") from None
+    return replaced
 
 
 def _replaced(value: Json) -> Json:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return str(value)[:40]
     if isinstance(value, list):
         return [_replaced(item) for item in value]
     if isinstance(value, dict):
