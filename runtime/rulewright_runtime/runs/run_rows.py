@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any, Final
+from itertools import chain, repeat
+from typing import IO, Final
 from zlib import crc32
 
 import msgspec
@@ -21,7 +22,7 @@ from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.completeness import as_records
 from rulewright_runtime.transcripts.messages import Transcript
-from rulewright_runtime.verdicts import Cause
+from rulewright_runtime.verdicts import Cause, VerdictResult
 
 ROW_KEY: Final = ("transcript_id", "scenario_id", "model")  # the first fields of a row of scores and of a verdict
 
@@ -44,6 +45,7 @@ class RowWriter:
         """Add every result to `summary`."""
         self._summary = summary
         self._items: deque[Transcript | InputError] = deque()
+        self._encoded: dict[str, list[tuple[VerdictResult | None, bytes]]] = {}  # by scenario, of its last transcript
 
     def noted(self, items: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
         """Yield the items, and queue each until its result arrives."""
@@ -62,16 +64,20 @@ class RowWriter:
         self._summary.add(scores, result.verdicts, result.harness)
         return Row(
             step_of(item, calls=sum(result.judge_calls.values()), harness=result.harness),
-            verdicts=_verdict_lines(result, scores),
+            verdicts=verdict_key(scores).join([b"", *self._lines(result)]),
             scores=msgspec.json.encode(scores) + b"\n",
             replies=_exchange_lines(result) if result.exchanges else b"",
             served=tuple(dict.fromkeys(exchange.model for exchange in result.exchanges)),
         )
 
-
-def _verdict_lines(result: TranscriptResult, scores: Mapping[str, Any]) -> bytes:
-    """A line for each verdict: the row key, then the fields of the record."""
-    return verdict_key(scores).join([b"", *(msgspec.json.encode(verdict)[1:] + b"\n" for verdict in result.verdicts)])
+    def _lines(self, result: TranscriptResult) -> Iterator[bytes]:
+        """The record of each verdict, encoded once if the scenario's transcripts share it, without its first brace."""
+        before = chain(self._encoded.get(result.scenario_id, []), repeat((None, b"")))
+        encoded = self._encoded[result.scenario_id] = [
+            known if known[0] is verdict else (verdict, msgspec.json.encode(verdict)[1:] + b"\n")
+            for verdict, known in zip(result.verdicts, before, strict=False)
+        ]
+        return (line for _, line in encoded)
 
 
 def verdict_key(row: Mapping[str, object]) -> bytes:

@@ -121,10 +121,10 @@ class _Question:
         self.check, self.judging, self.context, self.purpose = check, judging, context, purpose
         self.evidence, self.number, self.notes = window.evidence, window.number, window.notes
         self.window = window.window
-        self.indices = frozenset(self.window.indices)
-        self.shown = context.view.with_asides(judging.shows, self.window.indices) if judging.shows else ()
-        self.asides = evidence.QuotedTurns([each for each in self.shown if isinstance(each, Aside)])
-        self.conversation = prompts.Fenced(self.shown) if self.shown else context.fenced(self.window.indices)
+        shown = context.view.with_asides(judging.shows, self.window.indices) if judging.shows else ()
+        asides = [each for each in shown if isinstance(each, Aside)]
+        self.asides = evidence.QuotedTurns(asides) if asides else None
+        self.conversation = prompts.Fenced(shown) if shown else context.fenced(self.window.indices)
         self.extra = self._window_record()
         self.contents = contents
         self.parsed: dict[str, _Reply | None] = {}  # by raw reply; votes are often identical
@@ -244,7 +244,8 @@ class _Question:
 
     def _occurs(self, span: EvidenceSpan, indices: frozenset[int]) -> bool:
         """Whether a quote that occurs in the turns at `indices` is in the window or in the asides shown with it."""
-        return not self.indices.isdisjoint(indices) or bool(self.shown and self.asides.indices(span))
+        inside = not indices.isdisjoint(self.window.indices)
+        return inside or (self.asides is not None and bool(self.asides.indices(span)))
 
     def _unusable(self) -> Finding:
         """The finding that the plan prescribes if no reply is usable."""
@@ -265,16 +266,14 @@ class _Question:
         return self._with_evidence(ballot, outcome, planned)
 
     def _code(self, ballot: _Ballot, outcome: votes.VoteOutcome) -> str | None:
-        codes = [
-            reply.fields.get("rationale_code")
-            for reply in ballot.replies
-            if self.judging.vote.rationale == "first" or reply.cast.verdict == outcome.verdict
-        ]
-        if self.judging.vote.rationale == "winning":
-            if outcome.votes_for == 0:
-                return "no_majority"
-            codes = [code for code in codes if isinstance(code, str)]
-        return next((code for code in codes if code), None)
+        if self.judging.vote.rationale == "first":
+            return next((code for reply in ballot.replies if (code := reply.fields.get("rationale_code"))), None)
+        if outcome.votes_for == 0:
+            return "no_majority"
+        codes = (
+            reply.fields.get("rationale_code") for reply in ballot.replies if reply.cast.verdict == outcome.verdict
+        )
+        return next((code for code in codes if code and isinstance(code, str)), None)
 
     def _record(self, ballot: _Ballot, outcome: votes.VoteOutcome, planned: int) -> JsonObject:
         verdicts = [vote.verdict for vote in ballot.votes]
