@@ -35,7 +35,7 @@ from rulewright.lower.scan_plan import fields_of_checks, lower_check
 from rulewright.lower.scorecard import lower_scorecard, lower_without_project
 from rulewright.lower.semantics import policies
 from rulewright.project import Project, load_project, stopping
-from rulewright.proving.atoms import FALSE, TRUE
+from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.decision_tables import disjoint, survey
 from rulewright.proving.domains import Domains
 from rulewright.proving.gates import GateClaim, GateProof, as_seen, prove_gates
@@ -49,7 +49,7 @@ from rulewright.proving.label_table import (
 from rulewright.proving.program_parts import paths_of, substitute
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown, in_words
 from rulewright.proving.scorecard_conditions import conditions_of_plan, conditions_of_scorecard, scorecard_environment
-from rulewright.proving.search import holds_always, holds_never, out_of_reach
+from rulewright.proving.search import never, out_of_reach
 from rulewright.proving.verdicts import never_given
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright.scoring.score_settings import gather
@@ -234,9 +234,9 @@ def _lowered_in(project: Project, document: ScorecardDocument) -> tuple[Scorecar
 def _can_hold(keys: str, program: Program, domains: Domains, scalar: Scalar, subject: str = "verdict") -> Property:
     """That a condition can hold; one that holds for every subject is a remark, and is not required."""
     claim = f"`{keys}` can hold for some {subject}"
-    if isinstance(holds_always(program, domains), Proved):
+    if isinstance(never(program, domains, FALSE | ERROR), Proved):
         return Property(claim, Proved(remarks=(f"it holds for every {subject}",)), scalar.span, required=False)
-    result = _possible(holds_never(program, domains))
+    result = _possible(never(program, domains, TRUE))
     meant = isinstance(result, Refuted) and not paths_of(program) and keys.endswith(".undecided")
     return Property(claim, result, scalar.span, required=not meant)
 

@@ -79,6 +79,9 @@ class Environment:
     overloads: Functions = field(init=False, compare=False, repr=False)
     resolved: dict[object, tuple[Type, ...]] = field(init=False, compare=False, repr=False)
 
+    def __hash__(self) -> int:
+        return hash(tuple(self.variables))
+
     def __post_init__(self) -> None:
         """Derive the tables that every lookup uses."""
         base = strict_functions() if self.strict else profile_functions()

@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.policies.policy_model import ENDED
 from rulewright.proving.domains import boolean, score, text
+from rulewright.proving.program_parts import constants_of, numbers_of
 from rulewright.proving.results import in_words
 from rulewright.witnesses.guesses import choices, guesses, varied
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, NO_RECORD
 from rulewright_runtime.aggregate.scorecard_values import export
-from rulewright_runtime.ir import literal_value
 from rulewright_runtime.plan.part import VERDICTS, programs_of
 from rulewright_runtime.plan.scorecard import ScorecardPlan
-from rulewright_runtime.score import Score, exact_pair, leave
+from rulewright_runtime.score import Score, leave
 from rulewright_runtime.values import Value
 
 Step: TypeAlias = tuple[str, str, str]  # an output, and its values under both scorecards, as written in documents
@@ -180,9 +180,8 @@ def _shares(cards: Sequence[Scorecard]) -> list[Fraction]:
     for card in cards:
         plan = card.plan
         programs = [*programs_of(plan), *([plan.minimum_coverage] if plan.minimum_coverage else [])]
-        values = [literal_value(node.value) for program in programs for node in program.nodes if node.op == "const"]
-        known = [each for each in (*values, *card.parameters.values()) if type(each) in (int, float, Score)]
-        numbers |= {Fraction(*exact_pair(each)) for each in known if 0 < each < 1}
+        known = numbers_of([*constants_of(programs), *card.parameters.values()])
+        numbers |= {each for each in known if 0 < each < 1}
     line = sorted({*numbers, Fraction(0), Fraction(1)})
     between = [(low + high) / 2 for low, high in pairwise(line)]
     return [share.limit_denominator(MOST_OF_A_SHARE) for share in (*line[1:-1], *between)]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from rulewright.errors import DocumentError, UsageError
 from rulewright.scoring.score_settings import gather
-from rulewright.witnesses.candidates import Written, written_in
+from rulewright.witnesses.candidates import Written, placed, written_in
 from rulewright.witnesses.guesses import varied
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input, Setting
 from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader
@@ -26,6 +26,7 @@ MOST_CASES: Final = 2_000
 MOST_OF_A_SETTING: Final = 300  # values of several parameters
 MOST_VALUES: Final = 8  # of one part of a case
 _USUAL: Final = ("so", "no", "so no", "SO", '"so" no', "\u201cso\u201d\u00a0no")
+_EMPTY: Final = {"test_id": "example", "output": {}}
 _REFUSED: Final = "refused: "
 
 
@@ -155,13 +156,7 @@ def _values(asked: Input, written: Written) -> list[Any]:
 
 def _placed(values: Mapping[tuple[str, ...], object]) -> JsonObject:
     """A case in one record."""
-    made: JsonObject = {"test_id": "example", "output": {}}
-    for path, value in values.items():
-        place = made
-        for name in path[path[0] == "case" : -1]:
-            place = place.setdefault(name, {})
-        place[path[-1]] = value
-    return made
+    return placed(_EMPTY, {path[path[0] == "case" :]: value for path, value in values.items()})
 
 
 def _settings(plans: Sequence[CaseScorecardPlan]) -> Iterator[_Given]:
@@ -186,7 +181,7 @@ def _given(name: str, pair: Sequence[Setting]) -> Iterator[_Given]:
     for value, setting in product(_amounts(pair), pair):
         place = f"parameters.{name}"
         if setting.file is not None:
-            yield _Given(f"{place}.file", file=_nested(setting.file, value))
+            yield _Given(f"{place}.file", file=placed({}, {tuple(setting.file.split(".")): value}))
         if setting.environment is not None:
             yield _Given(f"{place}.environment", environment={setting.environment: _word(value)})
         if setting.flag is not None:
@@ -205,12 +200,6 @@ def _amounts(pair: Sequence[Setting]) -> list[Any]:
 
 def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _nested(path: str, value: object) -> JsonObject:
-    for name in reversed(path.split(".")):
-        value = {name: value}
-    return value if isinstance(value, dict) else {}
 
 
 def _difference_under(

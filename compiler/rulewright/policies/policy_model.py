@@ -13,7 +13,7 @@ from rulewright.lower.table_syntax import TableRow
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains
 from rulewright.proving.program_parts import extract, paths_of, shape, unabridged
-from rulewright_runtime.ir import Node, Program, literal
+from rulewright_runtime.ir import Program
 
 BITS: Final = (TRUE, FALSE, ERROR)
 
@@ -125,21 +125,6 @@ def computed(place: str, program: Program) -> PolicyDecision:
         steps.append(PolicyStep(extract(program, condition), outcome_of(given, unabridged(given)), None, ENDED))
         program = extract(program, otherwise)
     return PolicyDecision(place, tuple(steps), outcome_of(program, unabridged(program)))
-
-
-def is_one_of(program: Program, words: Sequence[str]) -> Program:
-    """The program that tests whether the result of another is one of some words."""
-    at = len(program.nodes)
-    nodes = (*program.nodes, Node("const", (), literal(list(words))), Node("call", (at - 1, at), "@in"))
-    return program.having(nodes)
-
-
-def are_equal(one: Program, two: Program) -> Program:
-    """The program that compares the results of two programs."""
-    size = len(one.nodes)
-    moved = [Node(n.op, tuple([arg + size for arg in n.args]), n.value, n.at) for n in two.nodes]
-    joined = Node("call", (size - 1, size + len(moved) - 1), "_==_")
-    return one.having((*one.nodes, *moved, joined))
 
 
 def flat(place: str, value: Any, leave_out: Collection[str] = ()) -> dict[str, Any]:

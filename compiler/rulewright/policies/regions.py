@@ -11,13 +11,13 @@ from itertools import islice, product
 from math import prod
 from typing import Final, NamedTuple
 
-from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, PolicyStep, are_equal
+from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, PolicyStep
 from rulewright.policies.wording import condition_of, merged
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.box_variables import Box
 from rulewright.proving.domains import Domains, Path
 from rulewright.proving.intervals import Answer, Goal, Space, TooMany
-from rulewright.proving.program_parts import paths_of
+from rulewright.proving.program_parts import calling, paths_of
 from rulewright.proving.results import Counterexample, Unknown
 from rulewright.proving.search import TOO_DEEP, TOO_MANY, Search
 from rulewright.witnesses.guesses import InputModel, choices_at, guesses, varied
@@ -97,7 +97,7 @@ class _RegionSearch:
                 continue
             if not (left.settled and right.settled) and len(self.pairs) < MOST_PAIRS:
                 self.pairs[left.key, right.key] = len(programs)
-                programs.append(are_equal(left.program, right.program))
+                programs.append(calling("_==_", left.program, right.program))
         self.search = Search(programs, self.domains, by_terms=True)
 
     def compared(self) -> Comparison:

@@ -18,11 +18,9 @@ from rulewright.policies.policy_model import (
     PolicyDecision,
     PolicyOutcome,
     PolicyStep,
-    are_equal,
     computed,
     flat,
     guarding,
-    is_one_of,
     outcome_of,
     permitting,
     unless,
@@ -30,6 +28,8 @@ from rulewright.policies.policy_model import (
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
 from rulewright.proving.gates import RESULT_FIELDS, as_recorded
 from rulewright.proving.program_parts import (
+    calling,
+    constant,
     extract,
     path_at,
     paths_of,
@@ -51,7 +51,7 @@ from rulewright_runtime.values import Optional
 _ELIGIBLE: Final = reading(("v", "eligible"))
 _VERDICT: Final = reading(("v", "verdict"))
 _OUT: Final = PolicyOutcome("out", "not counted")
-_NO_RECORD: Final = is_one_of(_VERDICT, [NO_RECORD])
+_NO_RECORD: Final = calling("@in", _VERDICT, constant([NO_RECORD]))
 _SETTLED: Final = PolicyOutcome("settled", "can be decided")
 _OPEN: Final = PolicyOutcome("open", "asks for adjudication")
 _HIT: Final = PolicyOutcome("hit", "a hit")
@@ -158,8 +158,8 @@ def _rate(place: str, rate: RatePlan, constants: JsonMapping) -> PolicyDecision:
         PolicyStep(_ELIGIBLE, None, _OUT, _OUT),
         PolicyStep(about(rate.of, constants), None, _OUT, asks),
         permitting(_NO_RECORD, _MISS),
-        PolicyStep(is_one_of(_VERDICT, rate.exclude), _OUT, None, miss),
-        PolicyStep(is_one_of(_VERDICT, rate.hit), hit, None, miss),
+        PolicyStep(calling("@in", _VERDICT, constant([*rate.exclude])), _OUT, None, miss),
+        PolicyStep(calling("@in", _VERDICT, constant([*rate.hit])), hit, None, miss),
     ]
     return PolicyDecision(place, tuple(steps), miss)
 
@@ -186,12 +186,12 @@ def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDec
         program = with_sizes(substitute(inlined(part.value), {**constants, "weights": weights}))
         named |= {path[0] for path in paths_of(program) or ()} & values.keys()
         yield computed(f"output.{part.name}", program)
-    coverage = Program((Node("const", (), literal(MINIMUM_COVERAGE)),))
-    yield computed("minimum_coverage", substitute(plan.minimum_coverage or coverage, constants))
+    coverage = plan.minimum_coverage or constant(MINIMUM_COVERAGE)
+    yield computed("minimum_coverage", substitute(coverage, constants))
     ready = {name: with_sizes(substitute(value, {**constants, "weights": weights})) for name, value in values.items()}
     for name in sorted(named):
         yield computed(f"variables.{name}", ready[name])
-    probes = [PolicyStep(are_equal(value, value), None, None, _OPEN) for value in ready.values()]
+    probes = [PolicyStep(calling("_==_", value, value), None, None, _OPEN) for value in ready.values()]
     yield PolicyDecision("variables", tuple(probes), _SETTLED)
 
 

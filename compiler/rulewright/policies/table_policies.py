@@ -27,12 +27,12 @@ from rulewright.proving.label_table import (
     label_table_of_all_settings,
     scorers_of,
 )  # fmt: skip
-from rulewright.proving.program_parts import substitute, unabridged
+from rulewright.proving.program_parts import constant, substitute, unabridged
 from rulewright.scoring.batches import CaseScorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.ir import Node, Program, literal
+from rulewright_runtime.ir import Program
 
 _SHARE: Final = Domains({}, {("share",): score()})
 _HOLDS: Final = PolicyOutcome("holds", "holds")
@@ -112,11 +112,8 @@ def _meanings(plan: CaseScorecardPlan) -> dict[str, str]:
 
 
 def _labels(rows: Sequence[tuple[Program, str]]) -> PolicyDecision:
-    def text(value: str) -> Program:
-        return Program((Node("const", (), literal(value)),))
-
     nowhere = Span("", 0, 0, 0, 0)
-    return table("labels", [TableRow(condition, text(label), None, nowhere) for condition, label in rows])
+    return table("labels", [TableRow(condition, constant(label), None, nowhere) for condition, label in rows])
 
 
 def _scores(plan: CaseScorecardPlan, parameters: Mapping[str, object]) -> Domains:

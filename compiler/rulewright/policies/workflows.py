@@ -14,11 +14,11 @@ from rulewright.lower.workflow_guards import features_of, gate_environment, loop
 from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting
 from rulewright.policies.workflow_paths import Divergence, divergences
 from rulewright.proving.domains import Domain, Domains, Path, whole
-from rulewright.proving.program_parts import extract, paths_of, reading, unabridged
+from rulewright.proving.program_parts import calling, constant, extract, paths_of, reading, unabridged
 from rulewright.proving.results import in_words
 from rulewright.proving.workflow_values import World
 from rulewright.workflow import Workflow
-from rulewright_runtime.ir import Node, Program, literal
+from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.values import Value
@@ -166,8 +166,7 @@ def _with_coverage(program: Program, limit: float) -> Program:
         return (all_of if last.op == "and" else any_of)(parts)
     if unabridged(program) != _COVERED:
         return program
-    nodes = (*reading(("coverage",)).nodes, Node("const", (), literal(score_of(limit))), Node("call", (0, 1), "_>=_"))
-    return program.having(nodes)
+    return program.having(calling("_>=_", reading(("coverage",)), constant(score_of(limit))).nodes)
 
 
 def _domains(types: dict[str, Type], machine: Machine) -> Domains:

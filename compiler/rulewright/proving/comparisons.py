@@ -4,8 +4,9 @@ numbers on their order, those of exact sums on the value of one sum.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Final, NamedTuple
 
 from rulewright.expression.types import SCORE
@@ -81,7 +82,7 @@ def sum_of(program: Program, reads: Mapping[Path, Domain]) -> Compared | None:
     if left is None or right is None:
         return None
     total = left.plus(right, -1)
-    terms = tuple([(path, factor) for path, factor in sorted(total.factors.items()) if factor])
+    terms = sorted(total.factors.items())
     if not terms or ("int" in kinds and not all(_is_small(bounds_of(domain)) for domain in reads.values())):
         return None
     first, holds = terms[0][1], _RELATIONS[node.value]
@@ -104,16 +105,26 @@ def _sum(program: Program, at: int, whole: bool) -> Sum | None:
         return _constant_sum(value_of(program, at), whole)
     if node.op == "call" and node.value == "value" and not whole:
         return _mean(program, program.nodes[node.args[0]])
-    parts = [_sum(program, arg, whole) for arg in node.args] if node.op == "call" else []
-    match node.value, parts:
-        case "-_", [Sum() as one]:
+    if node.op != "call" or (whole and node.value == "_/_"):
+        return None
+    parts = [part for arg in node.args if (part := _sum(program, arg, whole)) is not None]
+    found = _calculated(str(node.value), parts) if len(parts) == len(node.args) else None
+    is_large = found is not None and any(abs(each) > _LARGEST_FACTOR for each in found.factors.values())
+    return None if whole and is_large else found
+
+
+def _calculated(function: str, sums: Sequence[Sum]) -> Sum | None:
+    """The sum that an operation gives; None for others."""
+    match function, sums:
+        case "-_", [one]:
             return one.times(Fraction(-1))
-        case "_+_" | "_-_", [Sum() as one, Sum() as two]:
-            return one.plus(two, 1 if node.value == "_+_" else -1)
-        case "_*_", [Sum() as one, Sum() as two] if not (one.factors and two.factors):
-            product = one.times(two.constant) if one.factors else two.times(one.constant)
-            return None if whole and any(abs(each) > _LARGEST_FACTOR for each in product.factors.values()) else product
-        case "_/_", [Sum() as one, Sum() as two] if two.constant and not (whole or two.factors):
+        case "_+_", [one, two]:
+            return one.plus(two)
+        case "_-_", [one, two]:
+            return one.plus(two, -1)
+        case "_*_", [one, two] if not (one.factors and two.factors):
+            return one.times(two.constant) if one.factors else two.times(one.constant)
+        case "_/_", [one, two] if two.constant and not two.factors:
             return one.times(1 / two.constant)
     return None
 
@@ -258,7 +269,13 @@ class Cuts:
         lines, others = self.lines(left), self.lines(right)
         if len(lines) * len(others) > _MOST_FORMS:
             raise BeyondAtoms
-        self.cuts.update((d - b) / (a - c) for a, b in lines for c, d in others if a != c)
+        self.meet(lines, others)
+
+    def meet(self, lines: Iterable[Sum], others: Iterable[Sum]) -> None:
+        """Collect the numbers at which lines meet."""
+        for one, two in product(lines, others):
+            difference = one.plus(two, -1)
+            self.cuts.update(-difference.constant / factor for factor in difference.factors.values())
 
     def texts(self, left: int, right: int, ordered: bool) -> None:
         if ordered:
@@ -278,68 +295,56 @@ class Cuts:
                 raise BeyondAtoms
             self.add_texts(items)
             return
-        values = {threshold for each in items for threshold in self.thresholds(each)}
-        self.cuts.update((value - b) / a for a, b in self.lines(item) for value in values if a)
+        self.meet(self.lines(item), [line for each in items for line in self.thresholds(each)])
 
     def add_texts(self, value: object) -> None:
         for each in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(each, str):
                 self.cuts.add(each)
 
-    def lines(self, at: int) -> set[tuple[Fraction, Fraction]]:
-        """The straight lines `a * variable + b`, as pairs (a, b), that a number follows between the collected cuts."""
+    def lines(self, at: int) -> list[Sum]:
+        """The sums of the variable that a number is between the collected cuts."""
         if self.domain.kind not in NUMBERS:
             raise BeyondAtoms
         if self.reads_value(at):
-            return {(Fraction(1), Fraction(0))}
+            return [Sum({self.path: Fraction(1)}, Fraction(0))]
         if self.is_constant(at):
-            return {(Fraction(0), each) for each in self.thresholds(self.value(at))}
+            return self.thresholds(self.value(at))
         node = self.program.nodes[at]
         if node.op == "cond":
             self.truth(node.args[0])
-            return self.limited(self.lines(node.args[1]) | self.lines(node.args[2]))
+            return self.limited([*self.lines(node.args[1]), *self.lines(node.args[2])])
         if node.op != "call":
             raise BeyondAtoms
+        parts = [self.lines(arg) for arg in node.args]
         if node.value == "score":
-            lines = self.lines(node.args[0])
-            self.cuts.update((edge - b) / a for a, b in lines if a for edge in (Fraction(0), Fraction(1)))
-            return lines
+            self.meet(parts[0], [Sum({}, Fraction(0)), Sum({}, Fraction(1))])
+            return parts[0]
         if node.value == "orValue":
-            return self.limited(self.lines(node.args[0]) | self.lines(node.args[1]))
+            return self.limited([*parts[0], *parts[1]])
         if self.domain.kind != "score":  # ints overflow and doubles round
             raise BeyondAtoms
-        return self.arithmetic(node)
+        return self.limited([_calculated(str(node.value), sums) for sums in product(*parts)])
 
-    def arithmetic(self, node: Node) -> set[tuple[Fraction, Fraction]]:
-        parts = [self.lines(arg) for arg in node.args]
-        if node.value == "-_":
-            return {(-a, -b) for a, b in parts[0]}
-        if len(parts) != 2:
+    def limited(self, lines: Iterable[Sum | None]) -> list[Sum]:
+        """The distinct lines."""
+        found: dict[tuple[Fraction, ...], Sum] = {}
+        for each in lines:
+            if each is None:
+                raise BeyondAtoms
+            found[*each.factors.values(), each.constant] = each
+        if len(found) > _MOST_FORMS:
             raise BeyondAtoms
-        pairs = [(one, two) for one in parts[0] for two in parts[1]]
-        match node.value:
-            case "_+_":
-                return self.limited({(a + c, b + d) for (a, b), (c, d) in pairs})
-            case "_-_":
-                return self.limited({(a - c, b - d) for (a, b), (c, d) in pairs})
-            case "_*_" if all(a == 0 or c == 0 for (a, _), (c, _) in pairs):
-                return self.limited({(a * d + c * b, b * d) for (a, b), (c, d) in pairs})
-            case "_/_" if all(c == 0 and d != 0 for _, (c, d) in pairs):
-                return self.limited({(a / d, b / d) for (a, b), (_, d) in pairs})
-        raise BeyondAtoms
+        return list(found.values())
 
-    def limited(self, lines: set[tuple[Fraction, Fraction]]) -> set[tuple[Fraction, Fraction]]:
-        if len(lines) > _MOST_FORMS:
-            raise BeyondAtoms
-        return lines
-
-    def thresholds(self, value: object) -> set[Fraction]:
+    def thresholds(self, value: object) -> list[Sum]:
         """The values at which a variable passes a constant. A double beside a score is its shortest decimal; an int
         beside a double is compared as its nearest double."""
+        return [Sum({}, each) for each in sorted(self._thresholds(value))]
+
+    def _thresholds(self, value: Value) -> set[Fraction]:
         if isinstance(value, Optional):
-            return self.thresholds(value.value) if value.present else set()
-        if isinstance(value, bool) or not isinstance(value, (int, float, Score)):
-            return set()
+            return self._thresholds(value.value) if value.present else set()
         shortest = exact_of(value)
         if shortest is None:
             return set()

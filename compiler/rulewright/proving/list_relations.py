@@ -15,10 +15,18 @@ from rulewright.expression.types import ListType, Type
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Rows, cell_mask
 from rulewright.proving.domains import Absent, Domains, whole
-from rulewright.proving.program_parts import extract, reading, reads_name, value_of, with_item, with_program
+from rulewright.proving.program_parts import (
+    calling,
+    constant,
+    extract,
+    reading,
+    reads_name,
+    value_of,
+    with_item,
+    with_program,
+)
 from rulewright.proving.static_types import Typed, typed
 from rulewright_runtime.ir import Node, Program, free_locals
-from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.values import Value
 
 # All results that several conditions can have together; None where they can't be told.
@@ -88,7 +96,7 @@ def _contents(variable: BoxVariable) -> _Member:
     last, known = len(variable.program.nodes) - 1, [text for text in texts if text in variable.cuts]
     if len(known) < len(texts) - 1:  # of an enum
         known = texts
-    item = Program((Node("name", (), [[_ITEM, []]]),), variable.program.source, variable.program.strict)
+    item = reading((_ITEM,))
     others = sum(1 << at for at, text in enumerate(texts) if text not in known)
 
     def add(state: int, bits: Box) -> int:
@@ -99,7 +107,7 @@ def _contents(variable: BoxVariable) -> _Member:
         held = [text for at, text in enumerate(texts) if state >> at & 1]
         return cell_mask(value == held for value in variable.values)
 
-    return _Member(last, [_equals(item, text) for text in known], 0, add, cells)
+    return _Member(last, [calling("_==_", item, constant(text)) for text in known], 0, add, cells)
 
 
 def _counted(variable: BoxVariable, at: int) -> _Member | None:
@@ -147,7 +155,7 @@ def _item(variable: BoxVariable, at: int, domains: Domains) -> _Member | None:
         return None
     kept = [_body(extract(program, of))] if is_filtered else []
     is_test = all(isinstance(value, bool | Absent) for value in variable.values)
-    conditions = [read] if is_test else [_equals(read, each) for each in texts]
+    conditions = [read] if is_test else [calling("_==_", read, constant(each)) for each in texts]
 
     def add(state: int, bits: Box) -> int:
         if state < 0 or (kept and bits[-1] != TRUE):
@@ -169,13 +177,6 @@ def _item(variable: BoxVariable, at: int, domains: Domains) -> _Member | None:
         )
 
     return _Member(filtered.args[0] if kept else of, [*conditions, *kept], number, add, cells)
-
-
-def _equals(program: Program, text: str) -> Program:
-    """The condition that a program gives a text."""
-    last = len(program.nodes) - 1
-    nodes = (*program.nodes, Node("const", (), tagged(text)), Node("call", (last, last + 1), "_==_"))
-    return program.having(nodes)
 
 
 class _Macro(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -136,6 +136,16 @@ def exact_of(value: Value) -> Fraction | None:
         return None
 
 
+def numbers_of(values: Iterable[Value]) -> list[Fraction]:
+    """The finite numbers among some values, each once, in order."""
+    return sorted({exact for each in values if (exact := exact_of(each)) is not None})
+
+
+def constants_of(programs: Iterable[Program]) -> Iterator[Value]:
+    """The constants in programs."""
+    return (literal_value(node.value) for program in programs for node in program.nodes if node.op == "const")
+
+
 _RETURN_OPTIONALS: Final = frozenset(
     ("sum", "mean", "wmean", "min", "max", "quantile", "share", "rate", "wmean_present")
 )
@@ -156,13 +166,23 @@ def with_values(program: Program, values: Mapping[Path, object]) -> Program:
 
 def substitute(program: Program, values: Mapping[str, object]) -> Program:
     """The program with the variables in `values` replaced by their values."""
-    return program.having([_with_value(node, values) for node in program.nodes])
+    return with_values(program, {(name,): value for name, value in values.items()})
 
 
-def _with_value(node: Node, values: Mapping[str, Value]) -> Node:
-    if node.op != "name" or node.value[0][0] not in values or not _is_name(node, node.value[0][0]):
-        return node
-    return _constant(values[node.value[0][0]], node)
+def constant(value: Value) -> Program:
+    """The program that gives a value."""
+    return Program((Node("const", (), literal(value)),))
+
+
+def calling(function: str, *parts: Program) -> Program:
+    """The program that calls a function with the results of others; its source is that of the first."""
+    nodes: list[Node] = []
+    args = []
+    for part in parts:
+        start = len(nodes)
+        nodes += [Node(n.op, tuple([start + arg for arg in n.args]), n.value, n.at) for n in part.nodes]
+        args.append(len(nodes) - 1)
+    return parts[0].having((*nodes, Node("call", tuple(args), function)))
 
 
 def _constant(value: Value, instead_of: Node) -> Node:
@@ -180,8 +200,7 @@ def inline(program: Program, name: str, value: Program) -> Program:
     if not value.nodes or not reads_name(program, name):
         return program
     if value.nodes[-1].op == "call" and value.nodes[-1].value in _RETURN_OPTIONALS:
-        unwrapped = Node("call", (len(value.nodes) - 1,), "value")
-        value = value.having((*value.nodes, unwrapped))
+        value = calling("value", value)
     return with_program(program, name, value)
 
 

@@ -33,14 +33,23 @@ from rulewright.proving.languages import (
     union,
 )  # fmt: skip
 from rulewright.proving.list_relations import Lists, Results, searched
-from rulewright.proving.program_parts import COMPARISONS, extract, is_optional, path_at, unabridged, value_of
+from rulewright.proving.program_parts import (
+    COMPARISONS,
+    exact_of,
+    extract,
+    is_optional,
+    numbers_of,
+    path_at,
+    unabridged,
+    value_of,
+)
 from rulewright.proving.static_types import LOOPS, ORDER, SEARCHES, TOTAL, typed
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import NUMBERS, Node, Program, free_locals, literal_value
 from rulewright_runtime.ir import literal as tagged
-from rulewright_runtime.score import Score, exact_pair
+from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value
 
 Answer: TypeAlias = "Callable[[Any], tuple[bool, ...]]"
@@ -260,7 +269,7 @@ class _Values(Rows):
         nodes = [each.program.nodes[arg] for each in self.several for arg in each.program.nodes[-1].args]
         given = [literal_value(node.value) for node in nodes if _is_simple(node)]
         yield from (*_OTHERS, *given, *(f"{each}\0" for each in given if isinstance(each, str)))
-        numbers = sorted({Fraction(*exact_pair(each)) for each in given if _is_number(each)})
+        numbers = numbers_of(given)
         around = [numbers[0] - 1, *numbers, numbers[-1] + 1] if numbers else []
         between = [(one + two) / 2 for one, two in pairwise(around)]
         yield from (Score(each.numerator, each.denominator) for each in between)
@@ -273,15 +282,11 @@ def _beside(value: Value) -> Iterator[Value]:
         for step in (-1, 1):
             with suppress(EvaluationError):  # out of range
                 yield type(value)(value.nanos + step)
-    elif _is_number(value):
+    elif exact_of(value) is not None:
         double = float(value)
         yield from (double, *(math.nextafter(double, end) for end in (-math.inf, math.inf)))
         ints = {edge + step for edge in (*wholes_at(double), math.floor(value)) for step in (-1, 0, 1)}
         yield from (UInt(each) if each > INT_MAX else each for each in ints if INT_MIN <= each <= UINT_MAX)
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, int | float | Score) and not isinstance(value, bool) and math.isfinite(float(value))
 
 
 def _compares(program: Program, value: Value) -> int:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from rulewright.diagnostics import Span
 from rulewright.expression.unparse import unparse, written
-from rulewright.proving.atoms import bits_of
 from rulewright.proving.domains import Absent, Domains, Path
-from rulewright_runtime.interpreter import Evaluator
 from rulewright_runtime.ir import literal
 from rulewright_runtime.values import Optional, Value
 
@@ -76,28 +74,8 @@ class Property:
 ABSENT: Final = "absent"
 
 
-def replayed(
-    evaluators: Mapping[int, Evaluator],
-    goal: Sequence[tuple[int, int]],
-    shown: Mapping[Path, Value],
-    others: Mapping[Path, Value],
-    domains: Domains,
-) -> Counterexample | None:
-    """The counterexample with the values `shown`, completed by `others`; None if the evaluator contradicts the goal."""
-    bindings = bindings_of({**others, **shown})
-    if bindings is None:  # what is shown of a variable may contradict the rest of it
-        roots = {path[0] for path in shown}
-        bindings = bindings_of({**{path: value for path, value in others.items() if path[0] not in roots}, **shown})
-    if bindings is None:
-        return None
-    for number, allowed in goal:
-        if not bits_of(evaluators[number], bindings) & allowed:
-            return None
-    pairs = [_pair(path, value, domains) for path, value in sorted((shown or others).items())]
-    return Counterexample(tuple(dict.fromkeys(pairs)), bindings)
-
-
-def _pair(path: Path, value: object, domains: Domains) -> tuple[str, str]:
+def shown_as(path: Path, value: object, domains: Domains) -> tuple[str, str]:
+    """A variable and its value as text."""
     if isinstance(value, Absent):
         return ".".join(path[: value.part + 1]), ABSENT
     domain = domains.find(path)

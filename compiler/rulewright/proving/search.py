@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE
+from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.box_variables import Box
 from rulewright.proving.domains import Domains, Path
 from rulewright.proving.intervals import Goal, Space, TooMany
 from rulewright.proving.program_parts import COMPARISONS, extract, paths_of
-from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown, replayed
+from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown, bindings_of, shown_as
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import CONNECTIVES, Node, Program
 
@@ -66,11 +66,21 @@ class Search:
         return "no input could be made that shows it" if witness is None else witness
 
     def replayed(self, goal: Goal, shown: Mapping[Path, Any], others: Mapping[Path, Any]) -> Counterexample | None:
-        """The input with the values `shown`, completed by `others`, if it meets the goal."""
-        for number, _ in goal:
-            if number not in self.evaluators:
-                self.evaluators[number] = prepare(self.programs[number])
-        return replayed(self.evaluators, goal, shown, others, self.domains)
+        """The input with the values `shown`, completed by `others`; None if the evaluator contradicts the goal."""
+        bindings = bindings_of({**others, **shown})
+        if bindings is None:  # what is shown of a variable may contradict the rest of it
+            roots = {path[0] for path in shown}
+            bindings = bindings_of({**{path: each for path, each in others.items() if path[0] not in roots}, **shown})
+        if bindings is None or not all(bits_of(self.evaluator(at), bindings) & allowed for at, allowed in goal):
+            return None
+        pairs = [shown_as(path, value, self.domains) for path, value in sorted((shown or others).items())]
+        return Counterexample(tuple(dict.fromkeys(pairs)), bindings)
+
+    def evaluator(self, number: int) -> Evaluator:
+        """The evaluator of a condition, prepared once."""
+        if number not in self.evaluators:
+            self.evaluators[number] = prepare(self.programs[number])
+        return self.evaluators[number]
 
 
 def out_of_reach(programs: Sequence[Program], domains: Domains, *goals: Goal) -> Result:
@@ -88,16 +98,6 @@ def first_of(answers: Iterable[Counterexample | Unknown | None]) -> Counterexamp
             return answer
         unknown = unknown or answer
     return unknown
-
-
-def holds_always(condition: Program, domains: Domains) -> Result:
-    """Whether the condition is true for every input; the witness is one for which it is false or undecided."""
-    return never(condition, domains, FALSE | ERROR)
-
-
-def holds_never(condition: Program, domains: Domains) -> Result:
-    """Whether the condition is true for no input; the witness is one for which it is true."""
-    return never(condition, domains, TRUE)
 
 
 def never(condition: Program, domains: Domains, bits: int) -> Result:

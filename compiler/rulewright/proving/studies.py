@@ -96,25 +96,10 @@ def placed(
 ) -> Iterator[LocatedCondition]:
     """Yield the conditions of expressions; `usual` are the values of parameters, `given` is a phrase for messages and
     the conditions assumed to hold."""
-    key = _EnvironmentKey(environment)
     facts = _WhatIsKnown(iterations, known, usual, (given[0], tuple(given[1])))
     for scalar in scalars:
-        for study in _studies_of(str(scalar.value), key, facts):
+        for study in _studies_of(str(scalar.value), environment, facts):
             yield LocatedCondition(scalar, study, in_table and not study.is_part)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _EnvironmentKey:
-    """An environment as a cache key, equal for equal environments, such as those of a document that is linted again."""
-
-    environment: Environment
-
-    def __hash__(self) -> int:
-        return hash(tuple(self.environment.variables))
-
-    def __eq__(self, other: object) -> bool:
-        one, two = self.environment, other.environment if isinstance(other, _EnvironmentKey) else None
-        return one is two or one == two
 
 
 class _WhatIsKnown(NamedTuple):
@@ -128,9 +113,9 @@ class _WhatIsKnown(NamedTuple):
 
 
 @lru_cache(maxsize=2048)
-def _studies_of(text: str, key: _EnvironmentKey, facts: _WhatIsKnown) -> tuple[Study, ...]:
+def _studies_of(text: str, environment: Environment, facts: _WhatIsKnown) -> tuple[Study, ...]:
     """The studies of an expression's conditions, cached for all rules and all documents that contain it."""
-    variables = key.environment.variables
+    variables = environment.variables
     numbered = {_NUMBER: whole(0 if _COMPARED_WITH_0.search(text) else 1)}
     counters = dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, facts.iterations)}
     known = _FACTS | numbered | counters | dict(facts.bounds)
@@ -138,7 +123,7 @@ def _studies_of(text: str, key: _EnvironmentKey, facts: _WhatIsKnown) -> tuple[S
         known |= {("counts", name): whole(0) for name in counts.fields}
     domains = Domains(as_seen(variables), known)
     try:
-        built = build(text, key.environment)
+        built = build(text, environment)
     except ExpressionError:
         return ()
     usual = dict(facts.usual)
@@ -148,7 +133,7 @@ def _studies_of(text: str, key: _EnvironmentKey, facts: _WhatIsKnown) -> tuple[S
     if not paths_of(built.program):
         return tuple(inner)
     study = _study(built.program, domains, usual)
-    return (_study_given(study, facts.given, key.environment, domains), *inner)
+    return (_study_given(study, facts.given, environment, domains), *inner)
 
 
 def _within(body: Program, domains: Domains, usual: Values) -> Iterator[Study]:

@@ -20,21 +20,23 @@ Terms: TypeAlias = "tuple[tuple[Path, Fraction], ...]"  # sorted variables with 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A linear sum: variables with their factors, and a constant."""
+    """A linear sum: variables with their factors, which are not 0, and a constant."""
 
     factors: Mapping[Path, Fraction]
     constant: Fraction
 
     def times(self, factor: Fraction) -> Sum:
         """The sum times a number."""
-        return Sum({path: each * factor for path, each in self.factors.items()}, self.constant * factor)
+        factors = {path: each * factor for path, each in self.factors.items() if factor}
+        return Sum(factors, self.constant * factor)
 
     def plus(self, other: Sum, times: int = 1) -> Sum:
         """This sum plus `times` the other one; -1 subtracts it."""
         factors = dict(self.factors)
         for path, factor in other.factors.items():
             factors[path] = factors.get(path, Fraction(0)) + factor * times
-        return Sum(factors, self.constant + other.constant * times)
+        kept = {path: factor for path, factor in factors.items() if factor}
+        return Sum(kept, self.constant + other.constant * times)
 
 
 def bounds_of(domain: Domain) -> NumberRange | None:

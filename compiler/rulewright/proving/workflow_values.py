@@ -18,10 +18,9 @@ from rulewright.documents.workflow import Overlay, TaskDocument
 from rulewright.load import Scalar
 from rulewright.lower.workflow_guards import Guards, features_of
 from rulewright.proving.domains import Path
-from rulewright.proving.program_parts import exact_of, paths_of
-from rulewright_runtime.ir import Program, literal_value
+from rulewright.proving.program_parts import constants_of, numbers_of, paths_of
+from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, boolean
-from rulewright_runtime.score import Score
 from rulewright_runtime.values import Value
 from rulewright_runtime.workflow.machine import Guard
 
@@ -117,9 +116,8 @@ def _values(path: Path, points: list[float], programs: list[Program]) -> tuple[V
     if path in WORDS:
         return WORDS[path]
     if path in COUNTERS:
-        numbers = sorted(
-            {whole for point in _constants(programs) for whole in (int(point) - 1, int(point), int(point) + 1)}
-        )
+        wholes = map(int, numbers_of(constants_of(programs)))
+        numbers = sorted({near for whole in wholes for near in (whole - 1, whole, whole + 1)})
         return tuple(dict.fromkeys([1, *(number for number in numbers if number >= 1)]))
     if path == ("metrics",):
         return (
@@ -131,21 +129,14 @@ def _values(path: Path, points: list[float], programs: list[Program]) -> tuple[V
     return (*points, ABSENT)
 
 
-def _constants(programs: list[Program]) -> list[Fraction]:
-    """The finite numbers that conditions hold."""
-    constants = [literal_value(node.value) for program in programs for node in program.nodes if node.op == "const"]
-    numbers = [each for each in constants if isinstance(each, int | float | Score) and not isinstance(each, bool)]
-    return sorted({exact for each in numbers if (exact := exact_of(each)) is not None})
-
-
 def texts_of(program: Program) -> Iterator[str]:
     """Yield the string constants of a condition."""
-    return (str(node.value[1]) for node in program.nodes if node.op == "const" and node.value[0] == "string")
+    return (each for each in constants_of([program]) if isinstance(each, str))
 
 
 def points_of(programs: list[Program]) -> list[float]:
     """0, 1, every constant between them, and a number between each pair of neighbours."""
-    cuts = sorted({Fraction(0), Fraction(1), *(cut for cut in _constants(programs) if 0 <= cut <= 1)})
+    cuts = sorted({Fraction(0), Fraction(1), *(cut for cut in numbers_of(constants_of(programs)) if 0 <= cut <= 1)})
     between = [(low + high) / 2 for low, high in itertools.pairwise(cuts)]
     return sorted({float(cut) for cut in (*cuts, *between)})
 

@@ -18,17 +18,17 @@ from msgspec.structs import replace
 
 from rulewright.errors import UsageError
 from rulewright.policies.scorecards import SIZE, with_sizes
-from rulewright.proving.program_parts import extract, paths_of
+from rulewright.proving.program_parts import constants_of, extract, numbers_of, paths_of
 from rulewright.reporting.stored_run import StoredRun, decision_of
 from rulewright.whatif.rescoring import ScoringPolicy
 from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
 from rulewright_runtime.aggregate.effects import LEAVES_OPEN, STOPS, Effect, counts_in, earned_in
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.english import ticked
-from rulewright_runtime.ir import Program, free_locals, literal_value
+from rulewright_runtime.ir import Program, free_locals
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import Parameter, ScorecardPlan, mentioned
-from rulewright_runtime.score import Score, exact_pair
+from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.verdicts import VerdictResult
 
@@ -182,8 +182,7 @@ def _beside(program: Program, name: str) -> Iterator[Program]:
 
 def literals_of(programs: Iterable[Program]) -> set[Fraction]:
     """Return the numeric literals of programs."""
-    constants = (literal_value(node.value) for program in programs for node in program.nodes if node.op == "const")
-    return {Fraction(*exact_pair(value)) for value in constants if is_number(value)}
+    return {*numbers_of(constants_of(programs))}
 
 
 def is_number(value: object) -> TypeGuard[int | float | Score]:

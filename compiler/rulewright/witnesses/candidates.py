@@ -16,15 +16,15 @@ from itertools import islice, product
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.documents.vocabulary import Vocabulary
-from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, EnumType, ListType, RecordType, Type
 from rulewright.lower.expressions import scenario_type
+from rulewright.proving.domains import Domains
 from rulewright.proving.domains import number as domain_of_numbers
 from rulewright.proving.domains import text as domain_of_texts
-from rulewright.proving.program_parts import path_at
+from rulewright.proving.program_parts import constants_of, path_at
 from rulewright.proving.re2_syntax import samples
 from rulewright.proving.verdicts import SHARES
-from rulewright.witnesses.guesses import InputModel, choices, guesses, varied
-from rulewright_runtime.ir import Program, literal_value
+from rulewright.witnesses.guesses import InputModel, choices, choices_at, guesses, varied
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.strict_json import JsonObject
 
@@ -100,10 +100,9 @@ def written_in(
     programs: Sequence[Program], parameters: Iterable[object], needs: Sequence[str], models: Sequence[InputModel] = ()
 ) -> Written:
     """What the programs and the values of parameters hold; `needs` are checks, whose verdicts are no texts."""
-    values = list(parameters)
+    values = [*parameters, *constants_of(programs)]
     paths: set[Path] = set()
     for program in programs:
-        values += [literal_value(node.value) for node in program.nodes if node.op == "const"]
         paths |= {path for at in range(len(program.nodes)) if (path := path_at(program, at)) is not None}
         paths |= {("", str(node.value)) for node in program.nodes if node.op in ("select", "opt_select", "has")}
     guessed = guesses(programs, models)
@@ -175,10 +174,18 @@ def _records_of(name: str, written: Written) -> Iterator[OtherVerdict]:
 
 def _scenarios(written: Written, vocabulary: Vocabulary) -> Iterator[JsonObject]:
     """Scenarios whose fields have the values that conditions may ask for; those that differ in few fields first."""
+    domains = Domains({"scenario": scenario_type(vocabulary)})
+    paths = sorted(path for path in written.paths if path[0] == "scenario" and len(path) > 1)
+    given = {path: choices_at(domains, written.guessed.get(path, ()), path) for path in paths}
+    among = {
+        (*path[1:-1], _KEYS.get(path[-1], path[-1]) if len(path) == 2 else path[-1]): kept[:MOST_WHOLE]
+        for path, values in given.items()
+        if (kept := [each for each in values if is_json(each)])
+    }
     base = {**SCENARIO, "category": vocabulary.categories[0]}
-    paths = sorted(path[1:] for path in written.paths if path[0] == "scenario" and len(path) > 1)
-    among = {path: values for path in paths if (values := _values(_type_at(path, vocabulary), written))}
-    yield from (placed(base, chosen) for chosen in varied(among))
+    for chosen in varied(among):
+        persona = {"persona": {"name": "Ann"}} if any(path[0] == "persona" for path in chosen) else {}
+        yield placed({**base, **persona}, chosen)
 
 
 def placed(base: JsonObject, values: Mapping[Path, object]) -> JsonObject:
@@ -187,27 +194,13 @@ def placed(base: JsonObject, values: Mapping[Path, object]) -> JsonObject:
     for path, value in values.items():
         place = made
         for name in path[:-1]:
-            place = place.setdefault(name, {"name": "Ann"} if name == "persona" else {})
-        place[_KEYS.get(path[-1], path[-1]) if len(path) == 1 else path[-1]] = value
+            place = place.setdefault(name, {})
+        place[path[-1]] = value
     return made
 
 
-def _type_at(path: Path, vocabulary: Vocabulary) -> Type | None:
-    found: Type | None = scenario_type(vocabulary)
-    for name in path:
-        found = found.fields.get(name) if isinstance(found, RecordType) else None
-    return found
-
-
-def _values(kind: Type | None, written: Written) -> list[Any]:
-    """What a field of a type may hold."""
-    if isinstance(kind, EnumType):
-        return sorted(kind.members, key=lambda word: word not in written.texts)
-    if isinstance(kind, ListType):
-        each = _values(kind.element, written)[:MOST_TEXTS]
-        return [*([one] for one in each), *([each] if len(each) > 1 else [])]
-    if kind == INT:
-        return list(written.numbers)
-    texts = [*written.texts, *written.whole]
-    simple: dict[Type, list[Any]] = {STRING: texts, DOUBLE: list(written.amounts), BOOL: [True, False]}
-    return simple.get(kind, []) if kind is not None else []
+def is_json(value: object) -> bool:
+    """Whether JSON can hold the value."""
+    if isinstance(value, dict | list):
+        return all(map(is_json, value.values() if isinstance(value, dict) else value))
+    return value is None or isinstance(value, str | int | float)

@@ -10,7 +10,7 @@ from itertools import combinations, islice, pairwise, permutations, product
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.lower.expressions import message_type, tool_call_type, usage_type
-from rulewright.witnesses.candidates import LONGEST, Written, placed
+from rulewright.witnesses.candidates import LONGEST, Written, is_json, placed
 from rulewright.witnesses.guesses import InputModel, varied
 from rulewright_runtime.strict_json import JsonObject
 
@@ -87,7 +87,7 @@ def _telling(name: str, values: Sequence[Any], effect: Callable[[JsonObject], Ha
 
 def _of_model(model: InputModel) -> JsonObject:
     """The respects in which a conversation of a model differs from a plain one."""
-    usage = {path[1]: value for path, value in model.values.items() if path[0] == "usage" and _is_json(value)}
+    usage = {path[1]: value for path, value in model.values.items() if path[0] == "usage" and is_json(value)}
     reply = next((model.texts[name] for name in _REPLIES if name in model.texts), None)
     return {**({"usage": usage} if usage else {}), **({} if reply is None else {"reply": reply})}
 
@@ -136,12 +136,12 @@ def _calls(written: Written) -> Iterator[list[_Call]]:
     asked = [
         [_call(each, names[0]) for each in calls]
         for calls in written.guessed.get(("tool_calls",), ())
-        if isinstance(calls, list) and all(isinstance(each, dict) and _is_json(each) for each in calls)
+        if isinstance(calls, list) and all(isinstance(each, dict) and is_json(each) for each in calls)
     ]
     yield from ([_Call(name, {})] for name in names)
     yield from asked
     arguments = [each for each in written.guessed.get(("tool_call", "arguments"), ()) if isinstance(each, dict)]
-    yield from ([_Call(name, each)] for name in names for each in filter(_is_json, arguments))
+    yield from ([_Call(name, each)] for name in names for each in filter(is_json, arguments))
     for name in names:
         yield from ([_Call(name, each)] for each in given)
         yield [_Call(name, None)]
@@ -210,13 +210,7 @@ def _asked_of(written: Written, *root: str) -> Iterator[object]:
     """What conditions ask of a value of any form, and of its parts."""
     asked = {path[len(root) :]: several for path, several in written.guessed.items() if path[: len(root)] == root}
     made = (*asked.pop((), ()), *(placed({}, chosen) for chosen in varied(asked)))
-    yield from filter(_is_json, made)
-
-
-def _is_json(value: object) -> bool:
-    if isinstance(value, dict | list):
-        return all(map(_is_json, value.values() if isinstance(value, dict) else value))
-    return value is None or isinstance(value, str | int | float)
+    yield from filter(is_json, made)
 
 
 def _further(written: Written) -> Iterator[tuple[str, object]]:

@@ -6,10 +6,8 @@ nothing: whoever takes one up carries the conditions out on it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
 from itertools import combinations, pairwise, product
 from typing import Final, NamedTuple, TypeVar
@@ -17,13 +15,13 @@ from typing import Final, NamedTuple, TypeVar
 from rulewright.expression.types import DYN, Type
 from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.languages import Language, holding, one_of, outcomes
-from rulewright.proving.program_parts import COMPARISONS, extract, path_at, shape, value_of
+from rulewright.proving.program_parts import COMPARISONS, exact_of, extract, numbers_of, path_at, shape, value_of
 from rulewright.proving.static_types import LOOPS, loop_of
 from rulewright.proving.text_conditions import condition_on_text
 from rulewright.witnesses.inverses import INVERSES, UNKNOWN
 from rulewright.witnesses.typed_values import MisfitError, completed, usual_value
 from rulewright_runtime.ir import Node, Program
-from rulewright_runtime.score import Score, exact_pair
+from rulewright_runtime.score import Score
 from rulewright_runtime.values import NANOS, Optional, Timestamp, Value
 
 MOST_ITEMS: Final = 50  # of a list
@@ -121,7 +119,7 @@ def choices(domain: Domain, guessed: Sequence[Value]) -> list[Value]:
     held = [value for each in tried if (value := _held(domain, each)) is not None]
     if domain.kind == "texts":
         held += _mixed(held)
-    cuts = [each for value in held for each in [_cut(value)] if each is not None]
+    cuts = [*numbers_of(held), *(each for each in held if isinstance(each, str))]
     wrapped = [Optional(value) if domain.optional else value for value in held]
     found = {repr(value): value for value in (*wrapped, *(domain.cells(cuts if domain.kind != "texts" else ())))}
     return list(found.values())
@@ -143,29 +141,20 @@ def varied(among: Mapping[Name, Sequence[Choice]]) -> Iterator[dict[Name, Choice
 
 def _between(values: Sequence[Value]) -> list[Value]:
     """The values, with a number between each two neighbours."""
-    line = sorted({Fraction(*exact_pair(value)) for value in values if _is_number(value)})
-    return [*values, *(float((low + high) / 2) for low, high in pairwise(line))]
-
-
-def _is_number(value: Value) -> bool:
-    return type(value) in (int, Score) or (type(value) is float and math.isfinite(value))
-
-
-def _cut(value: Value) -> object:
-    return Fraction(*exact_pair(value)) if _is_number(value) else value if isinstance(value, str) else None
+    return [*values, *(float((low + high) / 2) for low, high in pairwise(numbers_of(values)))]
 
 
 def _held(domain: Domain, value: Value) -> Value:
     """The value as the domain holds it; None where it can't."""
+    exact = exact_of(value)
     match domain.kind:
-        case "score" if _is_number(value):
-            exact = Fraction(*exact_pair(value))
+        case "score" if exact is not None:
             return Score(exact.numerator, exact.denominator) if 0 <= exact <= 1 else None
-        case "int" if _is_number(value):
-            whole, low, high = int(Fraction(*exact_pair(value))), domain.low, domain.high
+        case "int" if exact is not None:
+            whole, low, high = int(exact), domain.low, domain.high
             return whole if (low is None or low <= whole) and (high is None or whole <= high) else None
-        case "double" if _is_number(value):
-            return float(Fraction(*exact_pair(value)))
+        case "double" if exact is not None:
+            return float(exact)
         case "string" if isinstance(value, str):
             return value
         case "enum" if value in domain.members:
@@ -274,6 +263,6 @@ def _around(value: Value) -> list[Value]:
     if type(value) is int:
         return [value, value - 1, value + 1]
     if type(value) in (float, Score):
-        number = float(Fraction(*exact_pair(value))) if _is_number(value) else 0.0
+        number = float(exact_of(value) or 0)
         return [value, round(number - 0.1, 12), round(number + 0.1, 12)]
     return [value]

@@ -23,11 +23,11 @@ from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import DOUBLE
 from rulewright.linting.lint_run import lint_text
-from rulewright.proving.atoms import FALSE, bits_of
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains
 from rulewright.proving.program_parts import extract, written
 from rulewright.proving.results import Proved, Refuted, Unknown
-from rulewright.proving.search import holds_always, holds_never, never, without_effect
+from rulewright.proving.search import never, without_effect
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.values import INT_MAX, INT_MIN
 
@@ -42,8 +42,8 @@ INPUTS = list(inputs())[::13]
     ],
 )  # fmt: skip
 def test_these_always_hold(text: str) -> None:
-    assert holds_always(program(text), DOMAINS) == Proved()
-    assert isinstance(holds_never(program(text), DOMAINS), Refuted)
+    assert never(program(text), DOMAINS, FALSE | ERROR) == Proved()
+    assert isinstance(never(program(text), DOMAINS, TRUE), Refuted)
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_these_always_hold(text: str) -> None:
     ],
 )  # fmt: skip
 def test_these_never_hold(text: str) -> None:
-    assert holds_never(program(text), DOMAINS) == Proved()
+    assert never(program(text), DOMAINS, TRUE) == Proved()
 
 
 def test_what_is_only_undecided_sometimes_does_not_always_hold() -> None:
     text = "r.p >= 0.0"
     assert never(program(text), DOMAINS, FALSE) == Proved()
-    result = holds_always(program(text), DOMAINS)
+    result = never(program(text), DOMAINS, FALSE | ERROR)
     assert isinstance(result, Refuted)
     assert str(result.witness) == "r.p absent"
 
@@ -85,8 +85,8 @@ def test_conditions_that_differ_only_where_they_are_undecided_differ() -> None:
 
 
 def test_what_is_not_understood_is_unknown() -> None:
-    for proof in (holds_always, holds_never):
-        result = proof(program("s.startsWith('a')"), DOMAINS)
+    for bits in (FALSE | ERROR, TRUE):
+        result = never(program("s.startsWith('a')"), DOMAINS, bits)
         assert isinstance(result, Unknown)
         assert "`s.startsWith('a')` is beyond exact splitting" in result.reason
 
@@ -140,7 +140,7 @@ def conditions_and_rows(text: str, order: str) -> Iterator[tuple[str, bool]]:
 @pytest.mark.parametrize("text", ["n == {} && n {} {!r}", "n == {} && (n {} {!r} && (x > y || x <= y))"])
 def test_beside_a_double_an_int_counts_as_its_nearest_double(text: str, order: str) -> None:
     for condition, holds in conditions_and_rows(text, order):
-        found = holds_never(program(condition), DOMAINS)
+        found = never(program(condition), DOMAINS, TRUE)
         assert isinstance(found, Refuted if holds else Proved), condition
 
 
@@ -149,8 +149,8 @@ def test_a_double_meets_the_nearest_double_of_an_int() -> None:
     environment, domains = Environment(variables=types), Domains(types)
     met = build("d == 9007199254740993", environment).program
     passed = build("d < 9007199254740993 && d >= 9007199254740992.0", environment).program
-    assert isinstance(holds_never(met, domains), Refuted)
-    assert holds_never(passed, domains) == Proved()
+    assert isinstance(never(met, domains, TRUE), Refuted)
+    assert never(passed, domains, TRUE) == Proved()
 
 
 @pytest.mark.parametrize("count", [55, 500])
