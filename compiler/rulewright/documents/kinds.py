@@ -11,6 +11,7 @@ from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright_runtime.cases.records import CASE_KEYS, LIST_KEYS, SUFFIXES
 
 CASE_SCORECARD: Final = "case_scorecard"  # a scorecard over test cases, not over verdicts
+OF_CASES: Final = frozenset({"over", "inputs", "metrics"})  # keys that only such a scorecard has
 CASES: Final = "cases"  # test cases, or outputs of an engine for them
 OUTPUT_KEYS: Final = frozenset({"signals", "followup_questions"})  # of an engine
 CASE_SETTINGS: Final = "case_settings"  # of `rulewright score`
@@ -68,7 +69,7 @@ def kind_of(root: Node | None) -> str | None:
         return None
     if PurePath(root.source.path).name == CASE_SETTINGS_FILE:
         return CASE_SETTINGS
-    if text(root, "over") == "cases" or {"scorecard", "over"} <= root.index.keys():  # else the word is misspelt
+    if text(root, "over") == "cases" or ("scorecard" in root.index and not OF_CASES.isdisjoint(root.index)):
         return CASE_SCORECARD
     for kind, keys in MARKS:
         if keys <= root.index.keys():

@@ -108,6 +108,7 @@ def places(root: Path, file: ProjectFile | None, project_path: Path | None) -> d
     found = {}
     for kind, usual in USUAL_PLACES.items():
         written = None if file is None else file.markers if kind == "markers" else file.places.get(kind)
+        written = written or None  # an empty path is a finding; it is not the whole folder
         if isinstance(written, str) and project_path is not None:
             found[kind] = DocumentPath(resolve(written, project_path, root), named=True)
         elif written is None:

@@ -32,6 +32,7 @@ EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
     "detector-is-not-routed": frozenset({"detector-without-definition"}),
     "id-differs-from-file-name": frozenset({"duplicate-id"}),
     "missing-path": frozenset({"unset-variable"}),
+    "out-of-range": frozenset({"unknown-value"}),
     "outcome-contradicts-condition": frozenset({"bound-excluded", "failure-is-rewarded"}),
     "part-without-checks": frozenset({"gate-cannot-stop"}),
     "project-without-checks": frozenset({"missing-path", "unset-variable"}),
@@ -39,6 +40,7 @@ EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
     "unchanged-copy": frozenset({"unused-lexicon"}),
     "judge-answers-as-the-author": frozenset({"judge-is-the-author"}),
     "unknown-key": frozenset({"key-is-not-text"}),
+    "wrong-type": frozenset({"unknown-value"}),
     "unsupported-route": frozenset({"unknown-value"}),
     "yaml-trap": frozenset({"impossible-date", "unknown-jurisdiction", "unknown-value", "wrong-type"}),
 }
@@ -95,8 +97,9 @@ DEPENDENT: Final[dict[str, str]] = {
     "scenarios": """check-no-scenario-reaches comment-contradicts-files contrast-without-counterpart
         count-contradicts-files tag-no-scenario-carries unknown-scenario""",
     "scorecards": "unknown-scorecard",
-    "scoring": "bucket-without-policy event-window-without-anchor unit-of-analysis-missing",
+    "scoring": "bad-weight bucket-without-policy event-window-without-anchor unit-of-analysis-missing",
     "state_machines": "detector-without-definition state-machine-without-definition unknown-state-machine",
+    "vocabulary": "gate-severity-outside-gate-bucket",
 }
 _OF_SCORECARDS: Final = frozenset({"bad-expression", "wrong-output"})  # if the scoring file can't be read
 
@@ -185,7 +188,7 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "duplicate-key": "unknown-dependency",
         "duplicate-metric": "report-of-another-kind",
         "duplicate-session-number": "probe-reads-a-later-session",
-        "empty-list-searched": "unread-parameter",
+        "empty-list-searched": "check-never-fails check-never-passes unread-parameter",
         "exit-on-failure": "exit-below-threshold",
         "gate-check-never-applies": "check-no-scenario-reaches",
         "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
@@ -195,8 +198,10 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "missing-prompt": "directive-ignored-by-route",
         "misspelt-tool": "check-misses-own-example",
         "misspelt-word": "check-misses-own-example",
+        "out-of-range": "probe-reads-a-later-session unused-definition",
         "output-written-twice": "misspelt-path",
-        "parameter-does-not-fit": "check-never-fails check-never-passes comparison-out-of-range",
+        "parameter-does-not-fit": """check-misses-own-example check-never-fails check-never-passes
+            comparison-out-of-range""",
         "parameter-of-another-metric": "condition-adds-nothing unlike-its-siblings",
         "part-exceeds-whole": "label-row-is-dead",
         "prompt-contradicts-rules": "prompt-without-pass-or-fail",
@@ -222,7 +227,8 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "unread-parameter": "condition-adds-nothing",
         "verdict-without-meaning": "failure-counts-as-success",
         "words-contradict-condition": "check-misses-own-example check-never-fails check-never-passes",
-        "wrong-type": "bad-expression missing-prompt",
+        "wrong-type": """bad-expression check-never-fails check-never-passes input-not-awaited missing-prompt
+            unused-definition""",
     }.items()
 }
 # The same for an error in any document.
@@ -247,6 +253,7 @@ ONCE_A_LINE: Final = frozenset(
         "units-differ",
         "unlike-its-siblings",
         "unknown-label",
+        "verdict-without-meaning",
     ]
 )
 ONCE_A_DOCUMENT: Final = frozenset({"check-misses-own-example", "label-row-is-dead", "unknown-label", "wrong-output"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error, replace
@@ -12,7 +12,7 @@ from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.suggestions import number_meant
 from rulewright.expression.direction import ORDERED
 from rulewright.expression.syntax_tree import Binary, Call, Expr, field_of
-from rulewright.expression.types import DOUBLE, INT, STRING, ListType, Type
+from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, ListType, Type
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with
 from rulewright.lower.expressions_of import parts_of
@@ -40,13 +40,29 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
     yield from _out_of_range(check)
     yield from _not_numbers(check)
     for name in check.params:
-        value = check.get("params", name)
-        refused = [mistakes_with(check, {name: each}) for each in _types(value)]
-        if value is not None and refused and all(refused):
-            first = refused[0][0]
-            message, notes = f"the expression can't use `{name}` as it is: {first.message}", [(first.span, "used here")]
-            fix = replace(value, meant, f"write `{meant}`", safe=False) if (meant := _meant(value)) else None
-            yield error(value, message, notes=notes, fix=fix)
+        yield from _unfit(check, name, check.get("params", name))
+
+
+def _unfit(check: CheckDocument, name: str, value: Node | None) -> Iterator[Diagnostic]:
+    """The value of a parameter that the expression can't use, or those items of a list that it can't use."""
+    items = value.items if isinstance(value, Sequence) else ()
+    unfit = [(item, mistake) for item in items if (mistake := _mistake(check, name, map(ListType, _types(item))))]
+    if value is not None and (len(unfit) == len(items) or not items):
+        mistake = unfit[0][1] if unfit else _mistake(check, name, _types(value))
+        unfit = [] if mistake is None else [(value, mistake)]
+    for part, first in unfit:
+        what = f"`{name}`" if part is value else f"this item of `{name}`"
+        meant = _meant(part)
+        fix = None if meant is None else replace(part, meant, f"write `{meant}`", safe=False)
+        message = f"the expression can't use {what} as it is: {first.message}"
+        yield error(part, message, notes=[(first.span, "used here")], fix=fix)
+
+
+def _mistake(check: CheckDocument, name: str, types: Iterable[Type]) -> Diagnostic | None:
+    """The first mistake of the check's expressions if the parameter has any of these types; None if one of them fits,
+    or if there is none."""
+    refused = [mistakes_with(check, {name: each}) for each in types]
+    return refused[0][0] if refused and all(refused) else None
 
 
 def _of_regexes(check: CheckDocument) -> Iterator[Diagnostic]:
@@ -110,13 +126,15 @@ def _share(value: Scalar) -> Guess | None:
     return Guess(meant) if meant else None
 
 
-def _types(value: Node | None) -> list[Type]:
-    """The types that the value may have in an expression."""
+def _types(value: Node) -> list[Type]:
+    """The types that the value may have in an expression; none where that is unknown, as for mappings."""
     if isinstance(value, Sequence):
-        texts = value.items and all(isinstance(item, Scalar) and isinstance(item.value, str) for item in value.items)
-        return [ListType(STRING)] if texts else []
-    if not isinstance(value, Scalar) or isinstance(value.value, bool):
+        listed = [_types(item) for item in value.items]
+        return [ListType(each) for each in listed[0]] if listed and all(each == listed[0] for each in listed) else []
+    if not isinstance(value, Scalar) or value.value is None:
         return []
+    if isinstance(value.value, bool):
+        return [BOOL]
     return [STRING] if isinstance(value.value, str) else [INT, DOUBLE] if isinstance(value.value, int | float) else []
 
 

@@ -79,6 +79,13 @@ def test_a_slip_in_an_output_gives_one_finding(status: str, code: str) -> None:
     assert found.code == code
 
 
+@pytest.mark.parametrize("word", ["ovre: cases\n", "over: caess\n", ""])
+def test_a_scorecard_over_cases_is_known_where_the_word_is_missing(word: str) -> None:
+    card = Path(__file__).parents[3] / "benchmark/configs/scorecards/safe-v0.yaml"
+    (found,) = lint_text(card.read_text().replace("over: cases\n", word, 1), str(card)).grouped().diagnostics
+    assert found.code == ("unknown-value" if word.startswith("over") else "unknown-key" if word else "missing-key")
+
+
 PROJECT = "project: desk\nroot: {root}\nchecks: checks\nlexicons: lexicons\nscorecards: scorecards\n"
 CARD = """\
 scorecard: share
@@ -116,6 +123,8 @@ def test_the_unchanged_project_has_no_findings(tmp_path: Path) -> None:
         ("scorecards/share.yaml", "hit: [PASS], miss: [FAIL]", "hit: [FAIL], miss: [PASS]",
          "failure-counts-as-success", 6),
         ("scorecards/share.yaml", "output: {passed:", "output:\n - passed:", "yaml-syntax", 9),
+        ("scorecards/share.yaml", "exclude: [UNCLEAR, NOT_APPLICABLE]", "exclude: []", "verdict-without-meaning", 6),
+        ("rulewright.yaml", "scorecards: scorecards", 'scorecards: ""', "out-of-range", 5),
         ("rulewright.yaml", "root: .", "root: desk", "missing-path", 2),
         ("rulewright.yaml", "project:", "name:", "unknown-key", 1),
     ],
