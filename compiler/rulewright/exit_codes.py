@@ -9,7 +9,11 @@ _RUN = {
     MET: "every gate passed; without gates, no check failed",
     FAILED: "a gate failed; without gates, a check failed",
     UNDECIDED: "a gate is undecided, too few checks were decided, or no check applied",
-    REFUSED: "refused input, an error in the project or plan, or bad usage",
+}
+_SCAN = {
+    **_RUN,
+    UNDECIDED: "a gate is undecided, too few checks were decided, no check applied, or a limit ended the run",
+    REFUSED: "refused input, a judge that can't be reached, an error in the project or plan, or bad usage",
 }
 EXIT_CODES: dict[str, dict[int, str]] = {
     "init": {
@@ -47,8 +51,8 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     },
     "compile": {MET: "compiled", REFUSED: "the project has errors, or bad usage"},
     "plan": {MET: "planned", REFUSED: "the project has errors, an input was refused, or bad usage"},
-    "scan": _RUN,
-    "run": _RUN,
+    "scan": _SCAN,
+    "run": _SCAN,
     "questions": {MET: "written", REFUSED: "the project has errors, an input was refused, or bad usage"},
     "record": {MET: "written", REFUSED: "a run that can't be read or has no replies, or bad usage"},
     "models": {MET: "the model answers", REFUSED: "it does not, or bad usage"},

@@ -95,6 +95,7 @@ def test_what_stops_a_run_is_said_in_one_line(place: Path, capsys: Any, words: l
     said = capsys.readouterr().err
     assert said.startswith(f"error: {message}")
     assert said.count("\n") == 1
+    assert words or not (place / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -71,8 +71,8 @@ def _beside(board: JsonMapping) -> Iterator[str]:
         some += ", ..." if len(part["missing"]) > 3 else ""
         yield f"not ranked: {part['model']} lacks {plural(len(part['missing']), 'scenario')} ({some})"
     for part in board["excluded"]:
-        recorded = ", ".join(f"{count} {name}" for name, count in part["harness"].items())
-        yield f"left out: {part['model']}, of {plural(part['transcripts'], 'transcript')} {recorded}"
+        recorded = " and ".join(f"{name} in {count}" for name, count in part["harness"].items())
+        yield f"left out: {part['model']}, whose harness is {recorded} of {plural(part['transcripts'], 'transcript')}"
 
 
 def _of_models(models: Sequence[JsonMapping]) -> Iterator[str]:

@@ -94,9 +94,9 @@ class LiveProgress:
             number = plural(progress.failed, "question")
             complain(f"warning: {number} without an answer; the last failure: {progress.last_failure}")
         if progress.asked_again:
-            number = f"{plural(progress.asked_again, 'question')} {'was' if progress.asked_again == 1 else 'were'}"
+            times = plural(progress.asked_again, "time")
             shown = "`rulewright why RUN TRANSCRIPT CHECK` shows it"
-            complain(f"warning: {number} asked again, because the reply before was missing or no vote; {shown}")
+            complain(f"warning: the judge was asked again {times}, because a reply was missing or no vote; {shown}")
 
     def explain(self) -> None:
         """Print why the questions that the ledger did not answer were asked."""

@@ -78,10 +78,13 @@ def _keyed(run: StoredRun, by: str) -> dict[str, str]:
     for name, row in run.rows.items():
         scenario = str(row.get("scenario_id"))
         if scenario in keyed:
-            raise UsageError(
-                f"`{run.folder}` holds several transcripts of `{scenario}` (`{keyed[scenario]}`, `{name}`); "
-                "scan each model into a run of its own"
-            )
+            both = f"`{keyed[scenario]}`, `{name}`"
+            if not scenario:
+                raise UsageError(
+                    f"`{run.folder}` holds several transcripts without a scenario ({both}); pair them by transcript"
+                )
+            held = f"several transcripts of `{scenario}` ({both})"
+            raise UsageError(f"`{run.folder}` holds {held}; scan each model into a run of its own")
         keyed[scenario] = name
     return keyed
 

@@ -49,7 +49,8 @@ def because(verdict: JsonMapping, check: Check | None) -> str:
         + (f" ({why})" if (why := span.get("rationale")) else "")
         for span in verdict.get("evidence", ())
     ]
-    code = str(verdict.get("rationale_code") or verdict.get("cause") or "without evidence")
+    usual = "a person must decide" if verdict["verdict"] == "UNCLEAR" else "without evidence"
+    code = str(verdict.get("rationale_code") or verdict.get("cause") or usual)
     return "; ".join(quotes) or _decided(code, verdict, dict(conditions(check))) or code
 
 

@@ -39,7 +39,7 @@ def plan_of(folder: Path) -> Plan:
         raise UsageError(f"there is no run `{folder}`")
     for part in PARTS:
         if not (folder / part).is_file():
-            under_way = "; the run there is not finished, continue it with `--resume`" if RunFolder(folder).log else ""
+            under_way = "; continue it with `--resume`" if RunFolder(folder).log else ""
             inside = [each.name for each in sorted(folder.glob("*")) if (each / PARTS[-1]).is_file()]
             held = f"; it holds the runs {ticked(inside[:4])}" if inside else ""
             raise UsageError(f"`{folder}` holds no finished run: there is no `{part}` in it{under_way or held}")

@@ -72,7 +72,7 @@ class Breaker:
         elif failure.kind == "malformed" and not self._has_answered:
             self._unreadable += 1
             if self._unreadable >= UNREADABLE:
-                self._fatal = f"{failure}, nor was any before; is the address right?"
+                self._fatal = f"{failure}; no response could be read so far: is the address right?"
         self._check()
 
     def record_forbidden(self, failure: CallFailure, transcript: str) -> None:

@@ -50,6 +50,7 @@ class HttpModel:
         self.host = "" if urlsplit(base).hostname in LOCAL else str(urlsplit(base).hostname)
         self.identity = Identity(provider, model, base, self._wire.version, WRAPPER)
         self._url = base.rstrip("/") + self._wire.path
+        self._key_hint = f"; the key in `{_key_variable(provider, base)}` is {'refused' if key else 'not set'}"
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
         self._client = httpx2.AsyncClient(
             headers={**self._wire.headers(key), "Accept-Encoding": "gzip"},
@@ -71,7 +72,8 @@ class HttpModel:
             reason = error or type(error).__name__
             raise CallFailure(f"{self.identity.endpoint} can't be reached: {reason}", "network") from None
         if response.status_code != 200:
-            hint = _hint(response.status_code, response.headers.get("Location"), self._url)
+            hint = self._key_hint if response.status_code == 401 else ""
+            hint = hint or _hint(response.status_code, response.headers.get("Location"), self._url)
             raise response_failure(response.status_code, data, _retry_after(response.headers), hint)
         return self._wire.answer(decode_body(data), data.decode("utf-8", "replace"))
 
@@ -92,12 +94,10 @@ def open_model(provider: str, rest: str) -> HttpModel:
     set, to a server given as `@BASE_URL`.
     """
     model, scheme, base = rest.partition("@http")
-    configured = os.environ.get(BASE_VARIABLES[provider]) or BASES[provider]
-    base = _base(scheme[1:] + base) if scheme else _base(configured)
+    base = _base(scheme[1:] + base) if scheme else _configured(provider)
     if not model:
         raise ModelError(f"`{provider}:{rest}` names no model; expected `{provider}:MODEL[@BASE_URL]`")
-    own = base in (_base(configured), BASES[provider])
-    variable = KEY_VARIABLES[provider] if own else OTHER_KEY
+    variable = _key_variable(provider, base)
     key = (os.environ.get(variable) or "").strip() or None
     if key is not None and not all("!" <= char <= "~" for char in key):
         raise ModelError(f"the key in `{variable}` holds a blank, a line break or a non-ASCII letter; copy it again")
@@ -106,6 +106,15 @@ def open_model(provider: str, rest: str) -> HttpModel:
             f"`{provider}:{model}` needs a key in the environment variable `{variable}`{_scheme_hint(model)}"
         )
     return HttpModel(provider, model, base, key)
+
+
+def _configured(provider: str) -> str:
+    return _base(os.environ.get(BASE_VARIABLES[provider]) or BASES[provider])
+
+
+def _key_variable(provider: str, base: str) -> str:
+    """Return the variable with the key for the endpoint at `base`."""
+    return KEY_VARIABLES[provider] if base in (_configured(provider), BASES[provider]) else OTHER_KEY
 
 
 def _scheme_hint(model: str) -> str:

@@ -93,6 +93,8 @@ def run(
     if is_spread:
         _refuse_jobs(judge, max_calls, gates_only=gates_only)
     opened, fingerprint = _opened(judge, max_expanded or MAX_EXPANDED, is_spread=is_spread)
+    if judge is None:
+        refuse_without_judge(plan)
     options = [*([columns] if columns else []), *(["gates_only"] if gates_only else [])]
     settings = msgspec.json.encode([parameters, max_calls, max_line, *options], order="deterministic")
     reader = Reader(plan.scenarios, max_line or MAX_LINE, columns)
@@ -112,8 +114,6 @@ def run(
             setup = Setup(encode(plan), max_line or MAX_LINE, max_expanded, replayed, parameters, columns)
             rows = _by_workers(setup, jobs, ray, plan, inputs, log, writer.summary)
         else:
-            if opened is None:
-                refuse_without_judge(plan)
             engine = Engine(plan, parameters, gates_only=gates_only)
             rows = _by_judge(engine, inputs, writer, max_calls, lambda scheduler: watch(scheduler, writer.summary))
         if log.steps:

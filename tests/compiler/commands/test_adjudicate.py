@@ -22,13 +22,15 @@ from rulewright_runtime.runs.store import run
 BENCHMARK = ROOT / "benchmark"
 NIGHT, SISTER = ("model-b__night_shift_alone", "RW-A1"), ("model-b__one_weekend_from_my_sister", "RW-D2")
 
+REPLIES = f"replay:{BENCHMARK}/judge_replies/replies.json"
+
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shipped benchmark, in which two verdicts wait for a person."""
     out = tmp_path_factory.mktemp("adjudicate") / "run"
     plan = shipped_plan(profile="publish")
-    run(plan, [BENCHMARK / "transcripts"], out, judge=f"replay:{BENCHMARK}/judge_replies/replies.json")
+    run(plan, [BENCHMARK / "transcripts"], out, judge=REPLIES)
     return out
 
 
@@ -146,7 +148,7 @@ def test_a_run_about_which_people_have_decided_is_not_replaced(judged: Path, tmp
     adjudicate(folder, folder / "adjudicated", [decided(NIGHT, "PASS")])
     before = bytes_of(folder)
     with pytest.raises(PlanError, match="holds people's decisions about its run in `adjudicated`"):
-        run(shipped_plan(profile="publish"), [BENCHMARK / "transcripts"], folder, overwrite=True)
+        run(shipped_plan(profile="publish"), [BENCHMARK / "transcripts"], folder, judge=REPLIES, overwrite=True)
     assert bytes_of(folder) == before
 
 

@@ -178,7 +178,7 @@ def test_why_says_why_a_reply_is_no_vote_or_its_fail_does_not_count(
     with model_server(lambda *_: chat(reply, finish=finish)) as server:
         project(tmp_path, source(server))
         assert scan(tmp_path) == 2
-    again = "warning: 4 questions were asked again, because the reply before was missing or no vote"
+    again = "warning: the judge was asked again 4 times, because a reply was missing or no vote"
     assert (again in capsys.readouterr().err) == ("not a vote" in said)
     assert main(["why", str(tmp_path / "run"), "my-bot__chat", "A-1"]) == 0
     story = " ".join(capsys.readouterr().out.split())

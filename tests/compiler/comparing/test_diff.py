@@ -250,6 +250,19 @@ def test_models_in_runs_of_their_own_are_compared_by_scenario(plants: Plants, tm
     assert {str(flip["causes"]["sets"]) for flip in found["flips"]} == {"[['transcript']]"}
 
 
+def test_transcripts_without_a_scenario_are_not_compared_by_scenario(tmp_path: Path) -> None:
+    lines = [{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": c}]} for c in "ab"]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    run(
+        compile_project(project(tmp_path / "p", rule=False)),
+        [tmp_path / "a.jsonl"],
+        tmp_path / "r",
+        judge=Judge("PASS"),
+    )
+    with pytest.raises(UsageError, match=r"several transcripts without a scenario \(`a:1`, `a:2`\); pair them by tr"):
+        diff(tmp_path / "r", tmp_path / "r", by="scenario")
+
+
 def test_a_changed_conversation_is_not_taken_for_the_one_that_was_read(tmp_path: Path) -> None:
     forged = Plants(tmp_path)
     before, after = forged.run(), forged.run("transcript", "rule")

@@ -191,7 +191,7 @@ def test_the_command_says_who_is_left_out_and_why(tmp_path: Path, capsys: pytest
     shown = capsys.readouterr().out
     assert "  1  raw " in shown
     assert "not ranked: partial lacks 1 scenario (night)" in shown
-    assert "left out: product, of 2 transcripts 2 givecare/v2" in shown
+    assert "left out: product, whose harness is givecare/v2 in 2 of 2 transcripts" in shown
     assert "help: `--harness givecare/v2` accepts them" in shown
     assert re.search(r"1  raw +0.500 +\S+ +1 of 2 +9%–91% +0\n", shown), "how often it failed, with Wilson's interval"
     assert "not to be published: partial lacks scenarios; product is left out for its harness\n" in shown

@@ -206,7 +206,7 @@ def test_a_medium_is_kept_by_its_address_and_the_digest_of_its_bytes(tmp_path: P
         ({"text": "hello"}, "2: unknown shape: an object with the keys `text`; expected `messages`"),
         ({}, "2: unknown shape: an empty object"),
         ([1, 2], "2: a line must hold one JSON object"),
-        ({"messages": []}, "2: messages is empty"),
+        ({"messages": []}, "2: `messages` is empty"),
         ({"messages": [{"role": "user"}]}, "2: messages[0] has no `content`"),
         (
             {"messages": [*SAID, {"role": "wizard", "content": "x"}]},
@@ -225,7 +225,7 @@ def test_a_medium_is_kept_by_its_address_and_the_digest_of_its_bytes(tmp_path: P
             {"scenario": "x", "turns": [SAID[0], {"role": "wizard", "content": "x"}]},
             "2: turns[1].role is `wizard`; expected `system`",
         ),
-        ({"scenario": "x", "turns": []}, "2: turns is empty"),
+        ({"scenario": "x", "turns": []}, "2: `turns` is empty"),
         ({"input": "x", "actual_output": 5, "tools_called": None}, "2: actual_output is `5`; expected text"),
         ({"input": "x", "actual_output": "y", "tools_called": [{}]}, "2: tools_called[0] has no name"),
         ({"metricsScores": [], "testCases": [5]}, "2: testCases[0] is `5`; expected an object"),

@@ -34,7 +34,7 @@ def _recognises(record: Record) -> bool:
 def _conversation(record: Record) -> Conversation:
     steps = list_at(record.get("steps"), "steps")
     if not steps:
-        raise ShapeError("steps is empty; a trajectory needs at least one step")
+        raise ShapeError("`steps` is empty; a trajectory needs at least one step")
     found = [message for index, step in enumerate(steps) for message in _messages(step, f"steps[{index}]")]
     agent = record_at(record.get("agent") or {}, "agent")
     return Conversation(

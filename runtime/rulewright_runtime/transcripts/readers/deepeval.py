@@ -113,7 +113,7 @@ def _exchange(case: Record, where: str) -> Iterator[Message]:
 def _talk(case: Record, where: str) -> Iterator[Message]:
     turns = list_at(case.get("turns") or [], f"{where}turns")
     if not turns:
-        raise ShapeError(f"{where}turns is empty; a conversation needs at least one turn")
+        raise ShapeError(f"`{where}turns` is empty; a conversation needs at least one turn")
     for index, value in enumerate(turns):
         path = f"{where}turns[{index}]"
         turn = record_at(value, path)

@@ -91,7 +91,7 @@ def chat(values: object, where: str = "messages") -> tuple[Message, ...]:
     """
     records = list_at(values, where)
     if not records:
-        raise ShapeError(f"{where} is empty; a conversation needs at least one message")
+        raise ShapeError(f"`{where}` is empty; a conversation needs at least one message")
     return tuple(message for i, value in enumerate(records) for message in messages(value, f"{where}[{i}]"))
 
 

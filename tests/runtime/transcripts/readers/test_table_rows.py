@@ -74,7 +74,7 @@ def test_no_row_after_one_without_messages_is_passed_over(tmp_path: Path) -> Non
         "1: `messages` is empty",
         "2",
         "3: `messages` is empty",
-        "4: messages is empty",
+        "4: `messages` is empty",
         "5: unknown shape: a table with the columns `messages` and `id`",
         "6",
     ]
