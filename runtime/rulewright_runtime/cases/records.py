@@ -11,10 +11,10 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from rulewright_runtime.cases.json_scanner import BOM, CHUNK, MAX_RECORD, JsonScanner, end_of_value
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.json_scanner import BOM, CHUNK, MAX_RECORD, JsonScanner, end_of_value
 from rulewright_runtime.strict_json import (
     UNDECODED,
     DoubledKeyError,

@@ -14,11 +14,12 @@ from typing import BinaryIO, Final, cast
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import ENDINGS, is_compressed, open_expanded
+from rulewright_runtime.json_scanner import MAX_RECORD, JsonScanner
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonObject, decode, why_not
 
 Row = tuple[int, JsonObject | InputError]
 
-MAX_DOCUMENT: Final = 64 * 2**20  # bytes that are read as a whole: a JSON document, a session, a member of an archive
+MAX_DOCUMENT: Final = 64 * 2**20  # bytes that are read as a whole: a session, a member of an archive
 _SIGNATURES: Final = (
     (b"PK\x03\x04", "a zip archive"),
     (b"PAR1", "a Parquet file"),
@@ -175,56 +176,31 @@ def is_document(path: str, shown: str, limit: int) -> bool:
 
 def _document(path: str, shown: str) -> Iterator[Row]:
     """Yield the records of a document: the items of a list, or consecutive objects."""
+    is_empty = True
+    with open_expanded(path) as stream:
+        scanner = JsonScanner(stream)
+        is_list = scanner.follows(b"[")
+        for number, value in scanner.values():
+            record = decoded(value, shown, number)
+            if is_empty and is_list and is_messages([record]):
+                break
+            is_empty = False
+            large = InputError(f"the record has more than {MAX_RECORD} bytes", shown, number)
+            yield number, large if len(value) > MAX_RECORD else as_record(record, shown, number)
+        else:
+            if is_empty:
+                yield 1, InputError("the document holds no record", shown, 1)
+            return
+    yield 1, as_record(_whole(path, shown), shown, 1)
+
+
+def _whole(path: str, shown: str) -> Json:
+    """The value of a document, or why it is refused."""
     with open_expanded(path) as stream:
         data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
-        reason = f"the JSON document has more than {MAX_DOCUMENT} bytes; write a conversation a line (JSON lines)"
-        yield 1, InputError(reason, shown, 1)
-        return
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    is_empty = True
-    for number, value in _values(data):
-        record = decoded(value, shown, number)
-        if is_empty and is_messages([record]) and data.lstrip()[:1] == b"[":
-            yield 1, as_record(decoded(data, shown, 1), shown, 1)
-            return
-        is_empty = False
-        yield number, as_record(record, shown, number)
-    if is_empty:
-        yield 1, InputError("the document holds no record", shown, 1)
-
-
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{},]|\n', re.DOTALL)
-
-
-def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield each item of a list, or else each value at the top level, with its line; also broken ones."""
-    is_list = data.lstrip()[:1] == b"["
-    outside = 1 if is_list else 0
-    depth, line, end, start, began = 0, 1, 0, -1, 1
-    for token in _TOKEN.finditer(data):
-        mark, between = token[0], data[end : token.start()].strip()
-        end = token.end()
-        if between and start < 0:
-            yield line, between
-        if mark in (b"{", b"["):
-            if depth == outside and start < 0:
-                start, began = token.start(), line
-            depth += 1
-        elif mark in (b"}", b"]"):
-            depth -= 1
-            if depth == outside and start >= 0:
-                yield began, data[start:end]
-                start = -1
-            elif depth < outside:
-                break
-        elif mark[:1] == b'"' and start < 0:
-            yield line, mark
-        line += mark.count(b"\n")
-    if start >= 0 or data[end:].strip():
-        yield (began, data[start:]) if start >= 0 else (line, data[end:].strip())
-    elif is_list and depth == outside:
-        yield line, b"["  # the list never ends
+        return InputError(f"the conversation has more than {MAX_DOCUMENT} bytes", shown, 1)
+    return decoded(data.removeprefix(b"\xef\xbb\xbf"), shown, 1)
 
 
 def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from tests.safe_cases import case, output, safe, write
 
-from rulewright_runtime.cases import json_scanner, records
+from rulewright_runtime import json_scanner
+from rulewright_runtime.cases import records
 from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader, Outputs
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.scratch_database import FirstValues, TopPhrases

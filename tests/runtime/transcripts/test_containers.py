@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 import pytest
 from tests.runtime.transcripts.formats import ANSWER, ATIF, GOOD, SAID, conversations, lines, refusals, written
 
+from rulewright_runtime import json_scanner
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.containers import delimiter_of
 from rulewright_runtime.transcripts.messages import Transcript
@@ -27,6 +28,18 @@ def test_a_broken_item_of_a_list_is_told_with_its_line_and_its_neighbours_are_re
     good = json.dumps(GOOD)
     found = refusals(tmp_path, f"[\n{good},\n{{broken}},\n\n{good}\n]\n", "chat.json")
     assert [each[:21] for each in found] == ["chat:2", "3: the line is not JS", "chat:5"]
+
+
+@pytest.mark.parametrize("size", [1, 50, 500])
+def test_a_document_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(json_scanner, "CHUNK", size)
+    listed = json.dumps([GOOD, ATIF, 5, {**GOOD, "n": "]\n,[" * 20}], indent=1)
+    starts = [number for number, line in enumerate(listed.split("\n"), 1) if line[:2].strip() in ("{", "5")]
+    assert listed.split("\n")[starts[2] - 1] == " 5,"
+    told = [f"chat:{starts[0]}", "s1", f"{starts[2]}: a line must hold one JSON object", f"chat:{starts[3]}"]
+    for broken in ("", "]", "[", '"'):
+        found = refusals(tmp_path, listed + broken, "chat.json")
+        assert (found[:4], len(found)) == (told, 4 + bool(broken))
 
 
 @pytest.mark.parametrize("tail", ["", ",", "\n{}", " nonsense", "\n]]"])

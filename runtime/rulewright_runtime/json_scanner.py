@@ -24,11 +24,21 @@ class JsonScanner:
 
     def __init__(self, stream: IO[bytes], start: int = 0) -> None:
         """Start at the byte `start`; a byte order mark at 0 is skipped."""
-        stream.seek(start)
+        if start:
+            stream.seek(start)
         self._stream = stream
         self._data = stream.read(CHUNK)
         self._at = 0 if start else len(self._data) - len(self._data.removeprefix(BOM))
         self._chunk_offset = start
+        self._line = 1  # at `_counted`
+        self._counted = 0
+
+    @property
+    def line(self) -> int:
+        """The line of the next value, counted from the start."""
+        self._line += self._data.count(b"\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
 
     @property
     def offset(self) -> int:
@@ -85,10 +95,34 @@ class JsonScanner:
             yield
         self.take(closing)
 
+    def values(self) -> Iterator[tuple[int, bytes]]:
+        """Yield each item of a list, or else each value at the top level, with its line; also broken ones."""
+        is_list = self.follows(b"[")
+        if is_list:
+            self.take(b"[")
+        while True:
+            while self.follows(b","):
+                self.take(b",")
+            if is_list and self.follows(b"]"):
+                self.take(b"]")
+                break
+            if self.ended:
+                yield from [(self.line, b"[")] * is_list  # the list never ends
+                return
+            line = self.line
+            try:
+                yield line, self.value(broken=True).rstrip()
+            except msgspec.DecodeError:  # the last one; it is broken, or only the end of the list is missing
+                last, self._at = self.rest.rstrip(), len(self._data)
+                yield line, last
+                is_list = is_list and bool(end_of_value(last + b",", 0))
+        if not self.ended:
+            yield self.line, self.rest
+
     def _more(self) -> bool:
-        rest = self.rest
+        rest, self._line = self.rest, self.line
         more = self._stream.read(max(CHUNK, len(rest)))
-        self._data, self._chunk_offset, self._at = rest + more, self._chunk_offset + self._at, 0
+        self._data, self._chunk_offset, self._at, self._counted = rest + more, self._chunk_offset + self._at, 0, 0
         return bool(more)
 
 
