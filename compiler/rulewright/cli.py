@@ -72,6 +72,7 @@ COLOURS = ("auto", "always", "never")
 # Commands that share the module of another one: the module and the function.
 SHARING = {
     "inspect-data": ("convert", "inspect_data"),
+    "lsp": ("serve", "lsp"),
     "run": ("scan", "run_compiled"),
     "questions": ("plan", "write_questions"),
     "record": ("report", "record"),

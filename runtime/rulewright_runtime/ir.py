@@ -64,6 +64,8 @@ from rulewright_runtime.values import (
 
 CONNECTIVES: Final = frozenset({"and", "or", "not", "cond"})
 NUMBERS: Final = ("int", "uint", "double", "score")  # the tags of literals
+# The comparisons, each with the one that holds for swapped operands.
+MIRRORED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_"}
 
 
 class Node(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):

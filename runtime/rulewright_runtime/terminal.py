@@ -316,7 +316,7 @@ class SafeStreams:
         sys.stdout, sys.stderr = self._streams
 
     def status(self, status: int) -> int:
-        """The exit status of a command that ends with `status`: output that could not be written is no result."""
+        """The exit status of a command that ends with `status`: output that could not be written is not a result."""
         try:  # noqa: SIM105  importing `contextlib` takes longer than a cached lint may take
             self.output.flush()
         except BrokenPipeError:

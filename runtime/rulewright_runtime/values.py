@@ -365,7 +365,7 @@ def to_host(value: object) -> object:
 
 
 def _converted(value: object, leaf: Callable[[object], object]) -> object:
-    """The value with every part that is no container converted by `leaf`. The limit of steps bounds the traversal of
+    """The value with every part that is not a container converted by `leaf`. The limit of steps bounds the traversal of
     shared parts."""
     steps = _STEPS
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.plan.part import GRAVITY, Verdict
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import Gap
@@ -161,7 +161,7 @@ def combine(findings: Sequence[Finding]) -> Finding:
     The deciding windows give the evidence, the first code and the lowest confidence. If one FAIL needs no adjudication,
     those that do are ignored.
     """
-    for verdict in ("FAIL", "UNCLEAR", "PASS", "NOT_APPLICABLE"):
+    for verdict in GRAVITY:
         deciding = [finding for finding in findings if finding.verdict == verdict]
         if deciding:
             break

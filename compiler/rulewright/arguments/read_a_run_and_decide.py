@@ -11,8 +11,8 @@ def why_arguments(parser: argparse.ArgumentParser) -> None:
     """Explain one verdict of a run: the question, the judge's replies, the evidence, and the effect on the gates.
 
     Without CHECK, the verdicts on TRANSCRIPT are listed; without TRANSCRIPT, every FAIL and UNCLEAR of the run. A first
-    word that is no folder names a transcript of the latest run. Everything is read from the folder RUN; nothing is run
-    again.
+    word that is not a folder names a transcript of the latest run. Everything is read from the folder RUN; nothing is
+    run again.
     """
     add_finished_run(parser)
     parser.add_argument("transcript", metavar="TRANSCRIPT", nargs="?", help="a transcript's id")

@@ -168,8 +168,8 @@ def _share_agreeing(gold: Gold) -> float | None:
 
 
 def _verdict_at(verdict: VerdictResult, threshold: float) -> str:
-    """The judge's verdict, where a FAIL below the threshold of confidence counts as PASS, and one that is no answer of
-    the judge as UNCLEAR."""
+    """The judge's verdict, where a FAIL below the threshold of confidence counts as PASS, and one that is not an answer
+    of the judge as UNCLEAR."""
     if is_unknown(verdict):
         return "UNCLEAR"
     weak = verdict.verdict == "FAIL" and (verdict.confidence or 0.0) < threshold

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from rulewright.errors import UsageError
+from rulewright.reporting.forget import LABELS
 from rulewright.reporting.stored_run import StoredRun, conversations
 from rulewright.spelling import question
 from rulewright_runtime.english import reason_of
@@ -23,13 +24,12 @@ from rulewright_runtime.input_files import read_expanded
 from rulewright_runtime.judging.evidence import fold
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.plan.judge_needs import needs_judge
+from rulewright_runtime.plan.part import ANSWERS
 from rulewright_runtime.report.text import csv_cell, text_of_cell
 from rulewright_runtime.transcripts.containers import delimiter_of
 from rulewright_runtime.transcripts.messages import Transcript
 
-HEADS: Final = ("id", "target", "annotator", "split")
 FINGERPRINT: Final = "conversation"
-TARGETS: Final = ("PASS", "FAIL", "NOT_APPLICABLE")
 TUNE, REPORT = "tune", "report"  # splits: to choose a threshold on, and to report on
 SYNTHETIC: Final = "model:"
 Item = tuple[str, str]  # transcript, check
@@ -96,8 +96,8 @@ def read_gold(path: Path) -> list[GoldLabel]:
     except csv.Error as error:
         raise UsageError(f"{path}: this is not CSV: {error}") from None
     columns = tuple(rows[0][1]) if rows else ()
-    if columns not in (HEADS, (*HEADS, FINGERPRINT)):
-        raise UsageError(f"{path}:1: expected the columns `{','.join(HEADS)}`, and optionally `{FINGERPRINT}`")
+    if columns not in (LABELS, (*LABELS, FINGERPRINT)):
+        raise UsageError(f"{path}:1: expected the columns `{','.join(LABELS)}`, and optionally `{FINGERPRINT}`")
     labels = [_label(f"{path}:{number}", row, len(columns)) for number, row in rows[1:] if row]
     name_of: dict[str, str] = {}
     for each in labels:
@@ -126,9 +126,9 @@ def _label(location: str, row: Sequence[str], count: int) -> GoldLabel:
     transcript, _, check = name.rpartition("/")
     if not transcript or not check:
         raise UsageError(f"{location}: expected an `id` like `TRANSCRIPT/CHECK`, found `{name}`")
-    if target and target not in TARGETS:
+    if target and target not in ANSWERS:
         raise UsageError(
-            f"{location}: unknown target `{target}`; expected {', '.join(TARGETS)}{question(target, TARGETS)}"
+            f"{location}: unknown target `{target}`; expected {', '.join(ANSWERS)}{question(target, ANSWERS)}"
         )
     if target and not plain_name(annotator):
         raise UsageError(f"{location}: a label needs an `annotator`; those of models begin with `{SYNTHETIC}`")
@@ -140,7 +140,7 @@ def _label(location: str, row: Sequence[str], count: int) -> GoldLabel:
 def to_csv(labels: Iterable[GoldLabel]) -> str:
     """Return labels as CSV, with the column `conversation` if one of them has a fingerprint."""
     listed = list(labels)
-    columns = (*HEADS, FINGERPRINT) if any(each.conversation for each in listed) else HEADS
+    columns = (*LABELS, FINGERPRINT) if any(each.conversation for each in listed) else LABELS
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(columns)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from rulewright.check.workflow_check import compile_workflow, lowered
 from rulewright.claims.workflow_machine import Explorer, Graph, StateEdge, StateNode
 from rulewright.claims.workflow_reach import in_words, reach
+from rulewright.documents.workflow import LOOPING
 from rulewright.lower.workflow_guards import ADVISORY
 from rulewright.lower.workflow_machine import LoweredTask
 from rulewright.proving.program_parts import paths_of
@@ -35,7 +36,6 @@ CLAIMS: Final = (*INVARIANTS, REACHABLE)
 MOST_PATHS: Final = 20  # that are shown
 TOO_MUCH: Final = "the task has too many states to explore"
 NO_PATH: Final = "no path was found, and none was excluded"
-OVERLAY_LOOPS: Final = frozenset({"agentic_review", "paired_workflow", "confidence_loop"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _completed(graph: Graph, machine: Machine) -> Iterator[StateNode]:
 
 
 def _not_passed(graph: Graph, machine: Machine, shape: LoweredTask) -> str | None:
-    needed = {str(loop.name) for loop in shape.loops} & OVERLAY_LOOPS
+    needed = {str(loop.name) for loop in shape.loops} & {*LOOPING}
     for node in _completed(graph, machine):
         missing: list[str] = sorted(needed - node.history.passed)
         missing += ["policy_gate"] if shape.passed is not None and not node.history.gate else []

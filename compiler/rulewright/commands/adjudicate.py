@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import get_args
 
 from msgspec.structs import replace
 
@@ -23,6 +23,7 @@ from rulewright.reporting.adjudication import (
     waiting,
 )
 from rulewright.reporting.stored_run import StoredRun, stored
+from rulewright_runtime.plan.part import Answer
 from rulewright_runtime.processes import here
 from rulewright_runtime.report.summary import UNPROVEN, exit_status
 from rulewright_runtime.runs.folder import DECIDED
@@ -30,7 +31,6 @@ from rulewright_runtime.terminal import one_line, say
 from rulewright_runtime.verdicts import VerdictResult
 
 Waiting = tuple[str, VerdictResult]  # a transcript, and a verdict on it that awaits a person
-ANSWERS: Final = ("PASS", "FAIL", "NOT_APPLICABLE")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +62,7 @@ def _taken(args: argparse.Namespace) -> Iterator[Adjudication]:
 
 
 def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> Adjudication:
-    for allowed in ANSWERS:
+    for allowed in get_args(Answer):
         if verdict == allowed:
             return Adjudication(*key, allowed, by, why or "")
     raise UsageError(f"`{verdict}` is not a possible decision; expected `PASS`, `FAIL` or `NOT_APPLICABLE`")

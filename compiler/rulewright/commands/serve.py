@@ -1,13 +1,15 @@
-"""`serve`: serve runs as a local site."""
+"""`serve` and `lsp`: serve runs as a local site; serve an editor."""
 
 from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 
 from rulewright.commands.output import person, serve_until_stopped
 from rulewright.commands.workflow_settings import open_store, settings_of
+from rulewright.errors import UsageError
 from rulewright.serving.open_runs import OpenRuns
 from rulewright.serving.queue_app import QueueApp
 from rulewright.serving.runs_app import RunsApp
@@ -29,3 +31,12 @@ def run(args: argparse.Namespace) -> int:
             apps[QUEUE] = QueueApp(store, person(), QUEUE)
         serve_until_stopped(lambda: LocalServer(apps, args.port), args.port, "the runs are")
     return 0
+
+
+def lsp(args: argparse.Namespace) -> int:
+    """Serve until the editor closes the session; return the exit code. Raises UsageError without pygls."""
+    if find_spec("pygls") is None:
+        raise UsageError("the language server needs pygls: install it with `pip install 'rulewright[lsp]'`")
+    from rulewright.lsp.language_server import serve
+
+    return 0 if serve() else 1

@@ -188,7 +188,7 @@ def _exchanges(folder: Path, transcript: str, check: str) -> Iterator[dict[str, 
 
 
 def _said(exchanges: list[JsonObject], check: Check | None) -> Iterator[tuple[str, str]]:
-    """The judge's replies, each with the reason if it is no vote."""
+    """The judge's replies, each with the reason if it is not a vote."""
     judgings = [] if check is None else list(check.verifier.judgings())
     for each in exchanges:
         again = f", attempt {each['attempt'] + 1}" if each["attempt"] else ""

@@ -229,7 +229,7 @@ WORDS: Final = {
     "ten": 10, "twelve": 12,
 }  # fmt: skip
 _UNIT: Final = "(minute|hour|day|week|month|year)"
-_WHOLE: Final = r"\d{1,9}"  # more digits are no time between sessions
+_WHOLE: Final = r"\d{1,9}"  # more digits are not a time between sessions
 _RELATIVE: Final = re.compile(
     rf"^(?:about |some )?({_WHOLE}(?:\.\d+)?|[a-z]+) {_UNIT}s?(?: (?:later|after|since|on)\b.*)?$"
 )

@@ -105,7 +105,7 @@ def number_meant(keyword: str, bound: float, value: float) -> str | None:
 
 
 def in_document(found: Diagnostic, node: Node, properties: Container[str]) -> Diagnostic:
-    """Return the finding that a document is no mapping with the help for lines with `=` and for a list of patterns."""
+    """Return the finding that a document is not a mapping, with help for lines with `=` and for a list of patterns."""
     if isinstance(node, Sequence) and "patterns" in properties:
         return dataclass_replace(found, help="write the list below `patterns:`")
     lines = node.source.text[node.start : node.end].splitlines() if isinstance(node, Scalar) else []

@@ -34,7 +34,7 @@ from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
 
 _VARIADIC: Final = ("math.greatest", "math.least")
-_ORDERING: Final = ("_<_", "_<=_", "_>_", "_>=_")
+ORDERING: Final = ("_<_", "_<=_", "_>_", "_>=_")
 _ABSENT: Final = "say what counts then, as in `x.orValue(0)`, or ask `x.hasValue()` first"
 _UNKNOWN: Final = Reason.UNKNOWN_FUNCTION
 _PLUGIN_HINT: Final = "conditions of checks may call functions of plug-ins that the project names under `plugins`"
@@ -257,7 +257,7 @@ def _argument_help(c: CheckingContext, name: str, types: Sequence[Type], method:
         return "write `item in list`, or `list.exists(item, ...)` for a part of an item"
     if name == "@in" and first == second == STRING:
         return "write `text.contains(part)`"
-    if name in _ORDERING and any(isinstance(each, ListType | MapType) for each in (first, second)):
+    if name in ORDERING and any(isinstance(each, ListType | MapType) for each in (first, second)):
         return "compare the number of its items, as in `size(list) > 0`"
     return None
 

@@ -14,6 +14,7 @@ from rulewright.errors import ExpressionError, Reason
 from rulewright.expression import calls, macros, scores
 from rulewright.expression import syntax_tree as ast
 from rulewright.expression.checking_context import CheckingContext, did_you_mean
+from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.environment import Environment
 from rulewright.expression.syntax_errors import unknown_name_help
 from rulewright.expression.types import (
@@ -40,7 +41,6 @@ from rulewright.spelling import Guess, suggest
 from rulewright_runtime.english import ticked
 from rulewright_runtime.values import UInt, Value
 
-_COMPARISONS: Final = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
 _KEY_DEPTH: Final = 8
 MAX_NAMES: Final = 16  # listed in a message
 TOO_DEEP: Final = "the expression is too large or nests too deeply"
@@ -244,7 +244,7 @@ class Checker(CheckingContext):
             self._must_be_bool(e.left)
             self._must_be_bool(e.right)
             return BOOL
-        comparing = e.operator in _COMPARISONS
+        comparing = e.operator in COMPARISONS or e.operator == "in"
         left = self.visit(e.left)
         right = self.visit(e.right) if self.strict or not comparing else self._visit_right(e, left)
         name = "@in" if e.operator == "in" else f"_{e.operator}_"

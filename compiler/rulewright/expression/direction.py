@@ -9,6 +9,7 @@ from typing import Final
 from rulewright.expression import syntax_tree as ast
 
 ORDERED: Final = frozenset({"<", "<=", ">", ">="})
+COMPARISONS: Final = ORDERED | {"==", "!="}
 OPPOSITE: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 NEGATIVE: Final = frozenset({"<", "<=", "!=", "-"})  # operators that make a condition one of absence
 _GOOD: Final = """

@@ -12,7 +12,7 @@ from lark.lexer import Lexer
 from rulewright.errors import Reason
 from rulewright.expression import literals
 from rulewright.expression.expression_mistakes import Mistakes
-from rulewright.expression.syntax_errors import CLOSERS, END, OPENERS, end_of, start_of
+from rulewright.expression.syntax_errors import CLOSERS, END, NUMBERS, OPENERS, end_of, start_of
 from rulewright.expression.syntax_tree import Dialect, Literal, LiteralValue, TextSpan
 from rulewright.spelling import Guess
 from rulewright_runtime.values import UInt
@@ -20,7 +20,6 @@ from rulewright_runtime.values import UInt
 if TYPE_CHECKING:
     from lark.common import LexerConf
 
-_NUMBERS: Final = ("INT", "UINT", "DOUBLE")
 _WORDS: Final = {"TRUE": True, "FALSE": False, "NULL": None}
 _PLACEHOLDERS: Final[dict[str, LiteralValue]] = {"STRING": "", "BYTES": b"", "INT": 0, "UINT": UInt(0), "DOUBLE": 0.0}
 OPERAND_ENDS: Final = frozenset(
@@ -167,7 +166,7 @@ def _literal(literal_token: Token, mistakes: Mistakes) -> Literal:
         at = _strict_error_position(mistakes.text, start) if error.lexical else start
         mistakes.add(error.message, at, end, error.help)
         value = _PLACEHOLDERS[literal_token.type]
-    return Literal(value, span, str(literal_token) if literal_token.type in _NUMBERS else None)
+    return Literal(value, span, str(literal_token) if literal_token.type in NUMBERS else None)
 
 
 def _strict_error_position(text: str, start: int) -> int:

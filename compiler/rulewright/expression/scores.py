@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import Final
 
 from rulewright.expression.checking_context import CheckingContext
+from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, ListLiteral, Literal, Unary
 from rulewright.expression.types import DOUBLE, INT, SCORE, UINT, ListType, OptionalType, Type
 from rulewright.spelling import Guess
 
 _NUMBERS: Final = (INT, UINT, DOUBLE)
-_ORDER: Final = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _ARITHMETIC: Final = frozenset("+-*/")
 
 
@@ -80,7 +80,7 @@ def meet(c: CheckingContext, e: Binary, left: Type, right: Type) -> tuple[Type, 
 
 def _check_range(c: CheckingContext, e: Binary, score: Expr, literal: Expr) -> None:
     """Report a compared literal outside [0, 1], unless `score` is arithmetic, which may leave the interval."""
-    if e.operator in _ORDER and not _may_leave_range(score):
+    if e.operator in COMPARISONS and not _may_leave_range(score):
         within(c, literal)
 
 

@@ -30,10 +30,10 @@ def end_of(token: Token) -> int:
 
 OPENERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 CLOSERS = {"RPAR": ")", "RSQB": "]", "RBRACE": "}"}
+NUMBERS = ("INT", "UINT", "DOUBLE")
 _VALUES = frozenset(
     ("IDENT", "INT", "UINT", "DOUBLE", "STRING", "BYTES", "TRUE", "FALSE", "NULL", "LPAR", "LSQB", "LBRACE", "DOT")
 )
-_NUMBERS = ("INT", "UINT", "DOUBLE")
 _GLUED = re.compile(
     r"(?!index|info|init|inner|input|inside|instance|int|order|organ|origin|android)(andnot|ornot|and|or|not|in)([A-Za-z_]\w*)"
 )
@@ -181,7 +181,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         ("5 mod 2",),
     ),
     Explanation(
-        lambda t: t.touching and t.operator_due and t.token.type == "IDENT" and _kind_before(*_NUMBERS)(t),
+        lambda t: t.touching and t.operator_due and t.token.type == "IDENT" and _kind_before(*NUMBERS)(t),
         "a number can't run on into {spelt}",
         "digits stand alone, `0x` begins a hexadecimal number, `u` ends an unsigned one",
         ("5x", "1_000", "0X1F", "10uz", "x == 3px"),

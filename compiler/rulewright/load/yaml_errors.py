@@ -222,7 +222,7 @@ def _reword(problem: str) -> tuple[str, str | None]:
 
 
 def _bad_escape(source: Source, offset: int) -> Diagnostic:
-    """Report an escape such as `\\ud800` that is no character; libyaml's mark is after its letter."""
+    """Report an escape such as `\\ud800` that is not a character; libyaml's mark is after its letter."""
     start = source.text.rfind("\\", 0, offset + 1)
     match = re.compile(r"\\[xuU]?[0-9a-fA-F]*").match(source.text, max(start, 0))
     text = match.group() if match else ""

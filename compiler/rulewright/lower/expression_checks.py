@@ -109,7 +109,7 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
 
 
 def _unusable(node: Node | None) -> Iterator[Diagnostic]:
-    """Report the numbers in a node that are no values of expressions: infinite ones and NaN, with which the result of a
+    """Report the numbers in a node that expressions can't hold: infinite ones and NaN, with which the result of a
     comparison never depends on the chat, and whole numbers of more than 64 bits."""
     for each in walk(node):
         if not isinstance(each, Scalar) or isinstance(each.value, bool) or not isinstance(each.value, (int, float)):

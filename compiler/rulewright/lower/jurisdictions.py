@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Final, Literal, cast, get_args
+from typing import Final, cast, get_args
 
 from rulewright.diagnostics import RULE_SETS, Diagnostic, error
 from rulewright.documents.check import CheckDocument
@@ -16,11 +16,10 @@ from rulewright.project import Project
 from rulewright.spelling import Guess, did_you_mean, unknown_name
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scan import Lexicon, Pattern, Role
-from rulewright_runtime.plan.verifiers import JurisdictionRule, RulePart
+from rulewright_runtime.plan.verifiers import JurisdictionRule, RuleKind, RulePart
 from rulewright_runtime.regex import compile_regex
 
 Path = tuple[str, ...]
-Kind = Literal["forbidden", "disclosure", "crisis"]
 RESOURCE: Final = "resource"
 
 
@@ -28,13 +27,13 @@ def lower_rules(
     check: CheckDocument, project: Project, findings: list[Diagnostic]
 ) -> tuple[JurisdictionRule, dict[str, Lexicon]] | None:
     """Return the verifier and its lexicons, or None with a finding."""
-    kind = cast("Kind", check.routing.rule or "")
+    kind = cast("RuleKind", check.routing.rule or "")
     if not kind:
         message = "the route `jurisdiction_rule` needs `rule`, the kind of rule"
         findings.append(error(check.key_place("routing", "route"), message, code="missing-key"))
         return None
     path = tuple((check.routing.rule_path or kind).split("."))
-    if path[-1] != kind and path[-1] in get_args(Kind):
+    if path[-1] != kind and path[-1] in get_args(RuleKind):
         message = f"the rule is of the kind `{kind}`, but its path is that of `{path[-1]}`"
         findings.append(error(check.place("routing", "rule"), message, code="rule-nobody-has", help=Guess(path[-1])))
         return None
@@ -80,7 +79,7 @@ class _JurisdictionLowering:
     lexicons: dict[str, Lexicon] = field(default_factory=dict)
     has_rules: dict[str, bool] = field(default_factory=dict)
 
-    def part(self, kind: Kind, name: str) -> RulePart:
+    def part(self, kind: RuleKind, name: str) -> RulePart:
         rules = _below(self.project.rule_sets[name], self.path)
         self.has_rules[name] = rules is not None
         if kind == "forbidden":

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Literal, cast
+from typing import Final, cast, get_args
 
 from rulewright.documents.lexicon import LexiconDocument, PatternEntry
 from rulewright_runtime.matching.folding import DIFFERENCES
-from rulewright_runtime.plan.scan import Difference, Lexicon, Pattern, Role
+from rulewright_runtime.plan.scan import Difference, Lexicon, LexiconRole, Pattern, Role
 
 Fold = tuple[Difference, ...]
 TEXT: Final = cast("Fold", DIFFERENCES)
 NONE: Final[Fold] = ()
-ROLES: Final[dict[str, Literal["user", "assistant", "both"]]] = {
-    "user": "user",
-    "assistant": "assistant",
-    "both": "both",
-}
+ROLES: Final[dict[str, LexiconRole]] = {role: role for role in get_args(LexiconRole)}
 
 
 def lower_lexicon(lexicon: LexiconDocument, default_fold: Fold) -> Lexicon:

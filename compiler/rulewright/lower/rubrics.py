@@ -34,7 +34,6 @@ from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import RubricVerifier
 
 ROUTE: Final = "rubric"
-KINDS: Final = ("binary", "ordinal", "autofail")
 # The bucket of a dimension; any other dimension belongs to communication.
 BUCKETS: Final = {
     "crisis_safety": "A",
@@ -95,7 +94,7 @@ def _of_turn(scenario: ScenarioDocument, turn: TurnDocument, number: int, loweri
         seen: set[str] = set()
         stem = f"rubric/{scenario.id}/t{number}/" + ("" if branch_id is None else f"{branch_id}/")
         for criterion in rubric:
-            if criterion.kind not in KINDS:
+            if criterion.kind not in ANSWER_GUIDES:
                 continue  # reported by schema validation or as a retired dialect
             if not criterion.id:
                 lowering.findings.append(error(criterion.span, "the criterion has no `id`", code="missing-key"))

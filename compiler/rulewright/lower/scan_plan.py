@@ -24,7 +24,7 @@ from rulewright.lower.rubrics import fields_of_criterion, lower_rubrics
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright.lower.selection import repetitions, select
 from rulewright.lower.semantics import policies
-from rulewright.lower.verifiers import SCORER_TYPES, lower_verifier, probes_of
+from rulewright.lower.verifiers import lower_verifier, probes_of, scorer_type
 from rulewright.project import Project, accepted
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.errors import PlanError
@@ -174,13 +174,13 @@ def lower_check(check: CheckDocument, lowering: LoweringContext) -> Check | None
         hard_fail=check.hard_fail,
         scope="universal" if check.is_universal else "trigger",
         route=check.routing.route,
-        scorer_type=SCORER_TYPES[check.routing.route],
+        scorer_type=scorer_type(check),
         verifier=verifier,
         secondary_tags=check.secondary_tags,
         is_gate=check.is_gate,
         suppressed=None if silenced is None else silenced.program,
         eligible=None if applies is None else applies.program,
-        adjudicate=rules.adjudicate(check, deterministic=SCORER_TYPES[check.routing.route] == "regex"),
+        adjudicate=rules.adjudicate(check, deterministic=scorer_type(check) == "regex"),
         unclear="fail" if rules.is_seed and check.scorer.unclear_policy == "fail_closed" else "keep",
         fields=_read_of({**DEFAULTS, **check.fields}, "check", lowering.reads),
     )

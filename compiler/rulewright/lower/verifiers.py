@@ -37,20 +37,6 @@ from rulewright_runtime.plan.verifiers import (
     Verifier,
 )
 
-SCORER_TYPES: Final = {
-    "hybrid_llm": "llm_verifier",
-    "llm_primary": "llm_verifier",
-    "longitudinal_trace": "llm_verifier",
-    "lexicon_only": "regex",
-    "regex_with_llm_edge": "regex",
-    "scenario_rule": "scenario_rule",
-    "extract_then_corpus": "corpus",
-    "jurisdiction_rule": "jurisdiction_rule",
-    "three_phase": "llm_verifier",
-    "memory_probe": "probes",
-    "cue_response": "cue_response",
-    "expression": "expression",
-}
 EXPECTATIONS: Final = {"should_recall": "recall", "should_not_mention_unprompted": "abstention"}
 
 
@@ -58,13 +44,17 @@ def lower_verifier(check: CheckDocument, lowering: LoweringContext) -> Verifier 
     """Return the check's verifier, or None with a finding."""
     if not check.routing.route:
         return None  # schema validation reports the missing route
-    build = _BUILDERS.get(check.routing.route)
-    if build is None:
+    if check.routing.route not in _ROUTES:
         place = check.place("routing", "route")
         message = f"the route `{check.routing.route}` has no verifier"
         lowering.findings.append(error(place, message, code="unsupported-route"))
         return None
-    return build(check, lowering)
+    return _ROUTES[check.routing.route][1](check, lowering)
+
+
+def scorer_type(check: CheckDocument) -> str:
+    """Return the kind of scorer that the verdicts of a check with a verifier name."""
+    return _ROUTES[check.routing.route][0]
 
 
 def _judge(check: CheckDocument, lowering: LoweringContext) -> JudgeVerifier | None:
@@ -208,17 +198,18 @@ def probes_of(scenario: ScenarioDocument) -> Iterator[Probe]:
                 yield Probe(turn.number, cast("Any", kind), expected)
 
 
-_BUILDERS: Final[dict[str, Callable[[CheckDocument, LoweringContext], Verifier | None]]] = {
-    "lexicon_only": _lexicon_verifier,
-    "regex_with_llm_edge": _lexicon_verifier,
-    "scenario_rule": _scenario_rule,
-    "hybrid_llm": _judge,
-    "llm_primary": _judge,
-    "longitudinal_trace": _longitudinal,
-    "extract_then_corpus": _corpus_verifier,
-    "jurisdiction_rule": _jurisdiction_rule,
-    "three_phase": lower_phases,
-    "memory_probe": lower_probes,
-    "cue_response": lower_cue,
-    "expression": lower_expression,
+# The kind of scorer that the verdicts of each route name, and what builds its verifier.
+_ROUTES: Final[dict[str, tuple[str, Callable[[CheckDocument, LoweringContext], Verifier | None]]]] = {
+    "lexicon_only": ("regex", _lexicon_verifier),
+    "regex_with_llm_edge": ("regex", _lexicon_verifier),
+    "scenario_rule": ("scenario_rule", _scenario_rule),
+    "hybrid_llm": ("llm_verifier", _judge),
+    "llm_primary": ("llm_verifier", _judge),
+    "longitudinal_trace": ("llm_verifier", _longitudinal),
+    "extract_then_corpus": ("corpus", _corpus_verifier),
+    "jurisdiction_rule": ("jurisdiction_rule", _jurisdiction_rule),
+    "three_phase": ("llm_verifier", lower_phases),
+    "memory_probe": ("probes", lower_probes),
+    "cue_response": ("cue_response", lower_cue),
+    "expression": ("expression", lower_expression),
 }

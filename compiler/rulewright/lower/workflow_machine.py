@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from rulewright_runtime.ir import Program
 from rulewright_runtime.workflow.machine import (
@@ -28,7 +28,7 @@ from rulewright_runtime.workflow.workflow_plan import ADVISORY, TaskPlan
 
 Stage = Literal["work", "score", "challenge", "review", "gate", "sign_off"]
 
-STAGES: Final[tuple[Stage, ...]] = ("work", "score", "challenge", "review", "gate", "sign_off")
+STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
 STAGE_OF_LOOP: Final[dict[str, Stage]] = {
     "confidence_loop": "score",
     "paired_workflow": "challenge",

@@ -55,7 +55,7 @@ def offset_at(source: Source, position: Position, encoding: str = UTF16) -> int:
     line = source.line_text(position.line + 1)
     width = WIDTHS[encoding]
     low, high = 0, len(line)
-    while low < high:  # the longest beginning of the line that is no wider
+    while low < high:  # the longest beginning of the line that is not wider
         middle = (low + high + 1) // 2
         low, high = (middle, high) if width(line[:middle]) <= position.character else (low, middle - 1)
     return source.offset(position.line + 1, low + 1)

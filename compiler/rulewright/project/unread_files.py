@@ -81,7 +81,7 @@ def _answers_in(folder: Path) -> Iterator[Path]:
 
 
 def _below(home: Path, others: Sequence[Path]) -> Iterator[Path]:
-    """The files in subfolders of the folder of checks that are no place of `others`."""
+    """The files in subfolders of the folder of checks that `others` don't cover."""
     for path in documents_in(home, deep=True) if dependencies.is_folder(home) else ():
         if path.parent != home and not any(path.resolve().is_relative_to(each.resolve()) for each in others):
             yield path

@@ -19,7 +19,7 @@ from rulewright_runtime.regex import compile_regex
 
 READ: Final = {"type", "value", "threshold", "metric"}
 WITHOUT_EFFECT: Final = {"weight", "provider"}  # who judges is named when scanning; every check counts the same
-# Types without a translation; a cell of a table that begins with a word that is no type is an expected answer.
+# Types without a translation; a cell of a table that begins with any other word is an expected answer.
 OTHERS: Final = {
     "agent-rubric", "answer-relevance", "bleu", "classifier", "contains-html", "contains-json", "contains-sql",
     "contains-xml", "context-faithfulness", "context-recall", "context-relevance", "conversation-relevance",

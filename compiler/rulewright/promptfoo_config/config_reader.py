@@ -74,7 +74,7 @@ def read_configuration(path: Path) -> Configuration:
     """The configuration in a file. Raises UsageError if the file holds none."""
     root = _root(path)
     if not isinstance(root, Mapping) or not {"prompts", "tests"} & root.index.keys():
-        raise UsageError(f"`{path}` is no configuration of promptfoo: expected the keys `prompts` and `tests`")
+        raise UsageError(f"`{path}` is not a configuration of promptfoo: expected the keys `prompts` and `tests`")
     read = Configuration()
     read.notes += [
         f"{where_of(each.key)}: `{each.name}` is not translated" for each in entries(root) if each.name not in READ

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from rulewright.expression.calls import ORDERING
 from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, Type
 from rulewright.proving.comparisons import BeyondAtoms, Compared, Cuts, Order, order_of, sum_of, with_choices
 from rulewright.proving.domains import MAX_TEXTS, Domain, Domains, Path
@@ -25,7 +26,7 @@ from rulewright.proving.program_parts import (
     unabridged,
     written,
 )
-from rulewright.proving.static_types import ORDER, typed
+from rulewright.proving.static_types import typed
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import Evaluator
 from rulewright_runtime.ir import CONNECTIVES, Node, Program
@@ -180,7 +181,7 @@ class Atoms:
         (at,) = open_sides
         part, (type_, total) = extract(program, at), typed(program, self.domains)[at]
         domain = _TERM_DOMAINS.get(type_)
-        if domain is None or path_at(program, at) is not None or (domain.kind == "string" and node.value in ORDER):
+        if domain is None or path_at(program, at) is not None or (domain.kind == "string" and node.value in ORDERING):
             return opaque
         variable = (unabridged(part),)
         known = Domains({}, {variable: domain if total else replace(domain, absent=frozenset({0}))})

@@ -11,14 +11,11 @@ from rulewright.expression.unparse import decompile, unparse
 from rulewright.proving.domains import Path
 from rulewright_runtime.errors import PlanError, RuntimeFailure
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import Node, Program, free_locals, literal, literal_value
+from rulewright_runtime.ir import MIRRORED, Node, Program, free_locals, literal, literal_value
 from rulewright_runtime.score import exact_pair
 from rulewright_runtime.values import Value
 
-COMPARISONS: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_"))
-MIRRORED: Final = {
-    "_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_",
-}  # fmt: skip
+COMPARISONS: Final = frozenset(MIRRORED)
 EQUALITY: Final = frozenset(("_==_", "_!=_"))
 _SELECTIONS: Final = frozenset(("select", "opt_select", "has", "index", "opt_index"))
 
@@ -129,7 +126,7 @@ def value_of(program: Program, at: int, otherwise: Value = None) -> Value:
 
 
 def exact_of(value: Value) -> Fraction | None:
-    """The exact number that a value is; None of values that are no finite number."""
+    """The value as an exact number; None if it is not a finite number."""
     try:
         return Fraction(*exact_pair(value))
     except RuntimeFailure:

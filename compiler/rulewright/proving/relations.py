@@ -15,6 +15,7 @@ from itertools import chain, pairwise
 from operator import and_
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from rulewright.expression.calls import ORDERING
 from rulewright.expression.types import DURATION, DYN, STRING, TIMESTAMP
 from rulewright.proving.atoms import bits_of
 from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Relation, Rows, cell_mask
@@ -43,7 +44,7 @@ from rulewright.proving.program_parts import (
     unabridged,
     value_of,
 )
-from rulewright.proving.static_types import LOOPS, ORDER, SEARCHES, TOTAL, typed
+from rulewright.proving.static_types import LOOPS, SEARCHES, TOTAL, typed
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
@@ -364,7 +365,7 @@ def _failure(program: Program, at: int, node: Node, domains: Domains) -> str:
         for one, two in (node.args, node.args[::-1]):
             given = program.nodes[two]
             kind = given.value[0] if given.op == "const" else ""
-            if node.value in ORDER and kind in (*NUMBERS, "string"):
+            if node.value in ORDERING and kind in (*NUMBERS, "string"):
                 named = {"string": "text", "score": "finite number"}.get(kind, "number")
                 return f"{named}: {_text(program, one)}"
         is_search = node.value in TOTAL and typed(program, domains)[node.args[1]] == (STRING, True)

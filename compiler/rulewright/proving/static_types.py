@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
+from rulewright.expression.calls import ORDERING
 from rulewright.expression.declarations import profile_functions
 from rulewright.expression.types import (
     BOOL,
@@ -37,7 +38,6 @@ LOOPS: Final = frozenset(("all", "exists", "exists_one", "filter", "map_list"))
 _LITERALS: Final = {"int": INT, "uint": UINT, "double": DOUBLE, "string": STRING, "bytes": BYTES, "bool": BOOL,
                     "score": SCORE, "timestamp": TIMESTAMP, "duration": DURATION}  # fmt: skip
 _NUMBERS: Final = (INT, UINT, DOUBLE, SCORE)
-ORDER: Final = ("_<_", "_<=_", "_>_", "_>=_")
 COUNTS: Final = ("size", "word_count", "sentence_count", "edit_distance", "call_count")  # of what fits in memory
 LARGEST_COUNT: Final = 2**31
 # Functions that have a result for all arguments of their types, and those that have one for these types only.
@@ -169,7 +169,7 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
         return Typed(BOOL, total)
     if name == "@in":
         return Typed(BOOL, total and isinstance(types[1], ListType))
-    if name in ORDER:
+    if name in ORDERING:
         comparable = types[0] == types[1] and types[0] in (STRING, TIMESTAMP, DURATION)
         return Typed(BOOL, total and (comparable or _are_ordered([program.nodes[arg] for arg in node.args], types)))
     if name in ("orValue", "value") and isinstance(types[0], OptionalType):

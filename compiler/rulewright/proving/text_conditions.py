@@ -25,10 +25,10 @@ from rulewright.proving.languages import (
     union,
     with_cases,
 )
-from rulewright.proving.program_parts import MIRRORED, extract, unabridged, value_of, with_item
+from rulewright.proving.program_parts import extract, unabridged, value_of, with_item
 from rulewright.proving.re2_syntax import language_of
 from rulewright_runtime.functions.strings import WHITESPACE
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.ir import MIRRORED, Node, Program
 from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.matching.folding import fold, fold_case
 from rulewright_runtime.values import Value
@@ -152,7 +152,7 @@ def _is_worded(character: str) -> bool:
 
 @cache
 def _between_words() -> Language:
-    """The characters that are no part of a word: neither letters nor digits nor underscores."""
+    """The characters outside words: neither letters nor digits nor underscores."""
     characters = "".join(map(chr, range(sys.maxunicode + 1)))
     return one_of([each.span() for each in re.finditer(r"\W+", characters)])
 

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from rulewright_runtime.english import reason_of
 from rulewright_runtime.judging.independence import spellings
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.person_names import folded_name
+from rulewright_runtime.plan.part import Answer
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.runs.folder import (
     DECISIONS,
@@ -40,7 +41,7 @@ class Adjudication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     transcript_id: str
     check_id: str
-    verdict: Literal["PASS", "FAIL", "NOT_APPLICABLE"]
+    verdict: Answer
     by: str
     why: str
     at: str = ""

@@ -15,6 +15,7 @@ from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.comment import conditions
 from rulewright.reporting.judge_words import JudgeWords, Words
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
+from rulewright_runtime.plan.part import GRAVITY
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.report.summary import UNPROVEN, gaps
 from rulewright_runtime.strict_json import JsonMapping
@@ -319,10 +320,7 @@ def pieces(text: str, marks: Sequence[Mark]) -> list[HighlightPiece]:
     return found
 
 
-_GRAVITY: Final = ("FAIL", "UNCLEAR", "PASS")
-
-
 def gravest(verdicts: Iterable[str]) -> str:
     """Return the most severe of some verdicts; empty for none."""
     known = set(verdicts)
-    return next((verdict for verdict in _GRAVITY if verdict in known), min(known, default=""))
+    return next((verdict for verdict in GRAVITY if verdict in known), min(known, default=""))

@@ -51,7 +51,7 @@ _BEGUN: Final = (
     ".forgetting"  # holds the transcript's id while a run is rewritten, so that a killed rewriting is completed
 )
 
-# What stands before a name that is no part of a longer one, also in JSON: `c7` is named by `\nc7`, and not by `0c7f`.
+# What precedes a name that is not part of a longer one, also in JSON: `c7` is named by `\nc7`, and not by `0c7f`.
 _BEFORE: Final = rb"(?<![0-9A-Za-z])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})"
 
 

@@ -312,7 +312,7 @@ def _lines(path: Path) -> Iterator[tuple[_RowOwner, int, int]]:
             try:
                 yield msgspec.json.decode(line, type=_RowOwner), start, start + len(line)
             except UNDECODED:
-                raise UsageError(f"{path}: a line is no row of a run; scan again") from None
+                raise UsageError(f"{path}: a line is not a row of a run; scan again") from None
             start += len(line)
 
 

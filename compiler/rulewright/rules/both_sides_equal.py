@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, ListLiteral, Literal, number_in
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
-COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 JOINING: Final = frozenset({"&&", "||"})
 SELF_CANCELLING: Final = frozenset({"-", "/", "%"})
 COMPARING: Final = frozenset({"word_overlap", "rouge_l", "bleu", "same_text", "edit_distance", "likeness"})

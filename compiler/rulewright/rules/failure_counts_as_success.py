@@ -66,7 +66,8 @@ def _misnamed(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
 
 
 def _few(rate: RateDocument, scorecard: ScorecardDocument) -> float:
-    """How many other rates are no habit: none for a name of a bucket, all for a name of failures."""
+    """How many rates that count alike are too few to show a habit: any number where the name says failures, none for
+    the name of a bucket."""
     if OF_FAILURES.search(rate.name):
         return math.inf
     return 0 if rate.name in scorecard.vocabulary.buckets else 1

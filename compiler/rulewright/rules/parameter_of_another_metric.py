@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
+from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import Binary, Name
 from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import Guess
-
-COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
 def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, Span, error, warning
-from rulewright.documents.scenario import ScenarioDocument, TurnDocument
+from rulewright.documents.scenario import NUMBER_KEYS, ScenarioDocument, TurnDocument
 
 
 def turn_numbers_out_of_order(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
@@ -43,5 +43,5 @@ def turn_numbers_out_of_order(scenario: ScenarioDocument) -> Iterator[Diagnostic
 
 
 def _place(turn: TurnDocument) -> Span:
-    key = next((key for key in ("turn_number", "t", "turn") if key in turn.node), "turn_number")
+    key = next((key for key in NUMBER_KEYS if key in turn.node), NUMBER_KEYS[0])
     return turn.place(key)

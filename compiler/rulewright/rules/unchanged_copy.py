@@ -51,7 +51,7 @@ class Definition:
 
     @property
     def is_named_in_content(self) -> bool:
-        """Whether the content contains the name, so that it is no copy."""
+        """Whether the content contains the name, so that it is not a copy."""
         return _plain_name(self.name) in _plain_name(repr(self.content))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import NOWHERE, Binary, Call, Expr, Name, Select, last_name, number_in
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 from rulewright.spelling import Guess
@@ -25,7 +26,6 @@ COUNTS: Final = {"word_count": "words", "sentence_count": "sentences"}
 CONVERSIONS: Final = frozenset({"orValue", "value", "double", "int"})  # of an optional or a number
 LISTS: Final = {"answer": "replies", "message": "messages", "reply": "replies"}  # of the texts with these names
 FEW: Final = frozenset({2, 3, 4})  # numbers of items, smaller than those of a text's characters
-COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
 def units_differ(document: DocumentWithExpressions) -> Iterator[Diagnostic]:

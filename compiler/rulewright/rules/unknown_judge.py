@@ -1,4 +1,4 @@
-"""Rule: a project's judge that is no known form of judge."""
+"""Rule: a project's judge of an unknown form."""
 
 from __future__ import annotations
 

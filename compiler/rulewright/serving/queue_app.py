@@ -13,7 +13,7 @@ from markupsafe import Markup
 from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
 from rulewright.web.server import LocalServer, RefusedError, Request, Response, local_page
-from rulewright_runtime.workflow.hil import OPEN, QueueError, QueueItem
+from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, QueueError, QueueItem
 from rulewright_runtime.workflow.hil_text import Version, changes
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
@@ -43,11 +43,11 @@ class QueueApp:
             raise RefusedError(HTTPStatus.NOT_FOUND, "there is nothing to decide here")
         item_id, move = unquote(request.path.removeprefix(ITEM)), request.form.get("move", "")
         by, notes = request.form.get("by", "").strip(), request.form.get("notes", "").strip()
-        if move not in {"ack", "resolve", "reject"}:
+        if move not in STATUS_AFTER:
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a decision is `ack`, `resolve` or `reject`")
         try:
             origin = sender(request.connection, self.store.is_run_active)
-            self.store.decide(item_id, move, by=by, notes=notes, now=utc_now(), origin=origin)  # type: ignore[arg-type]
+            self.store.decide(item_id, move, by=by, notes=notes, now=utc_now(), origin=origin)
         except QueueError as error:
             page = self._item_page(item_id, request.token, str(error), notes, by)
             is_decided = self.store.item(item_id).status not in OPEN

@@ -16,7 +16,6 @@ from markupsafe import Markup
 
 from rulewright.calibration.gold import (
     REPORT,
-    TARGETS,
     TUNE,
     GoldLabel,
     folded_fingerprint,
@@ -38,6 +37,7 @@ from rulewright.web.server import RefusedError, Request, Response, local_page
 from rulewright_runtime.errors import BusyError, RuntimeFailure
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.locks import lock_folder
+from rulewright_runtime.plan.part import ANSWERS
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.runs.folder import DECIDED
@@ -132,7 +132,7 @@ class RunsApp:
         loaded, form = opened.load(), request.form
         _check_number(loaded, number)
         verdict = form.get("verdict", "")
-        if verdict not in TARGETS:
+        if verdict not in ANSWERS:
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a decision is `PASS`, `FAIL` or `NOT_APPLICABLE`")
         try:
             check = _check_of(loaded, number, form.get("check", ""))
@@ -189,7 +189,7 @@ class RunsApp:
             done=len(labels.done(by)),
             total=len(names),
             token=request.token,
-            targets=TARGETS,
+            targets=ANSWERS,
             problem=problem,
         )
         return Response(page, HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK)
@@ -200,7 +200,7 @@ class RunsApp:
         check = _check_at(loaded, place)
         by, target = form.get("by", "").strip(), form.get("target", "")
         transcripts = {str(number): (name, number) for name, number in _applied(loaded, check.id).items()}
-        if target not in TARGETS or form.get("number") not in transcripts:
+        if target not in ANSWERS or form.get("number") not in transcripts:
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a label is `PASS`, `FAIL` or `NOT_APPLICABLE` of a transcript")
         try:
             check_person(original(opened.folder), by, "the label")

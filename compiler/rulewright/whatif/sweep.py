@@ -25,7 +25,7 @@ from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
 from rulewright_runtime.aggregate.effects import LEAVES_OPEN, STOPS, Effect, counts_in, earned_in
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.english import ticked
-from rulewright_runtime.ir import Program, free_locals
+from rulewright_runtime.ir import MIRRORED, Program, free_locals
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import Parameter, ScorecardPlan, mentioned
 from rulewright_runtime.score import Score
@@ -36,7 +36,6 @@ _HALVINGS: Final = 40
 _CLOSE: Final = 1 << 30
 _SHARES: Final = 10_000
 _SWEPT: Final = ("score", "number")
-_COMPARISONS: Final = ("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_")
 _WRAPPED: Final = 2  # nodes of a name, in a call of `score`
 
 
@@ -171,7 +170,7 @@ def _beside(program: Program, name: str) -> Iterator[Program]:
     """Yield the operands of comparisons with a name."""
     free = free_locals(program)
     for node in program.nodes:
-        if node.op != "call" or node.value not in _COMPARISONS:
+        if node.op != "call" or node.value not in MIRRORED:
             continue
         for one, other in (node.args, node.args[::-1]):
             operand = extract(program, other)

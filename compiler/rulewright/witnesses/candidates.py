@@ -99,7 +99,7 @@ class Written:
 def written_in(
     programs: Sequence[Program], parameters: Iterable[object], needs: Sequence[str], models: Sequence[InputModel] = ()
 ) -> Written:
-    """What the programs and the values of parameters hold; `needs` are checks, whose verdicts are no texts."""
+    """What the programs and the values of parameters hold; `needs` are checks, whose verdicts are not texts."""
     values = [*parameters, *constants_of(programs)]
     paths: set[Path] = set()
     for program in programs:

@@ -12,7 +12,6 @@ from operator import attrgetter
 from typing import Final
 
 from rulewright_runtime.aggregate.bounds import (
-    ANSWERS,
     MAX_EXACT,
     answered,
     exact_bounds,
@@ -51,6 +50,7 @@ from rulewright_runtime.aggregate.outcome import (
 from rulewright_runtime.aggregate.scorecard_values import number_of, plain_path, refuse_duplicates, value_or_none
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.plan.part import ANSWERS
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned, parameter_values
 from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.values import NONE, Optional, Value

@@ -17,12 +17,11 @@ from types import SimpleNamespace
 from typing import Final
 
 from rulewright_runtime.aggregate.outcome import ENGINE, OUTCOMES
-from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.plan.part import ANSWERS, VERDICTS
 from rulewright_runtime.values import Value
 from rulewright_runtime.verdicts import VerdictRecord
 
 MAX_EXACT: Final = 6  # unknown verdicts of one row
-ANSWERS: Final = ("PASS", "FAIL", "NOT_APPLICABLE")
 _COPIED: Final = (
     "check_id", "severity", "primary_bucket", "evidence", "scorer_version", "prompt_hash", "rationale_code",
     "secondary_tags",

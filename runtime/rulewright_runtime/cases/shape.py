@@ -246,7 +246,7 @@ def read_names(data: bytes) -> tuple[Json, Json] | None:
 
 
 def failure(*records: Any) -> str | None:
-    """Return the engine's error in records or their outputs, or None. Null, false and empty values are no error."""
+    """Return the engine's error in records or their outputs, or None. Null, false and empty values are not errors."""
     for record in records:
         for part in (record, *(getattr(record, key, None) for key in OUTPUTS)):
             for key in FAILURES:

@@ -18,13 +18,12 @@ from msgspec.structs import replace
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter.closures import FIRST_SLOT, Closure, Layout
-from rulewright_runtime.ir import Node, literal_value
+from rulewright_runtime.ir import MIRRORED, Node, literal_value
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import INT_MAX, INT_MIN, Value
 
 _INEXACT: Final = 2**53  # from here on a double may represent several integers
 _MOST: Final = sys.float_info.max  # an exact score can't be compared with infinity
-_MIRRORED: Final = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_", "_!=_": "_!=_"}
 Keys: TypeAlias = tuple[Value, ...]  # the subscripts from a closure's argument to a value
 
 
@@ -98,10 +97,10 @@ def condition_of(layout: Layout, number: int) -> Condition | None:
     left, right = node.args
     if node.value == "@in":
         return _member(layout, left, right)
-    if node.value in _MIRRORED and nodes[right].op == "const":
+    if node.value in MIRRORED and nodes[right].op == "const":
         return _comparison(layout, left, node.value, nodes[right])
-    if node.value in _MIRRORED and nodes[left].op == "const":
-        return _comparison(layout, right, _MIRRORED[node.value], nodes[left])
+    if node.value in MIRRORED and nodes[left].op == "const":
+        return _comparison(layout, right, MIRRORED[node.value], nodes[left])
     return None
 
 

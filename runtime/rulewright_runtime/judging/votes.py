@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import msgspec
 
-from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.plan.part import VERDICTS, Verdict
 
 
 class Cast(msgspec.Struct, frozen=True, cache_hash=True):
@@ -89,7 +89,7 @@ def fewest(planned: int) -> int:
 
 
 def _counts(votes: tuple[Cast, ...]) -> dict[Verdict, int]:
-    counts: dict[Verdict, int] = {"PASS": 0, "FAIL": 0, "UNCLEAR": 0, "NOT_APPLICABLE": 0}
+    counts = dict.fromkeys(VERDICTS, 0)
     for vote in votes:
         counts[vote.verdict] += 1
     return counts

@@ -100,7 +100,7 @@ class _Command:
 
 
 def _decoded(data: bytes) -> _OutputLine:
-    """The line of output. Raises ValidationError, with its start, for a line that is no answer."""
+    """The line of output. Raises ValidationError, with its start, for a line that is not an answer."""
     try:
         return strict_json.decode(data, type=_OutputLine)
     except strict_json.UNDECODED as error:

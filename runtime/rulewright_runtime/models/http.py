@@ -128,7 +128,7 @@ def _base(url: str) -> str:
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, half of an IPv6 address
+    except ValueError:  # a port that is not a number, half of an IPv6 address
         is_address = False
     if not is_address:
         raise ModelError(f"`{url}` is not a base URL; expected `http://HOST:PORT/v1` or `https://...`")

@@ -12,8 +12,11 @@ import msgspec
 from rulewright_runtime.ir import Program
 
 Verdict = Literal["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"]
+Answer = Literal["PASS", "FAIL", "NOT_APPLICABLE"]  # what a person says, or a judge that is certain
 ProbeKind = Literal["recall", "abstention", "time", "pronoun_continuity"]
 VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
+GRAVITY: Final[tuple[Verdict, ...]] = ("FAIL", "UNCLEAR", "PASS", "NOT_APPLICABLE")  # the gravest first
+ANSWERS: Final[tuple[str, ...]] = get_args(Answer)
 PROBE_KINDS: Final[tuple[ProbeKind, ...]] = get_args(ProbeKind)
 
 

@@ -28,6 +28,7 @@ VERSION: Final = 2
 
 SEVERITIES: Final = ("S1", "S2", "S3", "S4", "S4_GATE", "S5")  # of the default vocabulary, in ascending order
 Role = Literal["user", "assistant"]
+LexiconRole = Literal["user", "assistant", "both"]
 Difference = Literal["white_space", "apostrophes", "quotes", "dashes", "emphasis", "invisible"]
 
 
@@ -50,7 +51,7 @@ class Lexicon(PlanPart, frozen=True, cache_hash=True):
     """
 
     patterns: tuple[Pattern, ...]
-    role: Literal["user", "assistant", "both"] = "assistant"
+    role: LexiconRole = "assistant"
     fold: tuple[Difference, ...] = ()
     fold_regexes: bool = False
 

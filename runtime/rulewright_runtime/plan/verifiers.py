@@ -4,7 +4,7 @@ A route is a struct here, a module in `rulewright_runtime.verify`, and its lower
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from msgspec import Meta, field
 
@@ -13,9 +13,9 @@ from rulewright_runtime.plan.part import PlanPart, ProbeKind, Verdict
 from rulewright_runtime.plan.question import Judging, WholeWindow, Window, lexicons_of
 
 Outcome = Literal["unsupported", "hallucinated", "wrong_jurisdiction", "eligibility_overclaim", "no_verification_path"]
-OUTCOMES: Final[tuple[Outcome, ...]] = (
-    "unsupported", "hallucinated", "wrong_jurisdiction", "eligibility_overclaim", "no_verification_path",
-)  # fmt: skip
+OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
+RuleKind = Literal["forbidden", "disclosure", "crisis"]
+CriterionKind = Literal["binary", "ordinal", "autofail"]
 
 
 class Fact(PlanPart, frozen=True):
@@ -278,7 +278,7 @@ class JurisdictionRule(Route, frozen=True, tag="jurisdiction_rule"):
     `rules` maps a jurisdiction to its requirements. A scenario without a jurisdiction has `otherwise`.
     """
 
-    kind: Literal["forbidden", "disclosure", "crisis"]
+    kind: RuleKind
     rules: dict[str, RulePart]
     otherwise: str = "base"
     hit_confidence: Unit = 0.95
@@ -364,7 +364,7 @@ class RubricVerifier(Route, frozen=True, tag="rubric"):
 
     judging: Judging
     turn: int
-    kind: Literal["binary", "ordinal", "autofail"]
+    kind: CriterionKind
     levels: tuple[str, ...] = ()
     dimension: str = ""
     weight: Annotated[float, Meta(ge=0)] = 1.0

@@ -9,7 +9,7 @@ Conversation    id, messages, scenario_id, expected, metadata, usage, source, mo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -64,8 +64,8 @@ def _plain(reason: object) -> str:
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 Kind = Literal["text", "image", "audio", "file"]
-ROLES: Final[tuple[Role, ...]] = ("system", "developer", "user", "assistant", "tool")
-KINDS: Final[tuple[Kind, ...]] = ("text", "image", "audio", "file")
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SIMULATED: Final = "user:"  # prefix of a user turn's `harness`, before the name of the model that wrote it
 NOTHING: Final[JsonMapping] = {}
 SPEAKERS: Final = ("user", "assistant")  # whose messages are turns

@@ -11,7 +11,7 @@ from rulewright_runtime.functions.table import Function
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.interpreter.evaluator import evaluator
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.plan.part import GRAVITY, Verdict
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.strict_json import JsonMapping
@@ -141,7 +141,7 @@ def _combined(
     decisions: Sequence[tuple[Record, _Decision]], name: str, bindings: JsonMapping, context: EvaluationContext
 ) -> Finding:
     verdicts = [decision.verdict for _, decision in decisions]
-    verdict = next(each for each in ("FAIL", "UNCLEAR", "PASS") if each in verdicts)
+    verdict = next(each for each in GRAVITY if each in verdicts)
     deciding = [(item, decision) for item, decision in decisions if decision.verdict == verdict]
     first = deciding[0][1]
     extra = {"parts": len(decisions), "failed": verdicts.count("FAIL"), "unclear": verdicts.count("UNCLEAR")}

@@ -73,7 +73,7 @@ def ask_about(
 
 class _ReplyContent(msgspec.Struct, frozen=True):
     """What a usable reply says, whatever the window: its fields, each quote with the turns in which it occurs, and the
-    items of its evidence that are no quotes."""
+    items of its evidence that are not quotes."""
 
     fields: JsonObject
     quotes: tuple[tuple[EvidenceSpan, frozenset[int]], ...] = ()

@@ -15,7 +15,7 @@ import msgspec
 
 from rulewright_runtime.matching import pronouns
 from rulewright_runtime.matching.near_matches import SimilarSpan, find
-from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.plan.part import GRAVITY, Verdict
 from rulewright_runtime.plan.scan import Check, Probe
 from rulewright_runtime.plan.verifiers import ProbeVerifier
 from rulewright_runtime.transcripts.messages import Turn
@@ -46,7 +46,7 @@ def verify(check: Check, verifier: ProbeVerifier, context: EvaluationContext) ->
     if not probes:
         return not_eligible("no_probe")
     results = [_VERIFIERS[probe.kind](probe, verifier, context) for probe in probes]
-    for verdict in ("FAIL", "UNCLEAR", "PASS"):
+    for verdict in GRAVITY:
         deciding = [result for result in results if result.verdict == verdict]
         if deciding:
             break

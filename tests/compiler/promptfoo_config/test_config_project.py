@@ -256,7 +256,7 @@ def test_a_prompt_that_is_nested_too_deeply_for_a_list_of_messages_is_a_text(tmp
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("scenario_id: night\n", "is no configuration of promptfoo"),
+        ("scenario_id: night\n", "is not a configuration of promptfoo"),
         ("", "c.yaml: the file is empty"),
         ("prompts: [\n", "c.yaml:2:1: "),
         (f"{CONFIG}tests: [{{vars: {{a: b, a: c}}}}]\n", "c.yaml:3:23: `a` is given twice"),

@@ -17,8 +17,9 @@ from rulewright.documents.scorecard import read_scorecard
 from rulewright.load import load_text
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.aggregate.bounds import ANSWERS, MAX_EXACT
+from rulewright_runtime.aggregate.bounds import MAX_EXACT
 from rulewright_runtime.aggregate.effects import state_of
+from rulewright_runtime.plan.part import ANSWERS
 
 CARDS: Final = rounds(60, 2_000)
 WORDS: Final = ("PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE")

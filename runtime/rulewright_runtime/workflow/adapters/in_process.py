@@ -134,7 +134,7 @@ class JudgedAdapter:
         self._own, self._judge = own, judge
 
     def call(self, brief: Brief, timeout: float) -> AgentReply:
-        """Return the reply. Raises AgentError, and OutageError when the judge can't be reached: that is no score."""
+        """Return the reply. Raises AgentError, and OutageError when the judge can't be reached: that is not a score."""
         if brief.purpose != "judge":
             if self._own is None:
                 raise AgentError(f"no adapter answers for agent `{brief.agent}`: name one in the project file")
