@@ -178,7 +178,7 @@ def apart(before: float | None, after: float | None) -> str:
 
 def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts") -> Iterator[str]:
     yield f"sweep of {sweep['parameter']}: " + (
-        plural(len(sweep["breakpoints"]), "breakpoint") if sweep["breakpoints"] else "nothing changes at any value"
+        plural(len(sweep["breakpoints"]), "breakpoint") if sweep["breakpoints"] else f"no {one} changes at any value"
     )
     for point in sweep["breakpoints"]:
         side = "from" if point["side"] == "at" else "above"

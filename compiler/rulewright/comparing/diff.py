@@ -376,16 +376,21 @@ def _missing(side: JsonMapping) -> int:
     return int(side["unresolved"]["answers"] + side["unresolved"]["refused"])
 
 
+def undetected(score: JsonMapping) -> str:
+    """The differences of the mean score that so few pairs can't show; scores lie between 0 and 1."""
+    if score["detectable"] >= 1:
+        return "no true difference would be seen"
+    return f"a true difference under {score['detectable']:.3f} would not be seen"
+
+
 def _open_score(score: JsonMapping, margin: float) -> Iterator[str]:
     if not score["changed"]:
         return
     if score["low"] is None:
         yield "all scenarios belong to one cluster, which leaves the error of the mean score unknown"
     elif score["low"] < -margin:
-        yield (
-            f"the mean score may be lower by {-score['low']:.3f}, more than the margin of {margin:g}; "
-            f"a true difference under {score['detectable']:.3f} would not be seen"
-        )
+        lower = f"the mean score may be lower by {-score['low']:.3f}, more than the margin of {margin:g}"
+        yield f"{lower}; {undetected(score)}"
 
 
 def _not_worse(comparison: JsonMapping) -> Iterator[str]:

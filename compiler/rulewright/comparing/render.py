@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from rulewright.comparing.diff import undetected
 from rulewright.reporting.overview import Figure
 from rulewright.reporting.report_files import Link
 from rulewright.web.rendering import PageFrame, rendered
@@ -153,7 +154,7 @@ def changes(changed: Mapping[str, object]) -> list[str]:
     for key, what in _CHANGES.items():
         value = changed[key]
         if isinstance(value, list) and value:
-            words.append(f"{what} ({some(value)})")
+            words.append(f"{what} ({some(value).replace('_', ' ')})" if key == "judge" else f"{what} ({some(value)})")
         elif value is True:
             words.append(what)
     return words
@@ -167,8 +168,7 @@ def score_line(score: JsonMapping) -> str:
     if score["low"] is None:
         return f"{score['mean']:+.3f} {of}; one cluster gives no interval"
     line = f"{score['mean']:+.3f} (95 % {score['low']:+.3f} to {score['high']:+.3f}) {of}"
-    undetected = f"; a true difference under {score['detectable']:.3f} would not be seen"
-    return line + undetected if score["error"] else line
+    return f"{line}; {undetected(score)}" if score["error"] else line
 
 
 def failed_line(failed: JsonMapping) -> str:

@@ -26,7 +26,7 @@ from tests.compiler.reporting.test_leaderboard import BAD, GOOD, answers, plan, 
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.comparing.diff import _score, diff
+from rulewright.comparing.diff import _score, diff, undetected
 from rulewright.comparing.recombine import UNKNOWN, Causes, Pairs, causes
 from rulewright.comparing.render import diff_page, markdown, text
 from rulewright.errors import UsageError
@@ -248,6 +248,14 @@ def test_models_in_runs_of_their_own_are_compared_by_scenario(plants: Plants, tm
     found = diff(plants.run(), tmp_path / "run", by="scenario")
     assert {flip["before_transcript_id"] for flip in found["flips"]} == set(TRANSCRIPTS)
     assert {str(flip["causes"]["sets"]) for flip in found["flips"]} == {"[['transcript']]"}
+
+
+@pytest.mark.parametrize(
+    ("detectable", "told"),
+    [(0.4, "a true difference under 0.400 would not be seen"), (1.788, "no true difference would be seen")],
+)
+def test_so_few_pairs_that_no_difference_could_be_seen_are_told_as_such(detectable: float, told: str) -> None:
+    assert undetected({"detectable": detectable}) == told
 
 
 def test_transcripts_without_a_scenario_are_not_compared_by_scenario(tmp_path: Path) -> None:

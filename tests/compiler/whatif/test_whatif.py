@@ -212,7 +212,7 @@ def test_a_sweep_names_the_exact_place(plants: Plants, capsys: pytest.CaptureFix
     _, said = shown(capsys, "whatif", str(plants.run("judge reply")), "--sweep", "least")
     assert "above 0.833333: 2 transcripts change (model__day, model__night)" in said
     _, said = shown(capsys, "whatif", str(plants.run()), "--sweep", "least")
-    assert "nothing changes at any value" in said
+    assert "no transcript changes at any value" in said
 
 
 def test_a_rescored_run_is_the_run_of_that_policy_and_says_what_it_came_from(
