@@ -76,7 +76,12 @@ class QuotedTurns:
         return indices
 
     def _occurs(self, quote: Quote, index: int) -> bool:
-        return quote.is_verbatim_in(self._turns[index].content) or occurs(quote, self._fold(index))
+        turn = self._turns[index].content
+        return (
+            is_verbatim(quote.written, turn)
+            or is_verbatim(folding.folded_text(quote.written, folding.TEXT), folding.turn_folded(turn, folding.TEXT))
+            or occurs(quote, self._fold(index))
+        )
 
     def _turns_named(self) -> dict[tuple[str, int], list[int]]:
         """The indices of the turns by role and number."""
@@ -96,33 +101,35 @@ class Quote:
 
     def __init__(self, written: str) -> None:
         """`written` is the quote in the judge's reply."""
-        self._written = written
+        self.written = written
 
     @cached_property
     def text(self) -> str:
         """The folded quote without the punctuation at its ends."""
-        return fold(self._written).strip(_ENDS)
+        return fold(self.written).strip(_ENDS)
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
         """Its folded parts between ellipses; empty without one."""
-        pieces = _ELLIPSIS.split(self._written) if _holds_ellipsis(self._written) else ()
+        pieces = _ELLIPSIS.split(self.written) if _holds_ellipsis(self.written) else ()
         parts = (fold(piece).strip(_ENDS) for piece in pieces) if len(pieces) > 1 else ()
         return tuple(filter(None, parts))
-
-    def is_verbatim_in(self, content: str) -> bool:
-        """Whether the quote is `ENOUGH` plain words that occur in a turn as they are, between plain characters: it
-        occurs in the folded turn then, because folding changes these words alike in both. False if that is unknown."""
-        words = self._written.strip(_ENDS)
-        start = content.find(words)
-        if start < 0 or not _PLAIN_WORDS.fullmatch(words):
-            return False
-        before, after = content[max(start - 3, 0) : start], content[start + len(words) : start + len(words) + 3]
-        return before.removesuffix(_BOLD)[-1:] in _AROUND and after.removeprefix(_BOLD)[:1] in _AROUND
 
 
 ENOUGH: Final = 3  # words
 MOST: Final = 1000  # occurrences that are looked at: a short quote of a long turn may have half a million
+
+
+def is_verbatim(quote: str, turn: str) -> bool:
+    """Whether a quote is `ENOUGH` plain words that occur in a turn as they are, between plain characters: it occurs in
+    the folded turn then, because `fold` changes these words alike in both. False if that is unknown. Both may be
+    without the differences of lexicons."""
+    words = quote.strip(_ENDS)
+    start = turn.find(words)
+    if start < 0 or not _PLAIN_WORDS.fullmatch(words):
+        return False
+    before, after = turn[max(start - 3, 0) : start], turn[start + len(words) : start + len(words) + 3]
+    return before.removesuffix(_BOLD)[-1:] in _AROUND and after.removeprefix(_BOLD)[:1] in _AROUND
 
 
 def occurs(quote: Quote, turn: str) -> bool:

@@ -149,8 +149,14 @@ def _replaced(text: str, unusual: Iterable[str], differences: frozenset[str], *,
     for char in unusual:
         if char in others:
             text = text.replace(char, others[char])
-    text = text.encode("utf-8", "surrogatepass").translate(blanks, dropped).decode("utf-8", "surrogatepass")
-    return single_blanks(text) if "white_space" in differences else text
+    data = text.encode("utf-8", "surrogatepass")
+    if "white_space" not in differences:
+        return data.translate(blanks, dropped).decode("utf-8", "surrogatepass")
+    data = _LINE_BREAK.sub(b"\n", data)  # most runs of blanks
+    return single_blanks(data.translate(blanks, dropped).decode("utf-8", "surrogatepass"))
+
+
+_LINE_BREAK: Final = re.compile(rb"\n\s+")
 
 
 def single_blanks(text: str) -> str:

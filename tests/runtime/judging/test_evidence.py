@@ -14,7 +14,7 @@ from tests.rounds import SEED, part, rounds
 from tests.runtime.plans import Scripted, asked, plan, reply
 
 from rulewright_runtime.execution import execute
-from rulewright_runtime.judging.evidence import MOST, Quote, QuotedTurns, _matches, fold, occurs, tolerant
+from rulewright_runtime.judging.evidence import MOST, Quote, QuotedTurns, _matches, fold, is_verbatim, occurs, tolerant
 from rulewright_runtime.plan.question import EvidencePolicy, LastPairWindow, WholeWindow
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.verdicts import EvidenceSpan
@@ -179,7 +179,7 @@ def test_quotes_that_occur_as_they_are_written_occur_in_the_folded_turn(data: st
 def test_a_quote_is_compared_without_folding_only_between_plain_characters(
     before: str, after: str, wanted: bool
 ) -> None:
-    assert Quote("now I can't stay").is_verbatim_in(f"{before}now I can't stay{after}") is wanted
+    assert is_verbatim("now I can't stay", f"{before}now I can't stay{after}") is wanted
 
 
 def test_a_quote_has_to_name_a_turn_and_a_role() -> None:
