@@ -132,7 +132,7 @@ def test_a_turn_is_folded_once_and_a_quote_looked_up_once(monkeypatch: pytest.Mo
     monkeypatch.setattr(evidence, "fold", lambda text: calls.append(text) or fold(text))  # type: ignore[func-returns-value]
     turns = QuotedTurns(TURNS)
     for _ in range(5):
-        turns.indices(EvidenceSpan("assistant", 1, "PROMISE to stay"))
+        turns.indices(EvidenceSpan("assistant", 1, "(PROMISE) to stay"))
         turns.indices(EvidenceSpan("assistant", 1, "to stay"))
     assert calls.count(TURNS[1].content) == 1
     assert len(calls) == 3
