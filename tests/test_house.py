@@ -207,6 +207,28 @@ def test_every_module_says_what_it_is_for() -> None:
     assert silent == []
 
 
+def raised(node: ast.AST) -> Iterator[ast.Raise]:
+    """The errors that a function raises itself: its nested functions and classes are left out."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call):
+            yield each
+        elif not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield from raised(each)
+
+
+def test_every_public_function_that_raises_an_error_says_so() -> None:
+    silent = []
+    for _, path in sources():
+        tree = parsed(path)
+        classes = [each for each in walked(tree) if isinstance(each, ast.ClassDef) and not each.name.startswith("_")]
+        for function in [*tree.body, *(each for scope in classes for each in scope.body)]:
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or function.name.startswith("_"):
+                continue
+            says = re.search(r"[Rr]aises?\b|Error\b", ast.get_docstring(function) or "")
+            silent += [f"{path.name}:{function.lineno} {function.name}"] if any(raised(function)) and not says else []
+    assert silent == []
+
+
 @pytest.mark.parametrize("package", ["rulewright", "rulewright_runtime"])
 def test_the_front_door_lists_what_it_offers(package: str) -> None:
     names = in_a_fresh_interpreter(

@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse a folder of check files that is not there: none of its examples would be a test."""
+    """Refuse a folder of check files that is not there: none of its examples would be a test. Raises UsageError."""
     for folder in config.getini(CHECKS):
         if not Path(config.rootpath, folder).is_dir():
             raise pytest.UsageError(f"`{CHECKS}` names `{folder}`, which is not a folder")
@@ -87,7 +87,7 @@ class CheckFile(pytest.File):
     """A check file: a test for each of its examples."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield the examples; none for a file that is not a check or has no examples."""
+        """Yield the examples; none for a file that is not a check or has no examples. Raises CollectError."""
         testing = _testing()
         try:
             bench = testing.load_bench(self.path.parent)

@@ -65,13 +65,14 @@ class JsonScanner:
         return not self.ended and self._data[self._at : self._at + 1] == sign
 
     def take(self, sign: bytes) -> None:
-        """Skip `sign`."""
+        """Skip `sign`. Raises DecodeError."""
         if not self.follows(sign):
             raise msgspec.DecodeError("unexpected")
         self._at += 1
 
     def value(self, *, broken: bool = False) -> bytes:
-        """Return the next value and skip it. With `broken` a malformed value ends where its brackets are balanced."""
+        """Return the next value and skip it. With `broken` a malformed value ends where its brackets are balanced.
+        Raises DecodeError."""
         if self.ended:
             raise msgspec.DecodeError("truncated")
         while True:

@@ -326,7 +326,7 @@ def less(left: Value, right: Value) -> bool:
 
 
 def less_equal(left: Value, right: Value) -> bool:
-    """CEL's `<=`."""
+    """CEL's `<=`. Raises EvaluationError."""
     if not comparable(left, right):
         raise no_overload("_<=_", left, right)
     if left.__class__ is not right.__class__:

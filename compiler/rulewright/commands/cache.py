@@ -27,7 +27,7 @@ DAY = 86400.0
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the action; return the exit code."""
+    """Run the action; return the exit code. Raises UsageError."""
     path = Path(args.ledger) if args.ledger else _root() / LEDGER
     if args.action == "prune" and args.transcript is not None:
         return _forget(path, args)

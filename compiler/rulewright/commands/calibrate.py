@@ -115,7 +115,7 @@ def _estimate(each: Mapping[str, object]) -> str:
 
 
 def gold(args: argparse.Namespace) -> int:
-    """Draw and write the items; return the exit code."""
+    """Draw and write the items; return the exit code. Raises UsageError."""
     stored = read_run(Path(args.run))
     if args.draw < 1:
         raise UsageError(f"`--draw` is {args.draw}; expected at least 1")

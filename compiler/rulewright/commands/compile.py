@@ -24,7 +24,7 @@ from rulewright_runtime.terminal import complain
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compile and write the plan, completely or not at all."""
+    """Compile and write the plan, completely or not at all. Raises UsageError."""
     args.project = args.project or args.path
     if args.project is not None and _is_over_cases(args.project):
         return _compile_case_scorecard(args)

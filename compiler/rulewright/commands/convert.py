@@ -28,7 +28,7 @@ OTHERS = (*TABLES, ".arrow", ".eval")  # files whose name decides how they are r
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, write, and report refused inputs; return the exit code."""
+    """Read, write, and report refused inputs; return the exit code. Raises UsageError."""
     if os.path.lexists(args.out) and not args.overwrite:
         raise UsageError(f"`{args.out}` already exists; replace it with `--overwrite`")
     if (suffix := suffix_of(args.out)) in OTHERS:

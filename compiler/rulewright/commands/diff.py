@@ -16,7 +16,7 @@ from rulewright_runtime.terminal import width_for
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare and write; return the exit code."""
+    """Compare and write; return the exit code. Raises UsageError."""
     margin = MARGIN if args.margin is None else args.margin
     if not 0 <= margin <= 1:
         raise UsageError(f"`--margin` is {margin:g}; expected a number from 0 to 1")

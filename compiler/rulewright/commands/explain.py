@@ -27,7 +27,7 @@ NARROWEST: Final = 30  # characters of a line of the second
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one page, or the list; return the exit code."""
+    """Print one page, or the list; return the exit code. Raises UsageError."""
     if args.code is None:
         listing = {code: page.strip().partition("\n")[0] for code, page in sorted(pages().items())}
         answer(args.format, listing, _columns(listing))

@@ -18,7 +18,7 @@ from rulewright_runtime.terminal import say
 
 
 def run(args: argparse.Namespace) -> int:
-    """Verify that the run is unchanged, then export it; return the exit code."""
+    """Verify that the run is unchanged, then export it; return the exit code. Raises UsageError."""
     found = open_judged(Path(args.run))
     if (manifest := read_manifest(found.folder)) is not None:
         refuse_changed(found.folder, manifest)

@@ -33,7 +33,7 @@ from rulewright_runtime.transcripts.messages import Transcript
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan, show the figures and write the files if --out asks for them; return the exit code."""
+    """Plan, show the figures and write the files if --out asks for them; return the exit code. Raises UsageError."""
     if not args.transcripts and not args.show_fusion:
         raise UsageError("name the transcripts, or use `--show-fusion`, which reads none")
     if args.compare is not None:
@@ -148,7 +148,7 @@ def _windows(asked: int, unbounded: int) -> str:
 
 
 def write_questions(args: argparse.Namespace) -> int:
-    """Compile and write the questions; return the exit code."""
+    """Compile and write the questions; return the exit code. Raises UsageError."""
     project, plan = compile_chosen(args)
     model = args.model or judge_model(project) or ""
     if args.batch and not model:

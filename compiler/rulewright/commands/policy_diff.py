@@ -28,7 +28,7 @@ MOST_UNSHOWN: Final = 3  # regions of one place without an input that are writte
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare and show; return the exit code."""
+    """Compare and show; return the exit code. Raises UsageError."""
 
     for name in (args.one, args.two, *([] if args.config is None else [args.config])):
         if not Path(name).is_file():

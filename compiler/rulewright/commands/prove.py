@@ -19,7 +19,7 @@ from rulewright_runtime.english import plural
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prove every claim and print the results; return the exit code."""
+    """Prove every claim and print the results; return the exit code. Raises UsageError."""
     if args.config is not None and not Path(args.config).is_file():
         raise UsageError(f"file not found: `{args.config}`")
     paths = args.paths or [str(nearest_project() or Path())]

@@ -60,7 +60,7 @@ def _write_text(form: str, found: FinishedRun, status: int, out: str) -> None:
 
 
 def record(args: argparse.Namespace) -> int:
-    """Read the run's replies and write them for `replay:`; return the exit code."""
+    """Read the run's replies and write them for `replay:`; return the exit code. Raises UsageError."""
     path = open_judged(Path(args.run)).folder / REPLIES
     if not path.is_file():
         raise UsageError(f"`{args.run}` contains no replies of a judge (`{REPLIES}`)")

@@ -43,7 +43,7 @@ def reader_of(args: argparse.Namespace, plan: Plan | None = None) -> Reader:
 
 
 def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project: Project | None = None) -> int:
-    """Run `plan` under the options and print the summary; return the exit code."""
+    """Run `plan` under the options and print the summary; return the exit code. Raises UsageError."""
     check_threshold(plan, args.fail_on)
     if args.resume and args.overwrite:
         raise UsageError("`--resume` continues a run and `--overwrite` replaces it; use one of them")

@@ -42,7 +42,7 @@ def _known(entry: CacheEntry) -> tuple[Plan, str | None] | None:
 
 
 def run_compiled(args: argparse.Namespace) -> int:
-    """Decode a compiled plan and run it; return the exit code."""
+    """Decode a compiled plan and run it; return the exit code. Raises UsageError."""
     try:
         with open_regular(args.plan) as stream:
             data = stream.read()

@@ -196,7 +196,7 @@ def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts"
 
 
 def rescore(args: argparse.Namespace) -> int:
-    """Score again and write; return the exit code of a scan."""
+    """Score again and write; return the exit code of a scan. Raises UsageError."""
     folder, out = Path(args.run), Path(args.out)
     if folder.is_file():
         raise UsageError(f"`{folder}` is a report of `score`: run `score` again with `--set`")

@@ -33,7 +33,8 @@ QUOTED = 40  # characters of a quote in it
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the explanation of the verdict, or without a check the list of verdicts; return the exit code."""
+    """Print the explanation of the verdict, or without a check the list of verdicts; return the exit code. Raises
+    UsageError."""
     latest = None if args.check or os.path.isdir(args.run) else latest_run()
     if latest is not None:  # the first word names a transcript
         args.run, args.transcript, args.check = latest, args.run, args.transcript

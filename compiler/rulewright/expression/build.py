@@ -34,6 +34,7 @@ def lower(
     """The program of a checked expression.
 
     With `fold` constant parts are computed now, unless they fail; with `score` the result is converted to a score.
+    Raises ExpressionError.
     """
     lowering = ExpressionLowering(environment, checked, fold)
     try:
@@ -44,7 +45,7 @@ def lower(
 
 
 def lower_unchecked(expr: ast.Expr, source: str, environment: Environment) -> Program:
-    """The program of an unchecked expression: names and functions are resolved at run time."""
+    """The program of an unchecked expression: names and functions are resolved at run time. Raises ExpressionError."""
     lowering = ExpressionLowering(environment, None, False)
     try:
         lowering.value(expr)

@@ -144,7 +144,7 @@ class _Printer:
 
 
 def literal(value: ast.LiteralValue, text: str | None = None) -> str:
-    """The text of a literal; `text` is its author's spelling."""
+    """The text of a literal; `text` is its author's spelling. Raises ValueError."""
     match value:
         case None:
             return "null"

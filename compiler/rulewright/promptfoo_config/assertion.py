@@ -65,7 +65,8 @@ class Assertion:
 
     @property
     def texts(self) -> str:
-        """The value, a list of texts or texts between commas, as the expression of a list."""
+        """The value, a list of texts or texts between commas, as the expression of a list. Raises
+        NotTranslatedError."""
         value = json.loads(self.value)
         if isinstance(value, str) and _MORE_THAN_COMMAS.search(value):
             raise NotTranslatedError(
@@ -83,7 +84,7 @@ class Assertion:
         return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
     def limit(self, usual: float | None = None) -> float:
-        """The threshold."""
+        """The threshold. Raises NotTranslatedError."""
         found = usual if self.threshold is None else self.threshold
         if found is None:
             raise NotTranslatedError(f"`{self.kind}` has no `threshold`")
@@ -236,7 +237,7 @@ class NotTranslatedError(Exception):
 
 
 def value_text(value: object) -> str:
-    """The text of a variable's value in a message."""
+    """The text of a variable's value in a message. Raises NotTranslatedError."""
     if value is None or (isinstance(value, str) and (value.startswith("file://") or _TEMPLATE.search(value))):
         raise NotTranslatedError(f"a variable with the value `{json.dumps(value)}` is not translated; write its text")
     if isinstance(value, float) and value.is_integer():

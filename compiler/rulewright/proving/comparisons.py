@@ -206,7 +206,7 @@ class Cuts:
         return self.cuts
 
     def truth(self, at: int) -> None:
-        """Collect the cuts of a node used as a condition."""
+        """Collect the cuts of a node used as a condition. Raises BeyondAtoms."""
         node = self.program.nodes[at]
         if node.op in CONNECTIVES:
             for arg in node.args:
@@ -228,7 +228,8 @@ class Cuts:
         return node.op == "has" and self.reads(at)
 
     def contents(self, at: int) -> None:
-        """Collect the texts of a condition on a list of texts that depends only on the set of its members."""
+        """Collect the texts of a condition on a list of texts that depends only on the set of its members. Raises
+        BeyondAtoms."""
         node = self.program.nodes[at]
         if node.op in ("exists", "all") and self.reads(node.args[0]) and len(node.value) == 1:
             self.element_condition(node.args[1], node.value[0])
@@ -238,7 +239,7 @@ class Cuts:
             raise BeyondAtoms
 
     def element_condition(self, at: int, slot: int) -> None:
-        """Collect the constants that a macro compares each text with."""
+        """Collect the constants that a macro compares each text with. Raises BeyondAtoms."""
         node = self.program.nodes[at]
         if node.op in CONNECTIVES:
             for arg in node.args:
@@ -263,6 +264,7 @@ class Cuts:
         return right.value == ["int", "0"] or (right.value == ["int", "1"] and node.value in ("_>=_", "_<_"))
 
     def comparison(self, left: int, right: int, *, ordered: bool) -> None:
+        """Collect the cuts or texts of a comparison. Raises BeyondAtoms."""
         if self.domain.kind == "string":
             self.texts(left, right, ordered)
             return
@@ -278,6 +280,7 @@ class Cuts:
             self.cuts.update(-difference.constant / factor for factor in difference.factors.values())
 
     def texts(self, left: int, right: int, ordered: bool) -> None:
+        """Collect the texts of a comparison. Raises BeyondAtoms."""
         if ordered:
             raise BeyondAtoms
         for at in (left, right):
@@ -287,6 +290,7 @@ class Cuts:
                 raise BeyondAtoms
 
     def membership(self, item: int, container: int) -> None:
+        """Collect the members of a constant list. Raises BeyondAtoms."""
         items = self.value(container) if self.is_constant(container) else None
         if not isinstance(items, (list, tuple)):
             raise BeyondAtoms
@@ -303,7 +307,7 @@ class Cuts:
                 self.cuts.add(each)
 
     def lines(self, at: int) -> list[Sum]:
-        """The sums of the variable that a number is between the collected cuts."""
+        """The sums of the variable that a number is between the collected cuts. Raises BeyondAtoms."""
         if self.domain.kind not in NUMBERS:
             raise BeyondAtoms
         if self.reads_value(at):
@@ -327,7 +331,7 @@ class Cuts:
         return self.limited([_calculated(str(node.value), sums) for sums in product(*parts)])
 
     def limited(self, lines: Iterable[Sum | None]) -> list[Sum]:
-        """The distinct lines."""
+        """The distinct lines. Raises BeyondAtoms."""
         found: dict[tuple[Fraction, ...], Sum] = {}
         for each in lines:
             if each is None:

@@ -74,7 +74,8 @@ def refuse_changed_run(folder: Path, plan: Plan, summary: JsonMapping) -> None:
 
 
 def engine_of(row: JsonObject, folder: Path) -> JsonObject:
-    """Return the engine's result for the row's transcript: its outcome, the reasons, and its gates."""
+    """Return the engine's result for the row's transcript: its outcome, the reasons, and its gates. Raises
+    UsageError."""
     try:
         return msgspec.to_builtins(msgspec.convert(row.get(ENGINE), type=_StoredEngine))  # type: ignore[no-any-return]
     except msgspec.ValidationError:
@@ -115,7 +116,7 @@ def headline_of(plan: Plan) -> str:
 
 
 def score_of(row: JsonMapping, folder: Path, headline: str) -> float | None:
-    """Return the row's headline, a score in [0, 1], or None."""
+    """Return the row's headline, a score in [0, 1], or None. Raises UsageError."""
     score = row.get(headline)
     if score is None:
         return None

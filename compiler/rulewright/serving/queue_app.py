@@ -30,7 +30,7 @@ class QueueApp:
     at: str = ""
 
     def get(self, request: Request) -> Response:
-        """Return the page of the queue or of an item."""
+        """Return the page of the queue or of an item. Raises RefusedError."""
         if request.path == "/":
             return Response(queue_page(self.store.items(), self.at))
         if request.path.startswith(ITEM):
@@ -38,7 +38,7 @@ class QueueApp:
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
 
     def post(self, request: Request) -> Response:
-        """Take a decision about an item."""
+        """Take a decision about an item. Raises RefusedError."""
         if not request.path.startswith(ITEM):
             raise RefusedError(HTTPStatus.NOT_FOUND, "there is nothing to decide here")
         item_id, move = unquote(request.path.removeprefix(ITEM)), request.form.get("move", "")

@@ -71,7 +71,7 @@ class RunsApp:
         return answer(request, *numbers)
 
     def post(self, request: Request) -> Response:
-        """Take a decision or a label."""
+        """Take a decision or a label. Raises RefusedError."""
         name, numbers = _route(request.path)
         if name not in _FORMS:
             raise RefusedError(HTTPStatus.NOT_FOUND, "there is nothing to decide here")

@@ -130,7 +130,7 @@ class CaseSettings:
             self.scorer(*group)
 
     def scorer(self, archetype: str | None, metric_id: str | None) -> CaseScorer:
-        """Return the scorer of a case."""
+        """Return the scorer of a case. Raises PlanError."""
         key = (archetype if archetype in self.archetypes else None, metric_id if metric_id in self.metric_ids else None)
         scorer = self._scorers.get(key)
         if scorer is None:
@@ -142,7 +142,7 @@ class CaseSettings:
         return scorer
 
     def values(self, archetype: str | None = None, metric_id: str | None = None) -> JsonObject:
-        """Return the value of every parameter for an archetype and a clinical metric."""
+        """Return the value of every parameter for an archetype and a clinical metric. Raises PlanError."""
         values = {
             **self.parameters,
             **(self.metric_ids.get(metric_id, {}) if metric_id is not None else {}),

@@ -115,6 +115,7 @@ class CaseScorer:
     def decide(self, counts: Counts, verdicts: Verdicts = ()) -> CaseOutcome:
         """Return the outcome for the counts `(found, total)` of each metric; `(0, 0)` is an empty share. `verdicts`
         holds a judge's verdict on each metric: FAIL makes its score 0, anything but PASS leaves the metric undecided.
+        Raises EvaluationError.
         """
         verdicts = verdicts or (PASS,) * len(counts)
         bindings: JsonObject = dict(self.parameters)

@@ -43,7 +43,8 @@ def _range(kind: str) -> EvaluationError:
 
 
 def to_int(value: Value) -> int:
-    """Convert a number (truncated towards zero), a string, or a timestamp (Unix seconds) to an int."""
+    """Convert a number (truncated towards zero), a string, or a timestamp (Unix seconds) to an int. Raises
+    EvaluationError."""
     kind = value.__class__
     if kind is int:
         return int(value)
@@ -67,7 +68,7 @@ def to_int(value: Value) -> int:
 
 
 def to_uint(value: Value) -> UInt:
-    """Convert a number (truncated towards zero) or a string to a uint."""
+    """Convert a number (truncated towards zero) or a string to a uint. Raises EvaluationError."""
     kind = value.__class__
     if kind is UInt:
         return UInt(value)
@@ -89,7 +90,7 @@ def to_uint(value: Value) -> UInt:
 
 
 def to_double(value: Value) -> float:
-    """Convert a number or a string to a double."""
+    """Convert a number or a string to a double. Raises EvaluationError."""
     kind = value.__class__
     if kind is float or kind is int or kind is UInt or kind is Score:
         try:
@@ -127,7 +128,8 @@ def format_double(value: float) -> str:
 
 
 def to_string(value: Value) -> str:
-    """Convert a scalar to a string: numbers in digits, bytes as UTF-8, timestamps in RFC 3339, durations in seconds."""
+    """Convert a scalar to a string: numbers in digits, bytes as UTF-8, timestamps in RFC 3339, durations in seconds.
+    Raises EvaluationError."""
     kind = value.__class__
     if kind is str:
         return str(value)
@@ -152,7 +154,7 @@ def to_string(value: Value) -> str:
 
 
 def to_bytes(value: object) -> bytes:
-    """Convert a string to its UTF-8 bytes."""
+    """Convert a string to its UTF-8 bytes. Raises EvaluationError."""
     if value.__class__ is bytes:
         return bytes(value)
     if value.__class__ is str:
@@ -164,7 +166,8 @@ def to_bytes(value: object) -> bytes:
 
 
 def to_bool(value: object) -> bool:
-    """Convert a string to a bool: `true`, `t`, `1`, `false` ... in lower, upper or title case."""
+    """Convert a string to a bool: `true`, `t`, `1`, `false` ... in lower, upper or title case. Raises
+    EvaluationError."""
     if value.__class__ is bool:
         return bool(value)
     if value.__class__ is str:
@@ -177,7 +180,7 @@ def to_bool(value: object) -> bool:
 
 
 def to_timestamp(value: object) -> Timestamp:
-    """Convert a string in RFC 3339 or Unix seconds to a timestamp."""
+    """Convert a string in RFC 3339 or Unix seconds to a timestamp. Raises EvaluationError."""
     if value.__class__ is Timestamp:
         return Timestamp(value.nanos)
     if value.__class__ is str:
@@ -188,7 +191,7 @@ def to_timestamp(value: object) -> Timestamp:
 
 
 def to_duration(value: object) -> Duration:
-    """Convert a string such as `1h30m` to a duration."""
+    """Convert a string such as `1h30m` to a duration. Raises EvaluationError."""
     if value.__class__ is Duration:
         return Duration(value.nanos)
     if value.__class__ is str:

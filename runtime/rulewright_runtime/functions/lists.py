@@ -29,7 +29,7 @@ def distinct(items: list[Value]) -> list[object]:
 
 
 def flatten(items: list[Value], depth: int = 1) -> list[object]:
-    """Replace elements that are lists by their elements, `depth` times."""
+    """Replace elements that are lists by their elements, `depth` times. Raises EvaluationError."""
     if depth < 0:
         raise EvaluationError("flatten needs a depth of 0 or more", "invalid_argument")
     flat = list(items)
@@ -52,14 +52,14 @@ def reverse(value: Value) -> Value:
 
 
 def cut(items: list[Value], start: int, end: int) -> list[Value]:
-    """Return the elements from `start` to `end` - 1."""
+    """Return the elements from `start` to `end` - 1. Raises EvaluationError."""
     if not 0 <= start <= end <= len(items):
         raise EvaluationError(f"can't cut {start} to {end} from a list of {len(items)}", "index_out_of_bounds")
     return list(items[start:end])
 
 
 def sort_by_keys(items: Sequence[Value], keys: Sequence[Value]) -> list[object]:
-    """Sort items by their keys, which must be of one ordered type; the sort is stable."""
+    """Sort items by their keys, which must be of one ordered type; the sort is stable. Raises EvaluationError."""
     pairs = list(zip(keys, items, strict=True))
     if pairs:
         first = keys[0]
@@ -105,7 +105,7 @@ def value_of(value: Optional) -> Value:
 
 
 def unwrap(values: list[Value]) -> list[Value]:
-    """Return the values of a list of optionals, without the empty ones."""
+    """Return the values of a list of optionals, without the empty ones. Raises EvaluationError."""
     if not all(isinstance(item, Optional) for item in values):
         raise no_overload("optional.unwrap", values)
     return [item.value for item in values if item.present]

@@ -53,7 +53,7 @@ def _half_away(number: float) -> int:
 
 
 def absolute(value: Value) -> Value:
-    """Return the absolute value of an int, uint or double."""
+    """Return the absolute value of an int, uint or double. Raises EvaluationError."""
     if value.__class__ is int:
         return as_int(abs(value))
     if value.__class__ is UInt or value.__class__ is float:
@@ -62,7 +62,7 @@ def absolute(value: Value) -> Value:
 
 
 def sign(value: Value) -> Value:
-    """Return -1, 0 or 1 in the type of the value; NaN for NaN."""
+    """Return -1, 0 or 1 in the type of the value; NaN for NaN. Raises EvaluationError."""
     kind = value.__class__
     if kind is int or kind is UInt or kind is float:
         return value if value != value else kind((value > 0) - (value < 0))
@@ -70,7 +70,7 @@ def sign(value: Value) -> Value:
 
 
 def square_root(value: Value) -> float:
-    """Return the square root; NaN for a negative number."""
+    """Return the square root; NaN for a negative number. Raises EvaluationError."""
     if not is_number(value) or isinstance(value, Score):
         raise no_overload("math.sqrt", value)
     return math.sqrt(value) if value >= 0 else math.nan
@@ -89,7 +89,7 @@ def _bitwise(function: str, join: Callable[[int, int], int]) -> Function:
 
 
 def bit_not(value: object) -> object:
-    """Bitwise complement of an int or a uint."""
+    """Bitwise complement of an int or a uint. Raises EvaluationError."""
     if value.__class__ is int:
         return ~value
     if value.__class__ is UInt:

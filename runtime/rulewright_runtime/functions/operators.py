@@ -41,7 +41,7 @@ def as_uint(number: int) -> UInt:
 def add(left: Value, right: Value) -> Value:
     """`left + right`: numbers of one type, strings, bytes, lists, timestamps and durations.
 
-    A sum of durations must fit in 64 bits of nanoseconds.
+    A sum of durations must fit in 64 bits of nanoseconds. Raises EvaluationError.
     """
     a, b = left.__class__, right.__class__
     if a is b:
@@ -65,7 +65,7 @@ def add(left: Value, right: Value) -> Value:
 
 
 def subtract(left: Value, right: Value) -> object:
-    """`left - right`; a resulting duration must fit in 64 bits of nanoseconds."""
+    """`left - right`; a resulting duration must fit in 64 bits of nanoseconds. Raises EvaluationError."""
     a, b = left.__class__, right.__class__
     if a is b:
         if a is float:
@@ -84,7 +84,7 @@ def subtract(left: Value, right: Value) -> object:
 
 
 def multiply(left: Value, right: Value) -> object:
-    """`left * right` of numbers of one type."""
+    """`left * right` of numbers of one type. Raises EvaluationError."""
     a = left.__class__
     if a is right.__class__:
         if a is float:
@@ -97,7 +97,7 @@ def multiply(left: Value, right: Value) -> object:
 
 
 def divide(left: Value, right: Value) -> object:
-    """`left / right`: integer division truncates towards zero, doubles follow IEEE 754."""
+    """`left / right`: integer division truncates towards zero, doubles follow IEEE 754. Raises EvaluationError."""
     a = left.__class__
     if a is right.__class__:
         if a is float:
@@ -119,7 +119,7 @@ def _divide_doubles(left: float, right: float) -> float:
 
 
 def modulo(left: Value, right: Value) -> object:
-    """`left % right`: the remainder has the sign of `left`."""
+    """`left % right`: the remainder has the sign of `left`. Raises EvaluationError."""
     a = left.__class__
     if a is right.__class__ and (a is int or a is UInt):
         if right == 0:
@@ -134,7 +134,7 @@ def modulo(left: Value, right: Value) -> object:
 
 
 def negate(value: object) -> object:
-    """`-value` of an int or a double."""
+    """`-value` of an int or a double. Raises EvaluationError."""
     if value.__class__ is int:
         return as_int(-value)
     if value.__class__ is float:
@@ -158,7 +158,7 @@ def greater_equal(left: object, right: object) -> bool:
 
 
 def is_in(value: object, container: object) -> bool:
-    """`value in container`: an element of a list, or a key of a map."""
+    """`value in container`: an element of a list, or a key of a map. Raises EvaluationError."""
     if isinstance(container, (list, tuple)):
         return any(equal(value, item) for item in container)
     if isinstance(container, Mapping):
@@ -197,7 +197,7 @@ def list_index(container: Value, key: Value) -> int | None:
 
 
 def size(value: Value) -> int:
-    """Return the number of code points, bytes, elements or entries."""
+    """Return the number of code points, bytes, elements or entries. Raises EvaluationError."""
     if isinstance(value, (str, bytes, list, tuple, Mapping)):
         return len(value)
     raise no_overload("size", value)

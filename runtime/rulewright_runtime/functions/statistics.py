@@ -75,7 +75,8 @@ def _weighted_mean(values: list[object], weights: list[Value]) -> Optional:
 
 
 def weighted_mean(values: list[Value], weights: list[Value]) -> Optional:
-    """Return the mean of `values` weighted by `weights`, a list of equal length; none when the weights sum to 0."""
+    """Return the mean of `values` weighted by `weights`, a list of equal length; none when the weights sum to 0. Raises
+    EvaluationError."""
     numbers, parts = _numbers("wmean", values), _numbers("wmean", weights)
     if len(numbers) != len(parts):
         raise EvaluationError("wmean needs as many weights as values", "invalid_argument")
@@ -115,7 +116,7 @@ def _extreme(function: str, is_better: Callable[[Value, Value], bool]) -> Functi
 
 
 def quantile(values: list[Value], fraction: Value) -> Optional:
-    """Return the quantile at `fraction` (0: the least number), interpolated linearly."""
+    """Return the quantile at `fraction` (0: the least number), interpolated linearly. Raises EvaluationError."""
     numbers = _numbers("quantile", values)
     if not is_number(fraction):
         raise no_overload("quantile", values, fraction)
@@ -132,7 +133,7 @@ def quantile(values: list[Value], fraction: Value) -> Optional:
 
 
 def share(values: Sequence[Value]) -> Optional:
-    """Return the exact share of true values as a score; `optional.none()` for an empty list."""
+    """Return the exact share of true values as a score; `optional.none()` for an empty list. Raises EvaluationError."""
     if not all(value.__class__ is bool for value in values):
         raise no_overload("share", values)
     return Optional(Score(sum(values), len(values))) if values else NONE
@@ -140,7 +141,7 @@ def share(values: Sequence[Value]) -> Optional:
 
 def rate(hits: Value, *whole: Value) -> Optional:
     """Return `rate(hits, total)` of two counts, or `rate(bools)`, as an exact score; `optional.none()` for a total of
-    0."""
+    0. Raises EvaluationError."""
     if not whole and isinstance(hits, LIST):
         return share(hits)
     if not whole or not all(number.__class__ is int or number.__class__ is UInt for number in (hits, *whole)):

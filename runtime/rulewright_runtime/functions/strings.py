@@ -77,7 +77,7 @@ def _search(compiled: Value, text: str) -> Value:
 
 
 def matches(text: str, source: str) -> bool:
-    """Whether the RE2 pattern occurs in `text`."""
+    """Whether the RE2 pattern occurs in `text`. Raises EvaluationError."""
     compiled = compile_pattern(source)
     try:
         return compiled.search(text.encode()) is not None  # bytes: no offsets to convert to characters
@@ -86,21 +86,21 @@ def matches(text: str, source: str) -> bool:
 
 
 def char_at(text: str, index: int) -> str:
-    """Return the code point at `index`; empty at the end of the string."""
+    """Return the code point at `index`; empty at the end of the string. Raises EvaluationError."""
     if not 0 <= index <= len(text):
         raise _out_of_range(index)
     return text[index : index + 1]
 
 
 def index_of(text: str, part: str, start: int = 0) -> int:
-    """Return the first index of `part` at or after `start`, or -1."""
+    """Return the first index of `part` at or after `start`, or -1. Raises EvaluationError."""
     if not 0 <= start <= len(text):
         raise _out_of_range(start)
     return text.find(part, start)
 
 
 def last_index_of(text: str, part: str, last: int | None = None) -> int:
-    """Return the last index of `part` at or before `last`, or -1."""
+    """Return the last index of `part` at or before `last`, or -1. Raises EvaluationError."""
     if last is None:
         return text.rfind(part)
     if not 0 <= last <= len(text):
@@ -109,7 +109,7 @@ def last_index_of(text: str, part: str, last: int | None = None) -> int:
 
 
 def join(parts: list[Value], separator: str = "") -> str:
-    """Join the strings of a list with `separator`."""
+    """Join the strings of a list with `separator`. Raises EvaluationError."""
     if any(part.__class__ is not str for part in parts):
         raise no_overload("join", parts, separator)
     check_text(sum(map(len, parts)) + len(separator) * max(len(parts) - 1, 0))
@@ -138,7 +138,7 @@ def split(text: str, separator: str, limit: int = -1) -> list[str]:
 
 
 def substring(text: str, start: int, end: int | None = None) -> str:
-    """Return the code points from `start` up to `end`, or to the end of the string."""
+    """Return the code points from `start` up to `end`, or to the end of the string. Raises EvaluationError."""
     stop = len(text) if end is None else end
     for index in (start, stop):
         if not 0 <= index <= len(text):
@@ -155,7 +155,7 @@ def encode_base64(data: bytes) -> str:
 
 
 def decode_base64(text: str) -> bytes:
-    """Decode base64, with or without padding; line ends are ignored."""
+    """Decode base64, with or without padding; line ends are ignored. Raises EvaluationError."""
     text = text.replace("\r", "").replace("\n", "")
     try:
         return base64.b64decode(text if text.endswith("=") else text + "=" * (-len(text) % 4), validate=True)

@@ -35,7 +35,7 @@ def call_count(calls: list[Value], name: str) -> int:
 
 
 def called_in_order(calls: list[Value], names: list[Value]) -> bool:
-    """Whether the tools were called in this order, possibly with other calls in between."""
+    """Whether the tools were called in this order, possibly with other calls in between. Raises EvaluationError."""
     remaining = iter(_names("called_in_order", calls, names))
     if not names or any(name.__class__ is not str for name in names):
         raise no_overload("called_in_order", calls, names)

@@ -45,7 +45,7 @@ class ChatCompletions:
 
     def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
         """Return the message of the only choice. An error object in a response of status 200, as some routers send, is
-        a CallFailure."""
+        a CallFailure. Raises CallFailure."""
         _refuse_error(data, raw)
         choices = data.get("choices")
         if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
@@ -103,7 +103,7 @@ class Messages:
         return body
 
     def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
-        """Return the joined text blocks of the content, without thinking."""
+        """Return the joined text blocks of the content, without thinking. Raises CallFailure."""
         _refuse_error(data, raw)
         content = data.get("content")
         if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):

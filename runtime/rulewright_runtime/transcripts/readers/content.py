@@ -99,7 +99,7 @@ class Content:
             raise ShapeError(f"{where} has no `type`")
 
     def text(self, piece: Record, where: str) -> None:
-        """Add a text part, or a thought that is marked as such."""
+        """Add a text part, or a thought that is marked as such. Raises ShapeError."""
         value = first_of(piece, ("text", "content"))
         if is_text(piece.get("content")) and piece["content"] not in ("", value):
             raise ShapeError(f"{where} has a `text` and another `content`")
@@ -173,7 +173,7 @@ class Content:
         self.more.setdefault("parts", []).append(piece)
 
     def elsewhere(self, piece: Record, where: str) -> None:
-        """Refuse a part whose content is stored elsewhere."""
+        """Refuse a part whose content is stored elsewhere. Raises ShapeError."""
         raise ShapeError(f"{where} is stored elsewhere, as {shown(piece.get('id'))}; export the whole conversation")
 
 

@@ -88,7 +88,7 @@ def _dotted(prefix: str, value: Record) -> Iterator[tuple[str, Json]]:
 
 
 def plain_value(value: object) -> Json:
-    """The plain value of a typed OTLP value."""
+    """The plain value of a typed OTLP value. Raises ShapeError."""
     if not is_record(value):
         return value
     if sum(each is not None for each in value.values()) > 1:
@@ -113,6 +113,7 @@ def from_numbered_keys(attributes: Record, prefix: str) -> list[object]:
 
 
 def put(tree: dict[str, object], path: list[str], value: object) -> None:
+    """Set the value at a path of nested records. Raises ShapeError."""
     if len(path) > 32:
         raise ShapeError(f"the attribute `{'.'.join(path)[:60]}` is nested too deeply")
     for name in path[:-1]:

@@ -42,7 +42,8 @@ def line_coverage(root: Path, path: str, scope: Sequence[str] = ()) -> ReportRea
 
 
 def scan(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """Count the files without findings in a report of ruff (JSON), bandit (JSON) or any SARIF tool."""
+    """Count the files without findings in a report of ruff (JSON), bandit (JSON) or any SARIF tool. Raises
+    CollectionError."""
     report = read_json(root, path)
     if isinstance(report, list):
         return ruff_json(root, path, scope)

@@ -10,7 +10,7 @@ from rulewright_runtime.workflow.collectors.report_reading import CollectionErro
 
 
 def coverage_json(root: Path, path: str) -> ReportReading:
-    """Read covered lines, and branches where measured, from coverage.py's `json` report."""
+    """Read covered lines, and branches where measured, from coverage.py's `json` report. Raises CollectionError."""
     report = table(path, base.read_json(root, path), "report")
     covered, total = _counts(path, report.get("totals"), "totals")
     if "files" in report:
@@ -40,7 +40,7 @@ def _counts(path: str, value: object, name: str) -> tuple[int, int]:
 def cobertura(root: Path, path: str) -> ReportReading:
     """Read the lines with hits from a Cobertura report: its totals, or without totals its lines.
 
-    Totals that are better than the listed lines are a CollectionError.
+    Totals that are better than the listed lines are a CollectionError. Raises CollectionError.
     """
     report = base.read_xml(root, path)
     if report.tag != "coverage":
@@ -73,6 +73,7 @@ def lcov(root: Path, path: str) -> ReportReading:
     """Read the lines with hits from an lcov tracefile; a line in several records is counted once.
 
     A record without lines counts with its totals. Totals that are better than a record's lines are a CollectionError.
+    Raises CollectionError.
     """
     lines: dict[tuple[str, int], bool] = {}
     stated = [0, 0]

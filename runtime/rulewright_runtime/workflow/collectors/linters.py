@@ -35,7 +35,7 @@ def ruff_json(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading
     """Count the files without findings in the report of `ruff check --output-format json`.
 
     A clean run and a run over no file both write `[]`. It is refused for outputs (`scope`) when neither they nor the
-    working folder contain a Python file.
+    working folder contain a Python file. Raises CollectionError.
     """
     findings = rows(path, read_json(root, path), "report")
     bad = [_relative(root, text_of(path, row.get("filename"), "filename")) for row in findings]
@@ -68,7 +68,8 @@ def bandit_json(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReadi
 
 
 def sarif(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """Count the files without open results in a SARIF 2.1.0 log; suppressed and absent results are ignored."""
+    """Count the files without open results in a SARIF 2.1.0 log; suppressed and absent results are ignored. Raises
+    CollectionError."""
     log = table(path, read_json(root, path), "log")
     if not str(log.get("version", "")).startswith("2.1"):
         raise CollectionError(path, f"expected SARIF 2.1.0, found version `{log.get('version')}`")
