@@ -14,7 +14,7 @@ from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
 from rulewright.web.server import LocalServer, RefusedError, Request, Response, local_page
 from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, QueueError, QueueItem
-from rulewright_runtime.workflow.hil_text import Version, changes
+from rulewright_runtime.workflow.hil_text import Version, changes, limits_of_approval
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
 
@@ -94,5 +94,6 @@ def item_page(item: QueueItem, versions: Sequence[Version], at: str = "", **form
         item=item,
         is_open=item.status in OPEN,
         changes=list(changes(versions)),
+        limits=list(limits_of_approval(item)),
         **form,
     )

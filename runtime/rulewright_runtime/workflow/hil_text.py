@@ -55,6 +55,13 @@ def _lines(item: QueueItem, decisions: Sequence[tuple[SignedDecision, Origin]]) 
     for report in item.context["gate_reports"][-1:]:
         yield ""
         yield from report_lines(report)
+        yield from limits_of_approval(item)
+
+
+def limits_of_approval(item: QueueItem) -> Iterator[str]:
+    """Yield what an approval does not change: a gate that has not passed."""
+    if item.context["gate_reports"] and item.context["gate_reports"][-1]["verdict"] != "PASS":
+        yield "An approval does not overrule the gate: its evidence is read again, and decides."
 
 
 def report_lines(report: JsonMapping) -> Iterator[str]:

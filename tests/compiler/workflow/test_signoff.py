@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from tests.runtime.workflow.running import Bench, bench
+from tests.runtime.workflow.running import BROKEN, EVIDENCE, Bench, bench
 
 from rulewright.serving.queue_app import serve
 from rulewright.web.clients import Client
@@ -206,6 +206,18 @@ def test_a_second_decision_is_refused(tmp_path: Path) -> None:
         assert "RESOLVED already: ana decided" in page
         assert len(run.events("hil.resolved")) == 1
         assert run.events("hil.rejected") == []
+
+
+def test_a_page_and_a_text_say_that_an_approval_does_not_overrule_the_gate(tmp_path: Path) -> None:
+    run = bench(tmp_path, FLOW, SCRIPT, {**EVIDENCE, "junit.xml": BROKEN})
+    assert run.run().status == "WAITING"
+    told = "An approval does not overrule the gate"
+    assert told in describe(run.store.item("run-1-build-1"))
+    with serve(run.store) as server:
+        assert told in ask(server, ITEM)[1]
+    (tmp_path / "passed").mkdir()
+    with served(tmp_path / "passed") as (_, server):
+        assert told not in ask(server, ITEM)[1]
 
 
 def test_of_many_at_once_one_decides(tmp_path: Path) -> None:
