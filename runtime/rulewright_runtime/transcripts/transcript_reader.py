@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -219,33 +219,29 @@ class Reader:
         says that the lines belong to a batch of several conversations."""
         broken: list[InputError] = []
         turns: list[tuple[int, Turn]] = []
-        records = _Batch(path, is_batch=of_batch)
-        for number, line in lines:
+        rest, is_batch = iter(lines), of_batch
+        upcoming = next(rest, None)
+        while upcoming is not None:
+            (number, line), upcoming = upcoming, next(rest, None)
             loose = well_formed(line) or loose_line(line, path, number)
-            if isinstance(loose, InputError):
-                if records.started:
-                    yield from records.flush(self._admit, several=True)
-                    yield loose
-                else:
-                    broken.append(loose)
-            elif isinstance(loose, Batched) or loose.turns is not msgspec.UNSET:
+            if isinstance(loose, Batched) or (isinstance(loose, Loose) and loose.turns is not msgspec.UNSET):
                 stray = [*broken, *(InputError(NO_TURNS, path, line) for line, _ in turns)]
                 yield from sorted(stray, key=lambda error: error.line)
-                yield from records.flush(self._admit, several=True)
-                records.hold(loose, number, several=bool(stray) or records.started)
-                broken, turns = [], []
-            elif records.started:
-                yield from records.flush(self._admit, several=True)
-                yield InputError(NO_TURNS, path, number)
+                several = is_batch or bool(stray) or upcoming is not None
+                item = conversation_of(loose, path, number, several=several)
+                yield self._admit(item) if isinstance(item, Transcript) else item
+                is_batch, broken, turns = True, [], []
+            elif is_batch:
+                yield loose if isinstance(loose, InputError) else InputError(NO_TURNS, path, number)
             else:
-                turn = turn_of(loose, path, number)
+                turn = loose if isinstance(loose, InputError) else turn_of(loose, path, number)
                 if isinstance(turn, InputError):
                     broken.append(turn)
                 else:
                     turns.append((number, turn))
-        if records.started:
-            yield from records.flush(self._admit)
-        elif broken and not turns and "__" not in stem(path):  # lines of conversations, all of them broken
+        if is_batch:
+            return
+        if broken and not turns and "__" not in stem(path):  # lines of conversations, all of them broken
             yield from broken
         else:
             yield self._single(path, turns, broken)
@@ -310,31 +306,6 @@ def from_record(record: Mapping[str, object]) -> Transcript:
     if isinstance(transcript, InputError):
         raise transcript
     return transcript
-
-
-class _Batch:
-    """The records of a batch file. One is buffered until it is known whether the file has several."""
-
-    def __init__(self, path: str, *, is_batch: bool) -> None:
-        self.started = is_batch
-        self._path = path
-        self._several = is_batch
-        self._buffered: tuple[Loose | Batched, int] | None = None
-
-    def hold(self, record: Loose | Batched, number: int, *, several: bool) -> None:
-        self.started = True
-        self._several = self._several or several
-        self._buffered = (record, number)
-
-    def flush(
-        self, admit: Callable[[Transcript], Transcript | InputError], *, several: bool = False
-    ) -> Iterator[Transcript | InputError]:
-        if self._buffered is not None:
-            self._several = self._several or several
-            record, number = self._buffered
-            self._buffered = None
-            item = conversation_of(record, self._path, number, several=self._several)
-            yield admit(item) if isinstance(item, Transcript) else item
 
 
 def _chats(
