@@ -17,22 +17,22 @@ from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.scorecard import CaseScorecardDocument, read_case_scorecard
 from rulewright.load import Mapping as MappingNode
 from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_of_defaults
+from rulewright.proving.comparisons import BeyondAtoms, Cuts
 from rulewright.proving.decision_tables import survey
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, score
 from rulewright.proving.number_ranges import NumberRange
-from rulewright.proving.program_parts import COMPARISONS, inline, substitute
+from rulewright.proving.program_parts import inline, numbers_of, substitute
 from rulewright.proving.results import Refuted, Unknown
 from rulewright.scoring.batches import CaseScorecard
-from rulewright_runtime.cases.case_plan import CaseScorecardPlan
+from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings, defaults
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import Node, Program, literal_value
-from rulewright_runtime.score import Score
+from rulewright_runtime.ir import Program
+from rulewright_runtime.score import Score, exact_pair
 
 _SHARE: Final = "share"
-_LINES: Final = frozenset({"_+_", "_-_", "-_", "score"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def label_table(plan: CaseScorecardPlan, parameters: Mapping[str, object]) -> La
     """The label table under one set of parameters. Raises NotProved and EvaluationError."""
     domains: dict[Path, Domain] = {}
     for metric in plan.metrics:
-        pieces = _image(metric.score, parameters)
+        pieces = _image(metric, parameters)
         if metric.judge is not None and metric.judge.unclear is not None:
             pieces.append(NumberRange(Fraction(0), Fraction(0)))  # a judge's objection that counts as 0
         domains[metric.name,] = score(pieces=tuple(pieces))
@@ -81,84 +81,27 @@ def conditions_of(
     return tuple([substitute(inline(each, "composite", plan.composite), parameters) for each in conditions])
 
 
-# The image of a score's formula for shares from 0 to 1.
-
-
-def _image(formula: Program, parameters: Mapping[str, object]) -> list[NumberRange]:
-    root = len(formula.nodes) - 1
-    breaks = {Fraction(0), Fraction(1)}
-    _check_line(formula, root, parameters, breaks)
-    cuts = sorted(cut for cut in breaks if 0 <= cut <= 1)
+def _image(metric: CaseMetric, parameters: Mapping[str, object]) -> list[NumberRange]:
+    """The scores of a metric for shares from 0 to 1."""
+    formula = substitute(metric.score, parameters)
+    lines = Cuts(formula, (_SHARE,), score())
+    try:
+        lines.lines(len(formula.nodes) - 1)
+    except BeyondAtoms:
+        reason = f"the score of `{metric.name}` is not linear between the shares that it compares with"
+        raise NotProved(reason) from None
+    cuts = [cut for cut in numbers_of({*lines.cuts, 0, 1}) if 0 <= cut <= 1]
     evaluate = prepare(formula)
 
     def at(share: Fraction) -> Fraction:
-        return _fraction(evaluate({**parameters, _SHARE: Score(share.numerator, share.denominator)}))
+        return Fraction(*exact_pair(evaluate({_SHARE: Score(share.numerator, share.denominator)})))
 
     pieces = [NumberRange(value, value) for value in map(at, cuts)]
     for low, high in itertools.pairwise(cuts):
         one, two = at(low + (high - low) / 3), at(low + (high - low) * 2 / 3)
         step = two - one  # on an open piece the formula is linear: its ends follow from two points
-        ends = sorted((one - step, two + step))
-        pieces.append(NumberRange.inside(*ends))
+        pieces.append(NumberRange.inside(*sorted((one - step, two + step))))
     return pieces
-
-
-def _check_line(formula: Program, at: int, parameters: Mapping[str, object], breaks: set[Fraction]) -> bool:
-    """Whether the node depends on the share; adds its breaks. Raises NotProved if it isn't linear between them."""
-    node = formula.nodes[at]
-    if node.op == "const":
-        return False
-    if node.op == "name":
-        return _name(node) == _SHARE
-    if node.op == "cond":
-        return _check_choice(formula, node, parameters, breaks)
-    if node.op != "call":
-        raise NotProved(f"a score uses `{node.op}`")
-    depends = [_check_line(formula, arg, parameters, breaks) for arg in node.args]
-    if not any(depends):
-        return False
-    if node.value in _LINES or (node.value == "_*_" and not all(depends)) or (node.value == "_/_" and not depends[1]):
-        return True
-    raise NotProved(f"a score uses `{node.value}`")
-
-
-def _check_choice(formula: Program, node: Node, parameters: Mapping[str, object], breaks: set[Fraction]) -> bool:
-    condition = formula.nodes[node.args[0]]
-    name = _name(condition)
-    if name is not None and isinstance(parameters.get(name), bool):
-        return _check_line(formula, node.args[1 if parameters[name] else 2], parameters, breaks)
-    if condition.op != "call" or condition.value not in COMPARISONS:
-        raise NotProved("a score depends on a condition that is not a comparison")
-    breaks.update(side for arg in condition.args if (side := _side(formula, arg, parameters)) is not None)
-    for arg in node.args[1:]:
-        _check_line(formula, arg, parameters, breaks)
-    return True
-
-
-def _side(program: Program, at: int, parameters: Mapping[str, object]) -> Fraction | None:
-    """The number of a side; None for the share. Raises NotProved for anything else."""
-    node = program.nodes[at]
-    while node.op == "call" and node.value in ("score", "double"):
-        node = program.nodes[node.args[0]]
-    name = _name(node)
-    if name == _SHARE:
-        return None
-    value = parameters.get(name) if name is not None else literal_value(node.value) if node.op == "const" else None
-    if isinstance(value, bool) or not isinstance(value, int | float | Score | Fraction):
-        raise NotProved("a row compares something that is neither a score nor a threshold")
-    return _fraction(value)
-
-
-def _name(node: Node) -> str | None:
-    if node.op == "name" and len(node.value) == 1 and not node.value[0][1]:
-        return str(node.value[0][0])
-    return None
-
-
-def _fraction(value: object) -> Fraction:
-    if isinstance(value, Score):
-        return Fraction(value.numerator, value.denominator)
-    return Fraction(value) if isinstance(value, int | Fraction) else Fraction(repr(value))
 
 
 def case_findings(root: MappingNode) -> list[Diagnostic]:

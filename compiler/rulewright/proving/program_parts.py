@@ -21,8 +21,8 @@ _SELECTIONS: Final = frozenset(("select", "opt_select", "has", "index", "opt_ind
 
 
 def unabridged(program: Program) -> str:
-    """The program as source text, on one line."""
-    return " ".join(unparse(decompile(program)).split())
+    """The program as source text, on one line, by which parts are told apart."""
+    return unparse(decompile(program))
 
 
 def written(program: Program) -> str:

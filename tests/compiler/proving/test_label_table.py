@@ -85,7 +85,7 @@ def test_a_formula_that_is_no_straight_line_is_not_claimed_to_be_proved(tmp_path
     path = changed(tmp_path, 'score(1)) : 1 - share"', 'score(1)) : 1 - share * share"')
     card = load_scorecard(str(path))
     (finding,) = table_findings(card, CaseSettings(card.plan).scorer(None, None))
-    assert finding.message.endswith(": a score uses `_*_`")
+    assert finding.message.endswith(": the score of `AH` is not linear between the shares that it compares with")
 
 
 def test_the_values_a_formula_takes_are_found_exactly(tmp_path: Path) -> None:

@@ -228,3 +228,16 @@ def test_a_loop_has_a_value_where_its_list_and_its_condition_have_one(
 ) -> None:
     needed, has = sources_of(program(fails), DOMAINS), sources_of(program(holds), DOMAINS, is_sure=True)
     assert (not needed <= has) == is_possible
+
+
+@pytest.mark.parametrize(
+    ("condition", "given"),
+    [
+        ("size(a.split(' ')) > 1 && size(a.split('  ')) < 2", "x y"),
+        ("a.replace(' ', '') == 'x' && a.replace('  ', '') != 'x'", "x "),
+        ("a.replace(' ', '') == 'xy' && a.replace('\\u00a0', '') != 'xy'", "x y"),
+    ],
+)
+def test_parts_that_differ_in_white_space_alone_are_not_one(condition: str, given: str) -> None:
+    assert bits_of(prepare(program(condition)), {"a": given}) == TRUE
+    assert not is_refuted(condition)
