@@ -49,15 +49,15 @@ class Decoder(Generic[T]):
         self,
         type: type[T],
         *,
-        defaulted: Callable[[T], int] | None = None,
+        colons: Callable[[list[T]], int] | None = None,
         others: Callable[[bytes], object] | None = None,
     ) -> None:
-        """Decode values of `type`. Repeated keys are detected faster for a struct that encodes all its keys:
-        `defaulted` counts the keys of a value with their default, which may be missing in the data. `others` is called
-        with data that may hold other keys; it may raise one of msgspec's errors."""
+        """Decode values of `type`. Repeated keys are detected faster for a type that keeps all keys: `colons` counts
+        the colons of values in JSON, as `colons_in` does. `others` is called with data that may hold other keys; it may
+        raise one of msgspec's errors."""
         decoder = msgspec.json.Decoder(type)
         self._decode, self._decode_lines = decoder.decode, decoder.decode_lines
-        self._defaulted, self._others = defaulted, others
+        self._colons, self._others = colons, others
 
     def decode(self, data: bytes | str) -> T:
         """The value in `data`. Raises DoubledKeyError for a repeated key, and msgspec's errors."""
@@ -93,9 +93,7 @@ class Decoder(Generic[T]):
 
     def _has_every_key(self, values: list[T], data: bytes) -> bool:
         """Whether the values hold every key of the data they were decoded from; False if unknown."""
-        if self._defaulted is None:
-            return False
-        return _has_the_colons_of(values, data, sum(map(self._defaulted, values)))
+        return self._colons is not None and not _is_colon_escaped(data) and data.count(b":") == self._colons(values)
 
 
 def _parts(data: bytes) -> Iterator[bytes]:
@@ -165,9 +163,16 @@ def _once(pairs: list[tuple[str, object]]) -> None:
         raise DoubledKeyError(next(key for index, key in enumerate(keys) if key in keys[:index]))
 
 
-def _has_the_colons_of(value: object, data: bytes, defaulted: int = 0) -> bool:
-    """Whether the encoded value has as many colons as the data it was decoded from, not counting `defaulted` keys: then
-    no key was lost. A colon inside a text is in both, unless it is escaped."""
-    if _BACKSLASH in data and _ESCAPED_COLON in data:
-        return False
-    return data.count(b":") == msgspec.json.encode(value).count(b":") - defaulted
+def _has_the_colons_of(value: object, data: bytes) -> bool:
+    """Whether the encoded value has as many colons as the data it was decoded from: then no key was lost. A colon
+    inside a text is in both, unless it is escaped."""
+    return not _is_colon_escaped(data) and data.count(b":") == colons_in(value)
+
+
+def _is_colon_escaped(data: bytes) -> bool:
+    return _BACKSLASH in data and _ESCAPED_COLON in data
+
+
+def colons_in(value: object) -> int:
+    """The number of colons of a value in JSON."""
+    return msgspec.json.encode(value).count(b":")

@@ -25,7 +25,7 @@ from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
 
 PARTS: Final = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")
 _BLOCK: Final = 1 << 16  # bytes of lines that are decoded together
-_ROWS: Final = strict_json.Decoder(JsonObject, defaulted=lambda _: 0)
+_ROWS: Final = strict_json.Decoder(JsonObject, colons=strict_json.colons_in)
 SUMMARISED: Final = (
     "refused", "incomplete", "totals", "outcomes", "gates", "failed", "overall_score", "dimension_scores", "models",
     "adjudication", "unresolved",

@@ -196,7 +196,7 @@ def _verdicts(path: Path) -> Sequence[StoredVerdict]:
     data = path.read_bytes()
     try:
         with seldom_collected():
-            return strict_json.Decoder(StoredVerdict, defaulted=lambda _: 0).decode_lines(data)
+            return strict_json.Decoder(StoredVerdict, colons=strict_json.colons_in).decode_lines(data)
     except UNDECODED as error:
         raise UsageError(f"{path}: these are not verdicts of a run: {error}") from None
 

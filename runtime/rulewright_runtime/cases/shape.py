@@ -19,7 +19,7 @@ from msgspec import UNSET
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input
 from rulewright_runtime.cases.records import decode_message
-from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, JsonMapping, JsonObject
+from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, JsonMapping, JsonObject, colons_in
 
 FAILURES: Final = ("error", "engine_error")
 OUTPUTS: Final = ("engine_output", "output")  # keys of an output inside a record
@@ -109,7 +109,7 @@ class CaseShape:
         # an output whose keys are next to `test_id`
         extra += [(key, object) for key in (*output.leaves, *output.children)]
         record = case.struct("Envelope", strict=strict, extra=extra, optional=True)
-        self._envelope: Decoder[Json] = Decoder(record, defaulted=lambda _: 0)
+        self._envelope: Decoder[Json] = Decoder(record, colons=colons_in)
         self._keys = dict([*case.keys(), *output.keys(("engine_output",)), *output.keys(("output",))])
         self._keys[()] = {**dict.fromkeys(key for key, _ in extra), **self._keys[()]}
         self._case_keys, self._output_keys = case.input_keys, output.input_keys

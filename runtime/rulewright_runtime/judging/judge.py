@@ -292,7 +292,7 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
         data = read_expanded(path, max_expanded)
         if holds_answers(data):
             return BatchAnswers(data, os.path.basename(path))
-        decoder = strict_json.Decoder(dict[str, dict[str, list[list[Any]]]], defaulted=lambda _: 0)
+        decoder = strict_json.Decoder(dict[str, dict[str, list[list[Any]]]], colons=strict_json.colons_in)
         return ReplayJudge(decoder.decode(data), os.path.basename(path))
     except msgspec.ValidationError as error:
         expected = "expected `{transcript: {check: [repetitions]}}`, as `rulewright record RUN -o FILE` writes it"

@@ -41,8 +41,8 @@ from rulewright_runtime.transcripts.turn_lines import (
     Batched,
     Loose,
     broken_sequence,
+    colons_in_turns,
     conversation_of,
-    defaulted_in_turn,
     loose_line,
     printable,
     refuse_said,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.chats import Chats
     from rulewright_runtime.transcripts.readers.plain_text import PlainText
 
-_TURNS: Final[Decoder[Turn]] = Decoder(Turn, defaulted=defaulted_in_turn, others=refuse_said)
+_TURNS: Final[Decoder[Turn]] = Decoder(Turn, colons=colons_in_turns, others=refuse_said)
 TABLES: Final = ("csv", "parquet", "arrow")
 _HEAD: Final = 2**16  # bytes, in which a chat in plain text is recognised
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, why_not
+from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, colons_in, why_not
 from rulewright_runtime.transcripts.containers import without_compression
 from rulewright_runtime.transcripts.messages import SPEAKERS, Transcript, Turn, repeats
 
@@ -69,13 +70,27 @@ class Batched(msgspec.Struct):
     transcript_id: str | None = None
 
 
-def defaulted_in_turn(turn: Turn) -> int:
-    """The number of the turn's keys with their default value, which may be missing in the data."""
-    return (turn.branch_id is None) + (turn.error is None) + (turn.harness is None) + (turn.finish is None)
+_NO_MORE: Final = (None, None, None, None)
 
 
-def _defaulted(record: Batched) -> int:
-    return (record.transcript_id is None) + sum(map(defaulted_in_turn, record.turns))
+def colons_in_turns(turns: Iterable[Turn]) -> int:
+    """The number of colons of turns in JSON, without those of keys with their default, which may be missing there."""
+    return sum(map(_colons_in_turn, turns))
+
+
+def _colons_in_turn(turn: Turn) -> int:
+    if turn.usage is not msgspec.UNSET or (turn.branch_id, turn.error, turn.harness, turn.finish) != _NO_MORE:
+        return colons_in(turn) - len(_NO_MORE) + len(turn.more)
+    return 3 + turn.role.count(":") + turn.content.count(":")
+
+
+def _colons(records: list[Batched]) -> int:
+    return sum(map(_colons_in_record, records))
+
+
+def _colons_in_record(record: Batched) -> int:
+    names = [name for name in (record.transcript_id, record.scenario_id, record.model) if name is not None]
+    return len(names) + "".join(names).count(":") + 1 + colons_in_turns(record.turns)
 
 
 def refuse_said(line: bytes) -> None:
@@ -92,7 +107,7 @@ def said_in(record: Said) -> list[str]:
     ]
 
 
-_BATCHED: Final[Decoder[Batched]] = Decoder(Batched, defaulted=_defaulted, others=refuse_said)
+_BATCHED: Final[Decoder[Batched]] = Decoder(Batched, colons=_colons, others=refuse_said)
 _LOOSE: Final[Decoder[Loose]] = Decoder(Loose)
 
 
