@@ -71,11 +71,10 @@ def test_an_unknown_key_in_what_convert_wrote_is_refused(place: str, tmp_path: P
 
 
 def test_what_else_a_message_holds_does_not_change_who_says_what(tmp_path: Path) -> None:
-    said = {"from": "gpt", "value": "bad", "role": "user", "tool_calls": [], "note": 1}
-    talk = {"conversations": [{"from": "human", "value": "a"}, said]}
-    (chat,) = (item for item in Reader().read([written(tmp_path, [talk])]) if isinstance(item, Transcript))
+    more = {"role": "user", "tool_calls": [], "note": 1}
+    said = (Message("user", (Part(text="a"),)), Message("assistant", (Part(text="bad"),), metadata=more))
     copy = tmp_path / "copy.jsonl"
-    copy.write_bytes(WRITERS["openai"](chat))
+    copy.write_bytes(WRITERS["openai"](Transcript.of(Conversation("c", said))))
     [again] = conversations(copy)
     assert lines(again) == ["user: a", "assistant: bad"]
     assert again.messages[-1].metadata == {"note": 1}

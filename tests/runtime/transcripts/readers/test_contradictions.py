@@ -73,11 +73,15 @@ def test_an_answer_that_failed_is_no_answer(record: dict[str, Any], error: str, 
                 "messages": [ASKED, BAD],
                 "conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}],
             },
-            "`conversations` and `messages` hold different messages",
+            "`messages` and `conversations` hold different messages",
         ),
         (
             {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b", "content": "bad"}]},
             "conversations[1] has a `value` and another `content`",
+        ),
+        (
+            {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b", "role": "user"}]},
+            "conversations[1] has a `from` and another `role`",
         ),
         (
             {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b", "text": "bad"}]},
