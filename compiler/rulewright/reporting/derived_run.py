@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -71,8 +70,12 @@ def _summary_of(recorded: StoredRun, run: StoredRun, about: JsonMapping) -> Json
 
 def _lines(run: StoredRun) -> Iterator[tuple[str, bytes]]:
     """Yield the lines of each transcript's verdicts, as a scan writes them."""
-    fields_of = attrgetter(*VerdictResult.__struct_fields__)
+    lines: dict[int, bytes] = {}  # of the records without quotes, which transcripts share
     for name, row in run.rows.items():
-        key = verdict_key(row)
-        records = (VerdictResult(*fields_of(verdict)) for verdict in run.verdicts[name].values())
-        yield name, b"".join(key + msgspec.json.encode(record)[1:] + b"\n" for record in records)
+        found = [lines.get(id(verdict)) or _line(verdict, lines) for verdict in run.verdicts[name].values()]
+        yield name, verdict_key(row).join([b"", *found])
+
+
+def _line(verdict: VerdictResult, lines: dict[int, bytes]) -> bytes:
+    line = msgspec.json.encode(verdict)[1:] + b"\n"
+    return line if verdict.evidence else lines.setdefault(id(verdict), line)

@@ -4,11 +4,13 @@ where the scan read them; and its rows, scored again without a judge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -34,6 +36,7 @@ from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.quick_process import seldom_collected
 from rulewright_runtime.runs.folder import LOG, REPLIES
 from rulewright_runtime.runs.log import Log, LogStep, conversation_digest, read_finished
+from rulewright_runtime.runs.run_rows import verdict_key
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -54,6 +57,10 @@ class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
     scenario_id: str | None
     model: str | None
     evidence: tuple[StoredSpan, ...]
+
+
+_STORED: Final = strict_json.Decoder(StoredVerdict, colons=strict_json.colons_in)
+_RECORD_OF: Final = attrgetter(*VerdictResult.__struct_fields__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,20 +190,33 @@ def stored(run: FinishedRun) -> StoredRun:
     for row in found.values():
         engine_of(row, folder)
         score_of(row, folder, headline_of(run.plan))
-    verdicts: dict[str, dict[str, VerdictResult]] = {name: {} for name in found}
-    for number, verdict in enumerate(_verdicts(folder / "verdicts.jsonl"), 1):
-        if verdict.transcript_id not in verdicts:
-            place = f"{folder / 'verdicts.jsonl'}:{number}"
-            raise UsageError(f"{place}: `{verdict.transcript_id}` has no row in `scores.jsonl`")
-        verdicts[verdict.transcript_id][verdict.check_id] = verdict
-    return StoredRun(folder, run.plan, run.summary, found, verdicts)
+    return StoredRun(folder, run.plan, run.summary, found, _verdicts(folder / "verdicts.jsonl", found))
 
 
-def _verdicts(path: Path) -> Sequence[StoredVerdict]:
-    data = path.read_bytes()
+def _verdicts(path: Path, rows: Mapping[str, JsonMapping]) -> dict[str, dict[str, VerdictResult]]:
+    """Return the verdicts of the rows by check. Records without quotes, most of which are equal, are decoded once and
+    shared."""
+    verdicts: dict[str, dict[str, VerdictResult]] = {name: {} for name in rows}
+    owners = {verdict_key(row): verdicts[name] for name, row in rows.items()}
+    shared: dict[bytes, VerdictResult] = {}
+    with path.open("rb") as lines, seldom_collected():
+        for number, line in enumerate(lines, 1):
+            key, _, fields = line.partition(b'"check_id":')
+            owner, record = owners.get(key), shared.get(fields)
+            if owner is None or record is None:
+                verdict = _stored(line, path)
+                if verdict.transcript_id not in verdicts:
+                    raise UsageError(f"{path}:{number}: `{verdict.transcript_id}` has no row in `scores.jsonl`")
+                owner, record = verdicts[verdict.transcript_id], VerdictResult(*_RECORD_OF(verdict))
+                if key in owners and not record.evidence:
+                    shared[fields] = record
+            owner[record.check_id] = record
+    return verdicts
+
+
+def _stored(line: bytes, path: Path) -> StoredVerdict:
     try:
-        with seldom_collected():
-            return strict_json.Decoder(StoredVerdict, colons=strict_json.colons_in).decode_lines(data)
+        return _STORED.decode(line)
     except UNDECODED as error:
         raise UsageError(f"{path}: these are not verdicts of a run: {error}") from None
 

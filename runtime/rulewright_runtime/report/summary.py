@@ -155,8 +155,7 @@ class Summary(Struct):
             groups[category] = Group()
         groups[category].add(row, harness, self.headline)
         transcript = row.get("transcript_id")
-        for verdict in verdicts:
-            self._add_verdict(str(transcript), verdict)
+        self._add_verdicts(str(transcript), verdicts)
         for item in row.get("undecided", ()):
             entry = {"transcript_id": transcript, "check_id": item["check_id"] or None}
             self.adjudication.add({**entry, "verdict": None, "reason": f"{item['place']}: {item['reason']}"})
@@ -177,20 +176,21 @@ class Summary(Struct):
             entry["count"] += 1
             entry["unproven"] += check_id in unproven
 
-    def _add_verdict(self, transcript: str, verdict: VerdictRecord) -> None:
-        counts = self.checks.get(verdict.check_id)
-        if counts is None:
-            counts = self.checks[verdict.check_id] = dict.fromkeys(_COUNTED, 0)
-        if verdict.eligible:
-            counts["eligible"] += 1
-            counts[verdict.verdict] = counts.get(verdict.verdict, 0) + 1
-            if cause := getattr(verdict, "cause", None):
-                counts[_CAUSES.get(verdict.verdict, {}).get(cause, "errors")] += 1
-        else:
-            counts["not_eligible"] += 1
-        if getattr(verdict, "adjudication_required", False):
-            entry = {"transcript_id": transcript, "check_id": verdict.check_id, "verdict": verdict.verdict}
-            self.adjudication.add({**entry, "reason": getattr(verdict, "rationale_code", None)})
+    def _add_verdicts(self, transcript: str, verdicts: Iterable[VerdictRecord]) -> None:
+        for verdict in verdicts:
+            counts = self.checks.get(verdict.check_id)
+            if counts is None:
+                counts = self.checks[verdict.check_id] = dict.fromkeys(_COUNTED, 0)
+            if verdict.eligible:
+                counts["eligible"] += 1
+                counts[verdict.verdict] = counts.get(verdict.verdict, 0) + 1
+                if cause := getattr(verdict, "cause", None):
+                    counts[_CAUSES.get(verdict.verdict, {}).get(cause, "errors")] += 1
+            else:
+                counts["not_eligible"] += 1
+            if getattr(verdict, "adjudication_required", False):
+                entry = {"transcript_id": transcript, "check_id": verdict.check_id, "verdict": verdict.verdict}
+                self.adjudication.add({**entry, "reason": getattr(verdict, "rationale_code", None)})
 
     def merge(self, more: Summary) -> None:
         """Merge a summary of later rows; the fields that describe the run, such as `about`, are unchanged."""
