@@ -12,7 +12,7 @@ from typing import Any, Final
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
 from rulewright.documents.base import descend, entries, items, number, texts
-from rulewright.documents.kinds import CASE_SETTINGS, OUTPUT_KEYS, kind_of, outputs_by_id
+from rulewright.documents.kinds import BATCH, CASE_SETTINGS, OUTPUT_KEYS, kind_of, misspelt_list, outputs_by_id
 from rulewright.documents.layout import CASE_LINES, SUFFIXES, files_below, holds_outputs
 from rulewright.errors import DocumentError
 from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source, load_file, walk
@@ -111,6 +111,12 @@ def _refused(found: list[Diagnostic]) -> tuple[int, int]:
 def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
     """The findings of a file of cases or outputs: a list of records, an object with a list, or one record."""
     nodes = records_in(root)
+    if isinstance(root, Mapping) and (wrong := misspelt_list(root)) is not None:
+        key, meant = wrong
+        return [error(key, f"unknown key `{key.value}`", code="unknown-key", help=Guess(meant))]
+    if not nodes or (nodes == (root,) and isinstance(root, Mapping) and BATCH in root):
+        place = root.key_span(BATCH) if isinstance(root, Mapping) else root.span
+        return [error(place, "the batch contains no case", code="bad-case", help="add a case, or remove the file")]
     found = [
         error(each, "a case must be an object with `test_id`", code="bad-case")
         for each in nodes

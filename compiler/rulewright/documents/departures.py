@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -178,6 +178,13 @@ def _without_strays(departures: Iterable[Departure]) -> Iterator[Departure]:
             yield replace(each, wanted=[name for name in each.wanted if not is_stray(each.steps, name)])
         elif not (is_choice(each) and any((each.steps, option["required"][0]) in holders for option in each.wanted)):
             yield each
+
+
+def without_missing(found: Iterable[Departure], names: Container[str]) -> Iterator[Departure]:
+    """The departures without these missing keys."""
+    for each in found:
+        wanted = [name for name in each.wanted if name not in names] if each.keyword == "required" else each.wanted
+        yield each if wanted == each.wanted else replace(each, wanted=wanted)
 
 
 def is_choice(departure: Departure) -> bool:

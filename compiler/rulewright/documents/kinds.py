@@ -8,11 +8,13 @@ from typing import Final
 
 from rulewright.documents.base import text
 from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.spelling import suggest
 from rulewright_runtime.cases.records import CASE_KEYS, LIST_KEYS, SUFFIXES
 
 CASE_SCORECARD: Final = "case_scorecard"  # a scorecard over test cases, not over verdicts
 OF_CASES: Final = frozenset({"over", "inputs", "metrics"})  # keys that only such a scorecard has
 CASES: Final = "cases"  # test cases, or outputs of an engine for them
+BATCH: Final = "test_cases"  # the key of a list that contains nothing else
 OUTPUT_KEYS: Final = frozenset({"signals", "followup_questions"})  # of an engine
 CASE_SETTINGS: Final = "case_settings"  # of `rulewright score`
 CASE_SETTINGS_FILE: Final = "safe.config.json"  # which may hold comments
@@ -93,8 +95,15 @@ def _holds_cases(root: Node) -> bool:
         return False
     if type(root) is Mapping and CASE_KEYS.isdisjoint(root.index):
         listed = any(_lists_cases(root.index[key].value) for key in LIST_KEYS if key in root.index)
-        return listed or bool(outputs_by_id(root))
+        return listed or BATCH in root.index or misspelt_list(root) is not None or bool(outputs_by_id(root))
     return type(root) is Mapping or _lists_cases(root)
+
+
+def misspelt_list(root: Mapping) -> tuple[Scalar, str] | None:
+    """The key of a list of cases that no reader finds, and the key that was meant."""
+    lists = [entry.key for entry in root.entries if _lists_cases(entry.value) and entry.name not in LIST_KEYS]
+    near = [(key, meant) for key in lists if (meant := suggest(str(key.value), LIST_KEYS)) and meant not in root.index]
+    return next(iter(near), None)
 
 
 def outputs_by_id(root: Node) -> tuple[Mapping, ...]:

@@ -23,7 +23,9 @@ from rulewright.documents.departures import (
     primary,
     properties_of,
     validator_of,
+    without_missing,
 )
+from rulewright.documents.misplaced import misplaced
 from rulewright.documents.suggestions import (
     by_degree,
     by_meaning,
@@ -72,7 +74,7 @@ NAMES: Final = {
 def validate(kind: str, root: Node, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
     """The findings for every violation of the schema called `kind`, in file order; without a vocabulary, with the words
     of the default one."""
-    return _departures(validator_of(kind, vocabulary or invisiblebench()), root, _owners(kind))
+    return _departures(validator_of(kind, vocabulary or invisiblebench()), root, _owners(kind), kind)
 
 
 def departures(schema: JsonObject, root: Node) -> list[Diagnostic]:
@@ -80,9 +82,11 @@ def departures(schema: JsonObject, root: Node) -> list[Diagnostic]:
     return _departures(FiniteValidator(schema), root, {})
 
 
-def _departures(validator: Validator, root: Node, owners: Owners) -> list[Diagnostic]:
+def _departures(validator: Validator, root: Node, owners: Owners, kind: str = "") -> list[Diagnostic]:
     found = departures_of(root, validator)
     beside = dict(_beside(found, root))
+    beside = dict(misplaced(kind, found, root) if kind and not beside else ()) | beside
+    found = list(without_missing(found, {str(place[-1]) for place in beside}))
     found = [each for each in found if not any(each.steps[: len(place)] == place for place in beside)]
     swapped = list(_swapped(found))
     others = [each for each in found if not any(each in pair for pair in swapped)]

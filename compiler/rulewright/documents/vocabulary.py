@@ -125,9 +125,8 @@ def vocabulary_findings(node: Node | None, vocabulary: Vocabulary) -> Iterator[D
             listed = kind.value.get(part) if isinstance(kind.value, Mapping) else None
             known = vocabulary.words(part)
             for item in listed.items if isinstance(listed, Sequence) else ():
-                if isinstance(item, Scalar) and item.value not in known:
-                    expected = ticked(known)
-                    message = f"unknown `{item.value}` in the vocabulary's {part}; expected {expected}"
+                if isinstance(item, Scalar) and isinstance(item.value, str) and item.value not in known:
+                    message = f"unknown `{item.value}` in the vocabulary's {part}; expected {ticked(known)}"
                     yield error(item, message, code="unknown-value", help=did_you_mean(str(item.value), known))
 
 
@@ -169,8 +168,9 @@ def _scopes(node: Node | None) -> list[tuple[str, Scope]]:
 
 def _gates(node: Node | None) -> tuple[GateKind, ...]:
     entries = node.entries if isinstance(node, Mapping) else ()
-    return tuple(
+    kinds = [
         GateKind(entry.name, _words(entry.value.get("buckets")), _words(entry.value.get("severities")))
         for entry in entries
         if isinstance(entry.value, Mapping)
-    )
+    ]
+    return tuple(kind for kind in kinds if kind.buckets and kind.severities)

@@ -33,6 +33,7 @@ _NAMING: Final = """
 """
 NAMING: Final = frozenset(_NAMING.split())
 OF_ROUTING: Final = STRUCTURE_CODES | {"missing-phase"}
+OF_ROUTES: Final = frozenset({"anchor-without-event-window", "detector-is-not-routed", "unused-lexicon"})
 STAGES: Final = (NAMING, STRUCTURE_CODES, None)  # the order of corrections: each stage builds on the one before
 SCORING: Final = frozenset(DEPENDENT["scoring"].split()) | {"gate-cannot-stop", "part-without-checks"}
 BY_NAME: Final = frozenset(  # findings about a document that is asked for by its name
@@ -47,6 +48,18 @@ BY_NAME: Final = frozenset(  # findings about a document that is asked for by it
     }
 )
 OF_TWO: Final = {"profiles": "unknown-profile", "lexicons": "unknown-lexicon"}  # where a name of the file is twice
+# Findings that something is missing or unused, which documents with refused values can't show.
+ABSENT: Final = {code for code in " ".join(DEPENDENT.values()).split() if not code.startswith("unknown-")} | {
+    "expectation-without-question",
+    "missing-contract-registry",
+    "probe-without-verifier",
+    "turn-numbers-out-of-order",
+    "unreachable-state",
+    "unread-definitions",
+    "unread-parameter",
+    "unused-definition",
+    "unused-suppression",
+}
 OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # findings that need the whole document
 _QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
 
@@ -96,12 +109,16 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
     is_check_refused = any(each.code in STRUCTURE_CODES and _kind(each, files) == "check" for each in found)
     is_named_wrongly = any(each.code in OF_ROUTING and _is_of_routing(each, files) for each in found)
     lost = {OF_TWO.get(_kind(each, files) or "") for each in found if each.code == "duplicate-key"}
+    is_refused = any(each.code in ("wrong-type", "out-of-range") for each in found)
+    is_vocabulary_misplaced = any(each.code == "unknown-key" and each.about.startswith("vocabulary.") for each in found)
     is_registry_missing = any(each.code == "missing-path" and each.about == "workflow.contracts" for each in found)
     return [
         each
         for each in found
-        if not (each.code in ("unused-lexicon", "anchor-without-event-window") and is_named_wrongly)
+        if not (each.code in OF_ROUTES and is_named_wrongly)
+        and not (each.code == "unknown-value" and not each.about and is_vocabulary_misplaced)
         and each.code not in lost
+        and not (each.code in ABSENT and is_refused)
         and not (each.code == "missing-contract-registry" and is_registry_missing)
         and not (each.code == "project-without-checks" and is_check_refused)
         and not (each.code in SCORING and is_scored_wrongly)
@@ -127,7 +144,7 @@ def _is_of_routing(found: Diagnostic, files: Mapping[str, Loaded]) -> bool:
     loaded = files.get(found.span.path)
     routing = descend(None if loaded is None else loaded.root, "routing")
     if found.severity is not Severity.ERROR or routing is None:
-        return found.about in ("routing.route", "routing.deterministic_precheck")
+        return found.about.startswith("routing.")
     return is_within(found.span, routing.span)
 
 
@@ -163,7 +180,8 @@ def _without_shadowed(
     shadows: dict[str, list[Span]] = {}
     for each in causes:
         if each.code in STRUCTURE_CODES and each.severity is Severity.ERROR and each.span.path in files:
-            shadows.setdefault(each.span.path, []).extend((each.span, *_holder(each, files[each.span.path])))
+            loaded = files[each.span.path]
+            shadows.setdefault(each.span.path, []).extend((each.span, *_holder(each, loaded), *_home(each, loaded)))
     return [
         each
         for each in found
@@ -188,3 +206,11 @@ def _holder(found: Diagnostic, loaded: Loaded) -> list[Span]:
             if isinstance(entry.value, MappingNode) and entry.value.start <= at < entry.value.end:
                 around = [entry.value.span, entry.key.span]
     return around
+
+
+def _home(found: Diagnostic, loaded: Loaded) -> list[Span]:
+    """The mapping that an unknown key belongs to, and the mapping's key; nothing for the top level."""
+    *around, name = found.about.split(".")[:-1] or [""]
+    parent = descend(loaded.root, *around)
+    entry = parent.index.get(name) if isinstance(parent, MappingNode) else None
+    return [] if entry is None else [entry.value.span, entry.key.span]

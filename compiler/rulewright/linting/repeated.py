@@ -218,17 +218,19 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "unknown-dependency": "input-not-awaited",
         "unknown-input": "unused-definition",
         "unknown-jurisdiction": "check-no-scenario-reaches",
+        "unknown-key": "exit-below-threshold trigger-without-condition unused-suppression",
         "unknown-label": "accepted-label-fails",
         "unknown-lexicon": "detector-is-not-routed directive-ignored-by-route",
         "unknown-marker-set": "unknown-lexicon",
         "unknown-state": "unreachable-state",
+        "unknown-value": "ascii-only-apostrophe unused-suppression",
         "unknown-state-machine": "detector-is-not-routed",
         "unlike-its-siblings": "check-without-part review-above-pass unchanged-copy unused-definition",
         "unread-parameter": "condition-adds-nothing",
         "verdict-without-meaning": "failure-counts-as-success",
         "words-contradict-condition": "check-misses-own-example check-never-fails check-never-passes",
-        "wrong-type": """bad-expression check-never-fails check-never-passes input-not-awaited missing-prompt
-            unused-definition""",
+        "wrong-type": """bad-expression check-never-fails check-never-passes confidence-without-gate
+            detector-is-not-routed exit-below-threshold input-not-awaited missing-prompt trigger-without-condition""",
     }.items()
 }
 # The same for an error in any document.
@@ -244,6 +246,7 @@ FOLLOWED_ANYWHERE: Final[dict[str, frozenset[str]]] = {
 # Codes whose findings in one line, or in one document, usually have one cause.
 ONCE_A_LINE: Final = frozenset(
     [
+        "bad-setting",
         "gate-cannot-stop",
         "gate-ignores-unclear",
         "lexicon-hits-good-example",
@@ -282,14 +285,22 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
         return False
     if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and cause.severity is Severity.ERROR:
         return found.code != "unknown-value" or _subject(cause) == _subject(found)
+    if cause.span.path != found.span.path and found.code == "bad-expression" and _is_named(cause, found):
+        return _subject(found) == _subject(cause)
     if cause.span.path != found.span.path or cause is found:
         return False
     if cause.code != found.code:
-        return found.code in FOLLOWED_BY.get(cause.code, ())
+        return _is_named(cause, found) or found.code in FOLLOWED_BY.get(cause.code, ())
     on_line = found.code in ONCE_A_LINE and cause.span.line == found.span.line
     is_same = found.code in ONCE_A_MESSAGE and _TASK.sub("", cause.message) == _TASK.sub("", found.message)
     is_open = found.code == "bad-expression" and "only known when it runs" in found.message
     return (on_line or is_same or is_open or found.code in ONCE_A_DOCUMENT) and cause.sort_key < found.sort_key
+
+
+def _is_named(cause: Diagnostic, found: Diagnostic) -> bool:
+    """Whether a finding names the key that the cause reports as unknown, which may therefore be missing elsewhere."""
+    quoted = found.message.split("`")[1::2] if cause.code == "unknown-key" else ()
+    return any(each.rpartition(".")[2] == _subject(cause) for each in quoted)
 
 
 def _subject(found: Diagnostic) -> str:

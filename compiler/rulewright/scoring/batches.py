@@ -111,7 +111,12 @@ def _case_scorecards_near(folder: Path) -> list[Path]:
 
 
 def _case_scorecards(files: Iterable[Path]) -> list[Path]:
-    return [each for each in files if kind_of(load_file(each).root) == CASE_SCORECARD]
+    """The scorecards over cases of these files, with those that can't be read, which may be one."""
+    loaded = [(path, load_file(path)) for path in files]
+    unread = {
+        path for path, each in loaded if each.diagnostics and each.root is None and path.suffix in (".yaml", ".yml")
+    }
+    return [path for path, each in loaded if path in unread or kind_of(each.root) == CASE_SCORECARD]
 
 
 def find_batches(cases: str | None, concern: str, pattern: str) -> tuple[list[Batch], str | None]:

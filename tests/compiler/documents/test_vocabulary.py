@@ -174,6 +174,14 @@ def test_completions_offer_the_declared_words(tmp_path: Path) -> None:
     assert [part["enum"] for part in allowed("check", ("severity",), words)] == [["minor", "major", "blocking"]]
 
 
+@pytest.mark.parametrize("buckets", ["[]", "advice", "[7]"])
+def test_a_kind_of_gate_without_a_bucket_that_can_be_read_has_no_checks(tmp_path: Path, buckets: str) -> None:
+    text = PROJECT.replace("buckets: [advice]", f"buckets: {buckets}")
+    shown = messages(tmp_path, rulewright=text)
+    assert shown[0].startswith("`vocabulary.gates.legal.buckets")
+    assert not any("`7`; expected" in each for each in shown)
+
+
 def test_without_gates_of_its_own_no_check_is_a_gate_check(tmp_path: Path) -> None:
     text = PROJECT.replace("  gates:\n    legal: {buckets: [advice], severities: [major, blocking]}\n", "")
     assert not project(tmp_path, rulewright=text).checks[0].is_gate

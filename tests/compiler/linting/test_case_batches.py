@@ -57,6 +57,27 @@ def test_a_project_reports_the_file_among_its_cases_that_is_not_a_case(tmp_path:
     assert [code for code, _ in codes(tmp_path / "desk")] == ["unknown-document", "duplicate-test-id"]
 
 
+@pytest.mark.parametrize(
+    ("batch", "found"),
+    [
+        ('{"batch_id": "one",\n "test_caess": [{"test_id": "a"}]}', [("unknown-key", 2)]),
+        ('{"batch_id": "one",\n "test_cases": []}', [("bad-case", 2)]),
+        ('{"batch_id": "one",\n "test_cases": "a"}', [("bad-case", 2)]),
+    ],
+)
+def test_a_batch_in_which_no_case_is_found_is_a_finding(tmp_path: Path, batch: str, found: list[object]) -> None:
+    shutil.copytree(Path("benchmark", "service_desk"), tmp_path / "desk")
+    write(tmp_path / "desk" / "cases" / "one.json", []).write_text(batch)
+    assert codes(tmp_path / "desk") == found
+
+
+def test_cases_whose_scorecard_can_not_be_read_are_not_read_as_those_of_another_one(tmp_path: Path) -> None:
+    shutil.copytree(Path("benchmark", "service_desk"), tmp_path / "desk")
+    write(tmp_path / "desk" / "cases" / "one.json", [{"test_id": "a", "expectations": {"own": ["x"]}}])
+    (tmp_path / "desk" / "scorecards" / "cases.yaml").write_text("scorecard: cases\nover: cases\n  metrics: {\n")
+    assert [code for code, _ in codes(tmp_path / "desk")] == ["yaml-syntax"]
+
+
 def test_a_project_reports_the_mistakes_in_its_settings_of_scoring(tmp_path: Path) -> None:
     shutil.copytree(Path("benchmark", "service_desk"), tmp_path / "desk")
     (tmp_path / "desk" / "safe.config.json").write_text('// ours\n{"strictAh": true}')

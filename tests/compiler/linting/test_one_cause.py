@@ -197,6 +197,7 @@ def test_an_agent_that_is_not_declared_is_told_once_with_how_to_declare_it(tmp_p
 DESK = "rulewright.yaml"
 RELEASE = "scorecards/release.yaml"
 WORDS = "vocabulary:\n  buckets: [security, honesty, service]\n  severities: [minor, major, blocking]\n"
+FORBIDDEN = "forbidden:\n  - {path: [told, played_down], code: danger_played_down}\n"
 SLIPS = [
     (
         "service_desk", RELEASE, "  service:\n    rate:", "  service:\n  rate:", "wrong-type",
@@ -227,6 +228,16 @@ SLIPS = [
         "document-of-another-kind",
         "move the file to the folder of its kind, or correct the path in the project file",
     ),
+    (
+        "service_desk", RELEASE, "    left_out: open\n", "  left_out: open\n", "unknown-key",
+        "`left_out` belongs under `gates.NAME`",
+    ),
+    (
+        "service_desk", RELEASE, "headline: service\nlabel: decision", "  headline: service\nlabel: [decision]",
+        "wrong-type", None,
+    ),
+    ("service_desk", DESK, "severities: [minor, major, blocking]", "severities: 3", "wrong-type", None),
+    ("care", "checks/state_machines/danger_followed_up.yaml", FORBIDDEN, "forbidden: []\n", "out-of-range", None),
 ]  # fmt: skip
 
 
