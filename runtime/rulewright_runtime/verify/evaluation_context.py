@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rulewright_runtime.judging.prompts import Fenced
 from rulewright_runtime.matching.match import Matcher, MatchSpan, first
 from rulewright_runtime.plan.question import AnchoredWindow, Window
 from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Lexicon, Plan, Scenario
@@ -19,6 +18,7 @@ from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
 if TYPE_CHECKING:
     from rulewright_runtime.judging.evidence import QuotedTurns
+    from rulewright_runtime.judging.prompts import Fenced
 
 
 class EvaluationContext:
