@@ -20,15 +20,15 @@ from rulewright_runtime.strict_json import UNDECODED, Json, JsonObject, decode, 
 Row = tuple[int, JsonObject | InputError]
 
 MAX_DOCUMENT: Final = 64 * 2**20  # bytes that are read as a whole: a session, a member of an archive
-_SIGNATURES: Final = (
-    (b"PK\x03\x04", "a zip archive"),
-    (b"PAR1", "a Parquet file"),
-    (b"\xff\xfe", "UTF-16 text"),
-    (b"\xfe\xff", "UTF-16 text"),
+_SIGNATURES: Final = (  # the first bytes of a file, its container, and what it is called where lines are expected
+    (b"PK\x03\x04", "zip", "a zip archive"),
+    (b"PAR1", "parquet", "a Parquet file"),
+    (b"ARROW1", "arrow", "an Arrow file"),
+    (b"\xff\xff\xff\xff", "arrow", "an Arrow file"),
+    (b"\xff\xfe", "json", "UTF-16 text"),
+    (b"\xfe\xff", "json", "UTF-16 text"),
 )
-_KINDS: Final = {
-    b"PK\x03\x04": "zip", b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow",
-}  # fmt: skip
+_JSON: Final = re.compile(rb"\s*(\{|\[(?![0-9]))")  # a list of chats, not the time of a message
 TABLES: Final = (".csv", ".tsv")
 TEXTS: Final = (".txt", ".md", ".markdown")
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # the end of a document's line that continues on the next
@@ -45,7 +45,7 @@ def numbered_lines(stream: BinaryIO, path: str, limit: int, first: int = 1) -> I
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
         if b"\0" in line:
-            kind = next((kind for mark, kind in _SIGNATURES if line.startswith(mark)), "a binary file")
+            kind = next((kind for mark, _, kind in _SIGNATURES if line.startswith(mark)), "a binary file")
             yield number, InputError(f"this is {kind}, not JSON lines", path, number)
             if number == 1 and line.lstrip()[:1] not in (b"{", b"["):
                 return
@@ -93,12 +93,13 @@ def kind_of(path: str) -> str:
     with open_expanded(path) as stream:
         head = stream.read(8)
     if not is_compressed(path):  # a compressed file is a text; anything else is refused at its first line
-        for mark, kind in _KINDS.items():
+        for mark, kind, _ in _SIGNATURES:
             if head.startswith(mark):
                 return kind
-    is_json = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
     suffix = suffix_of(path)
-    return "json" if is_json else "csv" if suffix in TABLES else "text" if suffix in TEXTS else "json"
+    if _JSON.match(head.removeprefix(b"\xef\xbb\xbf")):
+        return "json"
+    return "csv" if suffix in TABLES else "text" if suffix in TEXTS else "json"
 
 
 def suffix_of(path: str) -> str:

@@ -30,13 +30,14 @@ SPEAKERS: Final = {
 _MARK: Final = "rulewright-text"  # the format of a record that is made here
 _SPEAKER: Final = re.compile(
     r"(?:#{1,6} +)?"  # as a heading
-    r"(?:\[(?P<time>[0-9][0-9 ,.:/T-]*[0-9]:[0-9]{2}[0-9 .:ZAPMapm+-]*)\] *)?"  # as messengers write it
+    r"(?:\[(?P<time>[0-9 ,.:/T-]{1,30}:[0-9]{2}[0-9 .:ZAPMapm+-]{0,20})\] *)?"  # as messengers write it
     r"(?P<bold>\*\*|__)?(?P<name>[^\W_][^:*_\[\]]{0,39}?)(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
 )
 _NAME: Final = re.compile(r"[\w.'-]+( [\w.'-]+){0,2}")  # not any text before a colon
 _HEADING: Final = re.compile(r"#{1,6} +(.+)")
 _RULE: Final = re.compile(r"-{3,}|={3,}")
 _CODE: Final = re.compile(r"\s*(```|~~~)")
+_LINE: Final = 64  # bytes that a line takes in memory, also an empty one
 _SEEN: Final = 5  # speakers in an error message
 
 
@@ -107,8 +108,9 @@ class PlainText:
             if isinstance(line, InputError):
                 raise line
             size += len(line)
-            if size > MAX_DOCUMENT:
-                raise InputError(f"the text has more than {MAX_DOCUMENT} bytes; split it", self._shown, number)
+            if size + number * _LINE > MAX_DOCUMENT:
+                reason = f"the text has more than {MAX_DOCUMENT} bytes, {_LINE} for each line and its own; split it"
+                raise InputError(reason, self._shown, number)
             try:
                 texts.append((number, line.decode().rstrip()))
             except UnicodeDecodeError:

@@ -8,6 +8,7 @@ import pytest
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
 from rulewright_runtime.input_files import unread_note
+from rulewright_runtime.transcripts.readers import plain_text
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 CHAT = "User: hi\nAssistant: yo\n"
@@ -64,6 +65,7 @@ def test_the_time_and_the_name_of_a_mapped_speaker_are_kept(tmp_path: Path) -> N
         ("Just a note.\n", "1: the text does not begin with a known speaker; the speakers seen are none; expected"),
         ("User: hi\nHelp: yo\n", "1: no assistant speaks; the speakers seen are `User`, `Help`; expected"),
         ("Bot: Hello\nAnna: hi\nBot: yo\n", "1: no user speaks; the speakers seen are `Bot`, `Anna`; expected"),
+        ("[10:31] Anna: hi\n[10:32] Bot: yo\n", "1: `Anna` is no known speaker; the speakers seen are `Anna`, `Bot`"),
         (f"{CHAT}[10:30] Anna: and I?\n", "3: `Anna` is no known speaker; the speakers seen are"),
         (f"{CHAT}Customer: Miller\n", "3: `User` is the user, so `Customer` may be another one or a part"),
         (f"{CHAT}---\nAssistant: and more\n", "4: a rule or heading before `Assistant` neither begins a conversation"),
@@ -74,6 +76,18 @@ def test_the_time_and_the_name_of_a_mapped_speaker_are_kept(tmp_path: Path) -> N
 def test_text_that_may_be_read_in_two_ways_is_refused(tmp_path: Path, text: str, told: str) -> None:
     (found,) = refusals(tmp_path, text, "chat.txt")
     assert told in found
+
+
+@pytest.mark.parametrize("text", [CHAT + "\n" * 40 + "x", CHAT + "x" * 3000])
+def test_a_text_takes_limited_memory(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_text, "MAX_DOCUMENT", 2600)
+    (found,) = refusals(tmp_path, text, "chat.txt")
+    assert "the text has more than 2600 bytes" in found
+
+
+def test_a_line_that_looks_like_a_long_time_is_text(tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, f"{CHAT}[{'1:11' * 200_000}\n", "chat.txt"))
+    assert len(found.messages[1].text) == 800_004
 
 
 def test_a_conversation_that_is_refused_does_not_stop_the_others(tmp_path: Path) -> None:
