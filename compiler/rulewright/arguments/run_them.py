@@ -107,10 +107,12 @@ def questions_arguments(parser: argparse.ArgumentParser) -> None:
 def record_arguments(parser: argparse.ArgumentParser) -> None:
     """Write the replies of a run's judge to a file that `--judge replay:FILE` reads.
 
-    Replaying them reproduces the verdicts of the run without a call.
+    Replaying them reproduces the verdicts of the run without a call. In a JSON file, replies belong to a transcript,
+    a check and a vote, also after the conversation or the prompt has changed. In a file that ends in `.jsonl`, each
+    belongs to its exact question.
     """
     add_finished_run(parser)
-    parser.add_argument("-o", "--out", required=True, metavar="FILE", help="a JSON file")
+    parser.add_argument("-o", "--out", required=True, metavar="FILE", help="a `.json` or `.jsonl` file")
 
 
 def models_arguments(parser: argparse.ArgumentParser) -> None:

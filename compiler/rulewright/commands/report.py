@@ -15,7 +15,7 @@ from rulewright.reporting.gather import gather
 from rulewright.reporting.report_files import RunReport
 from rulewright.reporting.stored_run import FinishedRun, open_judged, open_run
 from rulewright_runtime.files import write_whole
-from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
+from rulewright_runtime.judging.exchanges import answers_of, read_exchanges, replay_of
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.report.summary import status_at
 from rulewright_runtime.runs.folder import REPLIES
@@ -64,7 +64,7 @@ def record(args: argparse.Namespace) -> int:
     path = open_judged(Path(args.run)).folder / REPLIES
     if not path.is_file():
         raise UsageError(f"`{args.run}` contains no replies of a judge (`{REPLIES}`)")
-    replay = replay_of(read_exchanges(path))
-    write_whole(args.out, replay)
+    written = answers_of if str(args.out).endswith(".jsonl") else replay_of
+    write_whole(args.out, written(read_exchanges(path)))
     say(f"wrote {args.out}; use it with `--judge replay:{args.out}`")
     return 0

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.judging.judge import TooLongError
+from rulewright_runtime.judging.judge import TooLongError, id_of_question
 from rulewright_runtime.models.call import TOO_LONG, WHOLE
 from rulewright_runtime.strict_json import UNDECODED, Decoder
 
@@ -60,6 +60,21 @@ def replay_of(exchanges: Iterable[RecordedExchange]) -> bytes:
         for transcript, questions in by_question.items()
     }
     return msgspec.json.format(msgspec.json.encode(replay, order="sorted"), indent=1) + b"\n"
+
+
+def answers_of(exchanges: Iterable[RecordedExchange]) -> bytes:
+    """The exchanges as lines of `{"custom_id", "reply"}`, each for its exact question, with the last attempt of every
+    vote; a vote without a whole reply has no line."""
+    lines: dict[str, bytes] = {}
+    prompts: dict[tuple[object, ...], str] = {}  # only the first exchange about a prompt holds it
+    for each in exchanges:
+        question = (each.transcript_id, each.check_id, each.purpose, each.window)
+        prompt = prompts[question] = each.prompt if each.prompt is not None else prompts.get(question, "")
+        name = id_of_question(*question, each.repetition, prompt)
+        lines.pop(name, None)
+        if isinstance(reply := _entry(each), str):
+            lines[name] = msgspec.json.encode({"custom_id": name, "reply": reply}) + b"\n"
+    return b"".join(lines.values())
 
 
 def key_of(check_id: str, purpose: str, window: int) -> str:

@@ -163,7 +163,13 @@ class _JudgeAnswer(msgspec.Struct, frozen=True):
 def custom_id(question: JudgeRequest) -> str:
     """The id of a question in a batch, unique for its prompt, vote, window, check and transcript."""
     key = (question.transcript_id, question.check_id, question.purpose, question.window, question.repetition)
-    return f"q-{sha256(msgspec.json.encode((key, question.prompt))).hexdigest()[:40]}"
+    return id_of_question(*key, question.prompt)
+
+
+def id_of_question(transcript: str, check: str, purpose: str, window: int, repetition: int, prompt: str) -> str:
+    """The `custom_id` of one vote on a prompt."""
+    key = (transcript, check, purpose, window, repetition)
+    return f"q-{sha256(msgspec.json.encode((key, prompt))).hexdigest()[:40]}"
 
 
 class _BatchLine(msgspec.Struct):

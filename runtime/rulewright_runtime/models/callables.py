@@ -33,7 +33,7 @@ class CallableModel:
     def __init__(self, name: str, function: Callable[[ModelCall], Any]) -> None:
         """`name` is `MODULE:CALLABLE`. Part of every call's key is the callable's attribute `version`, or else the
         digests of its source files: an edited one answers anew."""
-        self._function = function
+        self._function, self._has_answered = function, False
         version = str(getattr(function, "version", "")) or _source_digests(name, function)
         self.identity = Identity("python", name, name, version, WRAPPER)
 
@@ -49,10 +49,12 @@ class CallableModel:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise  # our task was cancelled; otherwise the callable raised it
-            raise _failure(error) from error
+            raise self._failure(error) from error
         except (Exception, SystemExit) as error:
-            raise _failure(error) from error
-        return self._validate(ModelAnswer(value, self.identity.model, raw=value) if isinstance(value, str) else value)
+            raise self._failure(error) from error
+        answer = self._validate(ModelAnswer(value, self.identity.model, raw=value) if isinstance(value, str) else value)
+        self._has_answered = True
+        return answer
 
     async def _in_thread(self, call: ModelCall) -> Any:
         """Run the callable in its own daemon thread, which does not keep the process alive if it never ends."""
@@ -70,7 +72,7 @@ class CallableModel:
             except CallFailure as error:
                 failure = error
             except BaseException as error:
-                failure = _failure(error)
+                failure = self._failure(error)
             with suppress(RuntimeError):  # the loop has ended: the result is not needed
                 loop.call_soon_threadsafe(settle, value, failure)
 
@@ -80,7 +82,7 @@ class CallableModel:
     def _validate(self, value: object) -> ModelAnswer:
         """Return the value if it is a `ModelAnswer` that can be stored. Raises CallFailure for any other value."""
         if not isinstance(value, ModelAnswer):
-            message = f"`{self.identity.model}` gave {type(value).__name__}; expected a text or a `ModelAnswer`"
+            message = f"`{self.identity.model}` gave a `{type(value).__name__}`; expected a text or a `ModelAnswer`"
             raise CallFailure(message, "denied")
         try:
             return msgspec.json.decode(msgspec.json.encode(value), type=ModelAnswer)
@@ -89,6 +91,10 @@ class CallableModel:
         except (msgspec.ValidationError, TypeError, OverflowError) as error:
             message = f"`{self.identity.model}` gave a `ModelAnswer` that can't be read: {error}"
             raise CallFailure(message, "denied") from None
+
+    def _failure(self, error: BaseException) -> CallFailure:
+        """The failure of an exception. A callable that has never answered counts as out of reach, not as overloaded."""
+        return CallFailure(f"{type(error).__name__}: {error}", "server" if self._has_answered else "network")
 
     async def aclose(self) -> None:
         """Do nothing: there are no connections."""
@@ -134,7 +140,3 @@ def _prints_to_errors() -> Iterator[None]:
 
 def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-
-
-def _failure(error: BaseException) -> CallFailure:
-    return CallFailure(f"{type(error).__name__}: {error}", "server")

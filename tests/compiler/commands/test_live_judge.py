@@ -103,6 +103,19 @@ def test_a_report_says_what_the_judge_cost_or_that_its_price_is_unknown(
     assert said in line
 
 
+def test_replies_recorded_as_lines_answer_no_question_that_has_changed(tmp_path: Path) -> None:
+    with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
+        project(tmp_path, source(server))
+        assert scan(tmp_path) == 0
+    for name in ("lines.jsonl", "votes.json"):
+        assert main(["record", str(tmp_path / "run"), "-o", str(tmp_path / name)]) == 0
+    lines, votes = (f"replay:{tmp_path / name}" for name in ("lines.jsonl", "votes.json"))
+    assert (scan(tmp_path, "--judge", lines), scan(tmp_path, "--judge", votes)) == (0, 0)
+    chat_file = tmp_path / "t" / "my-bot__chat.jsonl"
+    chat_file.write_text(chat_file.read_text(encoding="utf-8").replace("What would help?", "Pull yourself together."))
+    assert (scan(tmp_path, "--judge", lines), scan(tmp_path, "--judge", votes)) == (2, 0)
+
+
 def test_a_limit_in_dollars_needs_a_price(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
         project(tmp_path, source(server) + "  max_usd: 5\n")

@@ -196,13 +196,19 @@ def _broken(call: ModelCall) -> str:
     raise ValueError("no")
 
 
+def _broken_later(call: ModelCall) -> str:
+    return "a" if call.messages[-1].content == "a" else _broken(call)
+
+
 def test_a_callable_may_be_async_or_not_and_give_a_text_or_an_answer() -> None:
     assert answers(CallableModel("m:f", _asynchronous), "a", "b") == ["A", "B"]
     assert answers(CallableModel("m:f", _whole), "a") == ["a"]
 
 
 def test_a_callable_that_raises_or_gives_something_else_is_a_failure() -> None:
-    assert answers(CallableModel("m:f", _broken), "a") == ["server: ValueError: no"]
+    assert answers(CallableModel("m:f", _broken), "a") == ["network: ValueError: no"]
+    later = CallableModel("m:f", _broken_later)
+    assert [*answers(later, "a"), *answers(later, "b")] == ["a", "server: ValueError: no"]
     assert answers(CallableModel("m:f", lambda _: 7), "a")[0].startswith("denied: ")
 
 
@@ -224,7 +230,7 @@ def _stops(_: ModelCall) -> str:
 
 @pytest.mark.parametrize("function", [_leaves, _leaves_later, _cancels, _stops])
 def test_a_callable_that_would_end_the_process_or_the_loop_is_a_failure(function: Any) -> None:
-    assert answers(CallableModel("m:f", function), "a")[0].startswith("server: ")
+    assert answers(CallableModel("m:f", function), "a")[0].startswith("network: ")
 
 
 @pytest.mark.parametrize(
