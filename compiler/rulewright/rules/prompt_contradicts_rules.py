@@ -30,10 +30,12 @@ OMITS: Final = re.compile(
     re.I,
 )
 RULES: Final = {"note": 1, "pass_rule": 1, "fail_rule": -1}  # 1: about PASS
+SIGNS: Final = {"PASS": 1, "FAIL": -1}
 SAME: Final = 0.7  # of the words of two clauses
 CLAUSE: Final = 2  # words that a clause has
 ALIKE: Final = 2  # words that two texts share beyond those of the other pair
-SHORTEST: Final = 4  # letters of a word that says something
+SAYS: Final = re.compile(r"[A-Za-z]{4,}")  # a word that says something
+END: Final = re.compile(r"[.;:,]\s|\n|\band\b")  # of a clause
 
 
 def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
@@ -91,20 +93,17 @@ def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Iterator[
 def _contradicted(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Match[str]]) -> Iterator[Diagnostic]:
     """The first clause about one verdict that another text denies, or that a text about the other verdict repeats."""
     told = [(key, scalar(check.node, key)) for key in RULES]
-    written = [(key, str(rule.value), rule.span, RULES[key]) for key, rule in told if rule is not None]
-    written += [
-        (word, lines[word][2], place(prompt, *lines[word].span(2)), sign)
-        for word, sign in (("PASS", 1), ("FAIL", -1))
-        if word in lines
-    ]
-    clauses = [_clauses(text) for _, text, *_ in written]
-    for at, (name, _, span, sign) in enumerate(written):
-        for (other, _, its_span, its_sign), its_clauses in zip(written[:at], clauses, strict=False):
-            clause = next(_contradictions(clauses[at], its_clauses, is_same=sign == its_sign), None)
-            if clause is not None:
-                how = "differ by a negation" if sign == its_sign else "say the same"
-                yield warning(span, f"`{name}` and `{other}` {how}: `{clause}`", notes=[(its_span, "the other one")])
-                return
+    spans = {key: rule.span for key, rule in told if rule is not None}
+    written = [(key, _clauses(str(rule.value)), RULES[key]) for key, rule in told if rule is not None]
+    written += [(word, _clauses(lines[word][2]), SIGNS[word]) for word in SIGNS if word in lines]
+    pairs = ((one, other) for at, one in enumerate(written) for other in written[:at])
+    for (name, clauses, sign), (other, its_clauses, its_sign) in pairs:
+        clause = next(_contradictions(clauses, its_clauses, is_same=sign == its_sign), None)
+        if clause is not None:
+            span, its_span = (spans.get(each) or place(prompt, *lines[each].span(2)) for each in (name, other))
+            how = "differ by a negation" if sign == its_sign else "say the same"
+            yield warning(span, f"`{name}` and `{other}` {how}: `{clause}`", notes=[(its_span, "the other one")])
+            return
 
 
 def _contradictions(clauses: dict[str, set[str]], others: dict[str, set[str]], *, is_same: bool) -> Iterator[str]:
@@ -118,7 +117,7 @@ def _contradictions(clauses: dict[str, set[str]], others: dict[str, set[str]], *
 
 def _clauses(text: str) -> dict[str, set[str]]:
     """The clauses of a text that are long enough to tell something, with their words."""
-    clauses = {each.strip(" .:"): _words(each) for each in re.split(r"[.;:,]\s|\n|\band\b", text)}
+    clauses = {each.strip(" .:"): _words(each) for each in END.split(text)}
     return {clause: words for clause, words in clauses.items() if len(words) >= CLAUSE}
 
 
@@ -140,4 +139,4 @@ def _start(word: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return {each.lower()[:6] for each in re.findall(r"[A-Za-z]+", text) if len(each) >= SHORTEST}
+    return {each[:6].lower() for each in SAYS.findall(text)}
