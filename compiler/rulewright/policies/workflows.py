@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -108,7 +108,7 @@ def _diverging(task: str, found: Divergence) -> JsonObject:
 
 def _seen(known: tuple[World, World]) -> dict[str, str]:
     """What is known to both, and what differs in the second."""
-    one, two = ({".".join(path): _told(value) for path, value in _leaves(each)} for each in known)
+    one, two = ({name[1:]: _told(value) for name, value in flat("", each).items()} for each in known)
     pairs = {name: (one.get(name, "absent"), two.get(name, "absent")) for name in {**one, **two}}
     return {name: each[0] if each[0] == each[1] else " and ".join(each) for name, each in pairs.items()}
 
@@ -140,14 +140,6 @@ def _present(machine: Machine) -> dict[tuple[str, str], frozenset[str]]:
             if before != reached[each.target]:
                 pending.append(each.target)
     return present
-
-
-def _leaves(context: World, above: Path = ()) -> Iterator[tuple[Path, Value]]:
-    for name, value in context.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, (*above, name))
-        else:
-            yield (*above, name), value
 
 
 def _by_coverage(gate: Gate) -> Program:

@@ -7,8 +7,9 @@ that this proof doesn't support, is opaque: it may have any value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rulewright.expression.calls import ORDERING
@@ -161,7 +162,7 @@ class Atoms:
             if domain.kind == "texts" and len(cuts) > MAX_TEXTS:
                 return self._opaque(program, f", because more than {MAX_TEXTS} texts are looked for")
             self.cuts[path] = cuts
-        elif _product(domain.cells(()) for domain in reads.values()) > _LARGEST_JOINT:
+        elif prod(len(domain.cells(())) for domain in reads.values()) > _LARGEST_JOINT:
             return self._opaque(program, ", because it reads too many variables at once")
         self.found.update(reads)
         return Atom(program, tuple(reads), None)
@@ -216,13 +217,6 @@ def _redirected(program: Program, old: int, new: int) -> Program:
         for n in program.nodes
     ]
     return program.having(nodes)
-
-
-def _product(parts: Iterator[list[object]]) -> int:
-    result = 1
-    for part in parts:
-        result *= len(part)
-    return result
 
 
 def bits_of(evaluate: Evaluator, bindings: Mapping[str, object]) -> int:

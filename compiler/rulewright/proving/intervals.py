@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import product
+from math import prod
 from typing import Any, Final, TypeAlias, TypeVar
 
 from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE, Atom, Atoms, Formula, bits_of
@@ -99,7 +100,7 @@ class _Joint:
 
     def on(self, box: Box) -> int:
         cells = [[bit for bit in range(box[at].bit_length()) if box[at] >> bit & 1] for at in self.indices]
-        if reduce(lambda size, each: size * len(each), cells, 1) > _LARGEST_TABLE:
+        if prod(map(len, cells)) > _LARGEST_TABLE:
             return ANYTHING
         found = 0
         for key in product(*cells):

@@ -204,8 +204,7 @@ def examples(language: Language, most: int = MOST_EXAMPLES) -> list[str]:
             texts = chain.from_iterable(examples(each, most) for each in several)
             return sorted({*texts}, key=lambda text: (len(text), text))[:most]
         case "star", each if most > 1:
-            once = examples(each, most)
-            return ["", *once, 2 * once[0]][:most]
+            return ["", *examples(each, most)][:most]
     return [""]
 
 
