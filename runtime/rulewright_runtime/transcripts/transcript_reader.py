@@ -284,28 +284,19 @@ def from_record(record: Mapping[str, object]) -> Transcript:
 
     Raises InputError for a record that a `Reader` refuses or that holds several conversations.
     """
-    from rulewright_runtime.transcripts.readers import format_of, has_turns, is_turns, unknown
-
     try:
         given = {key: finite(value) for key, value in record.items()}
     except RecursionError:
         raise InputError("the record is nested too deeply", "chat") from None
-    name = given.get("transcript_id")
-    if not has_turns(given) and format_of(given) is not None:
-        first, *others = _chats("chat", None, 0).read([(0, given)])
-        if others:
-            raise InputError(f"the record holds {len(others) + 1} conversations; expected one", "chat")
-        if isinstance(first, InputError):
-            raise first
-        return first
-    if not is_turns(given):
-        raise InputError(unknown(given), "chat")
-    transcript = conversation_of(
-        msgspec.convert(given, Loose), name if isinstance(name, str) else "chat", 0, several=False
-    )
-    if isinstance(transcript, InputError):
-        raise transcript
-    return transcript
+    name = given.get("transcript_id") if has_turns(given) else "chat"
+    if name is None:
+        name = given["transcript_id"] = "chat"
+    first, *others = _chats(name if isinstance(name, str) else "chat", None, 0).read([(0, given)])
+    if others:
+        raise InputError(f"the record holds {len(others) + 1} conversations; expected one", "chat")
+    if isinstance(first, InputError):
+        raise first
+    return first
 
 
 def _chats(

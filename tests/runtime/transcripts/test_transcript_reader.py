@@ -13,7 +13,7 @@ from tests.shared_data import folder
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.messages import Transcript
-from rulewright_runtime.transcripts.transcript_reader import Reader
+from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 
 USER = '{"turn": 1, "role": "user", "content": "hello"}\n'
 REPLY = '{"turn": 1, "role": "assistant", "content": "good day"}\n'
@@ -260,3 +260,10 @@ def test_a_json_file_beside_chats_is_skipped_only_when_none_of_its_records_is_a_
     assert [each.id for each in (first, second) if isinstance(each, Transcript)] == ["a", "b"]
     assert isinstance(unknown, InputError)
     assert unknown.reason.startswith("unknown shape")
+
+
+def test_a_record_of_python_data_is_read_as_one_of_a_file() -> None:
+    exchange = from_record({"question": "hi", "answer": "yo"})
+    assert [turn.content for turn in exchange.turns] == ["hi", "yo"]
+    with pytest.raises(InputError, match=r"^T1: a conversation needs the key `scenario_id`"):
+        from_record({"transcript_id": "T1", "turns": []})
