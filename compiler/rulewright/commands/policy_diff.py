@@ -79,7 +79,18 @@ def _in_words(found: JsonMapping) -> str:
     changed = [*found["regions"], *found["unknown"], *found["settings"]]
     if found["verdict"] == "undecided" and all(_ASKED.search(each["place"]) for each in changed):
         return "they ask a judge differently, so only its answers can differ"
+    if (
+        found["kind"] == "workflow"
+        and changed
+        and changed == [each for each in found["settings"] if _is_of_a_run(each)]
+    ):
+        return "every gate and transition decides the same; only a run, with its files and agents, shows what differs"
     return _VERDICTS[found["verdict"]]
+
+
+def _is_of_a_run(setting: JsonMapping) -> bool:
+    """Whether a setting of a workflow is no place that only one of two workflows decides."""
+    return "declared" not in (setting["before"], setting["after"])
 
 
 def _regions(regions: Sequence[JsonMapping]) -> Iterator[str]:

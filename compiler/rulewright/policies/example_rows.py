@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.policies.policy_model import ENDED
 from rulewright.proving.domains import boolean, score, text
-from rulewright.proving.program_parts import constants_of, numbers_of
+from rulewright.proving.program_parts import constants_of, numbers_of, paths_of
 from rulewright.proving.results import in_words
 from rulewright.witnesses.guesses import choices, guesses, varied
 from rulewright_runtime.aggregate.aggregation import Scorecard
@@ -29,7 +29,7 @@ Step: TypeAlias = tuple[str, str, str]  # an output, and its values under both s
 MOST_ROWS: Final = 12_000
 MOST_KINDS: Final = 3  # verdicts in one row
 MOST_OF_TWO: Final = 10  # verdicts of two kinds in one row
-MOST_FURTHER: Final = 16  # records of one verdict
+MOST_FURTHER: Final = 32  # records of one verdict
 MOST_OF_A_SHARE: Final = 40  # verdicts of a row in which one kind has a certain share
 _RECORD: Final[Mapping[str, object]] = {
     "eligible": True, "confidence": 1.0, "evidence": [], "scorer_version": "", "prompt_hash": None,
@@ -150,8 +150,10 @@ def _pool(cards: Sequence[Scorecard]) -> list[object]:
 
 def _further(cards: Sequence[Scorecard]) -> list[dict[str, Value]]:
     """What verdicts may hold beside their words where conditions of the scorecards turn."""
-    asked: dict[str, list[Value]] = {}
-    for path, values in guesses(program for card in cards for program in programs_of(card.plan)).items():
+    programs = [program for card in cards for program in programs_of(card.plan)]
+    read = {path[1] for program in programs for path in paths_of(program) or () if path[0] == "v" and len(path) > 1}
+    asked: dict[str, list[Value]] = {name: [] for name in sorted(read & _FREE.keys())}
+    for path, values in guesses(programs).items():
         if path[0] == "v" and len(path) == 2:
             asked.setdefault(path[1], []).extend(values)
         for each in (each for value in values if path == ("verdicts",) for each in value if isinstance(each, dict)):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any, Final
 
 from rulewright.documents.vocabulary import Vocabulary
+from rulewright.expression.compose import all_of
 from rulewright.expression.types import BOOL, INT, SCORE, OptionalType, RecordType, Type
 from rulewright.lower.expressions import PARAMETER_TYPES
 from rulewright.lower.scorecard import GATE, verdict_type
@@ -108,8 +110,10 @@ def _of_one_verdict(
         yield _counted(f"counts.{count.name}", count.of, constants)
     for listed in plan.lists:
         yield _counted(f"lists.{listed.name}", listed.of, constants)
+        both = [about(each.of, constants) for each in (*plan.lists, *other.lists) if each.name == listed.name]
         for name, program in listed.each:
-            yield computed(f"lists.{listed.name}.each.{name}", about(program, constants))
+            entry = computed(f"lists.{listed.name}.each.{name}", about(program, constants))
+            yield replace(entry, steps=(PolicyStep(all_of(both), None, _OUT, _OUT), *entry.steps))
 
 
 def _gate(gate: GatePlan, other: GatePlan, constants: JsonMapping) -> Iterator[PolicyDecision]:

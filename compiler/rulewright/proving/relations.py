@@ -44,7 +44,7 @@ from rulewright.proving.program_parts import (
     unabridged,
     value_of,
 )
-from rulewright.proving.static_types import LOOPS, SEARCHES, TOTAL, typed
+from rulewright.proving.static_types import LOOPS, SEARCHES, TOTAL, can_search, typed
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
@@ -345,13 +345,13 @@ def _failures(program: Program, at: int, node: Node, domains: Domains) -> set[st
     """Names for the failures of a node whose arguments have values, the same for nodes that fail together."""
     if node.op == "call" and node.value in (*SEARCHES, *_MEASURES):
         types, last = typed(program, domains), program.nodes[node.args[1]]
+        if node.value in SEARCHES and can_search(node, last):
+            return {f"text: {_text(program, node.args[0])}"}
         phrases = [] if node.value == "matches" or last.op != "list" or last.value else list(last.args)
         asked = [arg for arg in (*node.args[: 2 - bool(phrases)], *phrases) if types[arg].type != STRING]
         texts = {f"text: {_text(program, arg)}" for arg in asked}
-        return {
-            *texts,
-            *(f"phrase: {_text(program, arg)}" for arg in phrases or [at] if not _is_phrase(program.nodes[arg])),
-        }
+        sought = [arg for arg in phrases or [at] if not _is_phrase(program.nodes[arg])]
+        return texts.union(f"phrase: {_text(program, arg)}" for arg in sought)
     return {_failure(program, at, node, domains)}
 
 

@@ -176,7 +176,7 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
         return Typed(types[0].value, total and name == "orValue")
     result = _result(name, types)
     if name in SEARCHES:
-        return Typed(result, total and result == BOOL and _can_search(node, program.nodes[node.args[1]]))
+        return Typed(result, total and result == BOOL and can_search(node, program.nodes[node.args[1]]))
     if name in ("_%_", "_/_") and types[0] == INT:
         return Typed(result, total and _is_positive(program.nodes[node.args[1]]))
     if name in ("_+_", "_-_", "_*_") and types == [INT, INT]:
@@ -237,7 +237,7 @@ def _can_search_calls(calls: Type | None, sought: Node) -> bool:
     return is_named and sought.op == "const" and bool(sought.value[1])
 
 
-def _can_search(search: Node, sought: Node) -> bool:
+def can_search(search: Node, sought: Node) -> bool:
     """Whether a function that searches any text has a result for this constant, such as an expression that compiles."""
     if sought.op != "const":
         return False

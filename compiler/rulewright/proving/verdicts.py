@@ -18,6 +18,7 @@ from rulewright.proving.atoms import FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole
 from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import extract, paths_of, with_values
+from rulewright.proving.relations import sources_of
 from rulewright.proving.results import Result
 from rulewright.proving.search import out_of_reach
 from rulewright.proving.static_types import COUNTS, LARGEST_COUNT, typed
@@ -98,7 +99,16 @@ def domains_of(calls: Mapping[str, CallVariable], others: Domains) -> Domains:
     """The domains of the variables that replace calls, added to the others."""
     known: dict[Path, Domain] = {(call.variable,): call.domain for call in calls.values()}
     standing: dict[Path, Program] = {(call.variable,): call.program for call in calls.values()}
-    return replace(others, known={**others.known, **known}, standing={**others.standing, **standing})
+    implied = {**others.implied, **dict(_with_values_together(standing, others))}
+    return replace(others, known={**others.known, **known}, standing={**others.standing, **standing}, implied=implied)
+
+
+def _with_values_together(standing: Mapping[Path, Program], domains: Domains) -> Iterator[tuple[Path, frozenset[Path]]]:
+    """For each call, the calls that have a value wherever it has one."""
+    needs = {path: sources_of(program, domains) for path, program in standing.items()}
+    for path, program in standing.items():
+        sure = sources_of(program, domains, is_sure=True)
+        yield path, frozenset(other for other, needed in needs.items() if needed <= sure)
 
 
 class CallVariable(NamedTuple):

@@ -297,6 +297,18 @@ def test_two_calls_show_that_one_condition_holds_and_the_other_is_absent(tmp_pat
     assert {("FAIL", UNDECIDED_VERDICT), (UNDECIDED_VERDICT, "FAIL"), ("FAIL", "PASS")} <= shown.keys()
 
 
+@pytest.mark.parametrize(
+    ("search", "one", "two"),
+    [("tool_call.arguments.command.matches({})", "'rm -rf'", "'rm -rf|mkfs'"),
+     ("contains_any(tool_call.arguments.command, {})", "['rm']", "['rm', 'mkfs']")],
+)  # fmt: skip
+def test_two_searches_of_one_text_have_a_value_together(tmp_path: Path, search: str, one: str, two: str) -> None:
+    conditions = [f"tool_call.name == 'shell' && {search.format(sought)}" for sought in (one, two)]
+    paths = [project(tmp_path / str(at), each, "each: tool_call\n") for at, each in enumerate(conditions)]
+    found = policy_diff(*paths)
+    assert [(each["before"], each["after"]) for each in found["regions"]] == [("PASS", "FAIL")]
+
+
 def test_what_no_conversation_was_found_for_is_told_and_not_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

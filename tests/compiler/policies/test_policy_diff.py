@@ -276,6 +276,26 @@ def test_a_region_of_outputs_is_shown_by_a_row_that_makes_its_step(tmp_path: Pat
         assert [f"'{row['status']}'" for row in each["row"]["rows"]] == [each["before"], each["after"]]
 
 
+def test_a_row_shows_what_an_unanswered_question_changes(tmp_path: Path) -> None:
+    two_tier, other = SAFE.with_name("two-tier.yaml"), tmp_path / "other.yaml"
+    text = two_tier.read_text(encoding="utf-8")
+    other.write_text(text.replace(" + counts.unanswered > 0", " > 0"), encoding="utf-8")
+    (region,) = policy_diff(two_tier, other)["regions"]
+    assert [row["status"] for row in region["row"]["rows"]] == ["needs_adjudication", "valid"]
+    (unanswered,) = [each for each in region["row"]["verdicts"] if each["verdict"] == "UNCLEAR"]
+    assert (unanswered["confidence"], unanswered["adjudication_required"]) == (0, True)
+
+
+def test_entries_of_a_list_differ_only_for_the_verdicts_that_it_lists(tmp_path: Path) -> None:
+    two_tier, other = SAFE.with_name("two-tier.yaml"), tmp_path / "other.yaml"
+    text = two_tier.read_text(encoding="utf-8")
+    other.write_text(text.replace("'hard_fail' : v.", "'unnamed' : v."), encoding="utf-8")
+    (region,) = policy_diff(two_tier, other)["regions"]
+    assert (region["place"], region["witness"]["v.verdict"]) == ("lists.hard_fails.each.reason", "FAIL")
+    reasons = [[each["reason"] for each in row["hard_fail_reasons"]] for row in region["row"]["rows"]]
+    assert reasons == [["hard_fail"], ["unnamed"]]
+
+
 def test_verdicts_of_a_row_are_told_once(tmp_path: Path) -> None:
     verdicts = [{"check_id": name, "verdict": "PASS"} for name in ("A", "B", "A", "A")]
     assert verdicts_of({"verdicts": verdicts}) == "A PASS (3 times), B PASS"

@@ -138,3 +138,15 @@ def test_an_input_that_no_path_leads_to_is_not_shown(tmp_path: Path, capsys: pyt
     assert {each["witness"] for each in found["regions"]} == {None}
     assert main(["policy-diff", str(one), str(two)]) == 2
     assert "not shown: no path from the start of the task was found" in capsys.readouterr().out
+
+
+def test_what_only_a_run_of_a_workflow_shows_is_told_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tier = "        risk_tier: T1\n"
+    edits = {"kept": tier, "stale": f"{tier}        stale_evidence: fail\n", "other tier": "        risk_tier: T0\n"}
+    paths = {name: str(changed(tmp_path / name, (tier, given))) for name, given in edits.items()}
+    assert main(["policy-diff", paths["kept"], paths["stale"]]) == 2
+    assert "every gate and transition decides the same; only a run" in capsys.readouterr().out
+    assert main(["policy-diff", paths["kept"], paths["other tier"]]) == 1
+    assert "only a run" not in capsys.readouterr().out
