@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import NoReturn
 
+UNKNOWN = "unrecognized arguments: "  # as argparse begins its message
+
 
 class Parser(argparse.ArgumentParser):
     """An argument parser that exits with the code for bad usage."""
@@ -22,6 +24,8 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error, what was probably meant and where to find help; exit the process."""
         help = f"did you mean `{self.meant}`? " if self.meant else ""
+        if message.startswith(UNKNOWN):
+            message = f"unknown arguments: `{message.removeprefix(UNKNOWN)}`"
         self.exit(REFUSED, f"error: {one_line(message)}\nhelp: {help}`{self.prog} --help` lists the arguments\n")
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # overloads of argparse

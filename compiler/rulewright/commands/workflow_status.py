@@ -34,14 +34,16 @@ def task_progress(store: Store, run_id: str, plan: WorkflowPlan) -> list[TaskPro
     """The progress of every task, in the order of the plan."""
     records = store.records(run_id)
     done = {name for name, (status, _) in records.items() if status == "COMPLETED"}
+    failed = {name: f"{name} (FAILED)" for name, (status, _) in records.items() if status == "FAILED"}
     found = []
     for task in plan.tasks:
         if task.id not in records:  # the run used another version of the workflow
             continue
         status, record = records[task.id]
         score = record.context.score
-        missing = [name for name in task.dependencies if name not in done] if status == "PENDING" else []
-        waits_for = f"a person ({record.item})" if status == "HIL_PENDING" else ", ".join(missing)
+        missing = [failed.get(name, name) for name in task.dependencies if name not in done]
+        waits_for = ", ".join(missing) if status == "PENDING" else ""
+        waits_for = f"a person ({record.item})" if status == "HIL_PENDING" else waits_for
         found.append(
             TaskProgress(
                 task.id,

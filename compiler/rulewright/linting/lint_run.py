@@ -66,7 +66,9 @@ def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Rep
             raise UsageError(f"no such file or folder: `{path}`")
         reports = list(_reports(path, selection, around))
         if not any(report.sources for report in reports):
-            raise UsageError(f"no document to check in `{path}`")  # silence would look like success
+            raise UsageError(
+                f"no document to check in `{path}`; `rulewright init` starts a project"
+            )  # silence would look like success
         for report in reports:
             found += report.diagnostics
             allowed += report.allowed

@@ -181,6 +181,14 @@ def test_a_check_counts_its_findings(project: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.endswith("\n\n2 errors in 3 files\n")
 
 
+def test_watching_says_that_what_a_task_waits_for_has_failed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "script.json").write_text('{"dev": [{"raise": "no"}]}', encoding="utf-8")
+    assert run("workflow", "run") == 1
+    capsys.readouterr()
+    assert run("workflow", "watch", "--once") == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "  waits for write (FAILED)"
+
+
 def test_how_a_run_stands_is_data_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("workflow", "run") == 2
     capsys.readouterr()
