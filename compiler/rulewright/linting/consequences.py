@@ -109,7 +109,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
     is_check_refused = any(each.code in STRUCTURE_CODES and _kind(each, files) == "check" for each in found)
     is_named_wrongly = any(each.code in OF_ROUTING and _is_of_routing(each, files) for each in found)
     lost = {OF_TWO.get(_kind(each, files) or "") for each in found if each.code == "duplicate-key"}
-    is_refused = any(each.code in ("wrong-type", "out-of-range") for each in found)
+    refusing = {each.span.path for each in found if each.code in ("wrong-type", "out-of-range")}
     is_vocabulary_misplaced = any(each.code == "unknown-key" and each.about.startswith("vocabulary.") for each in found)
     is_registry_missing = any(each.code == "missing-path" and each.about == "workflow.contracts" for each in found)
     return [
@@ -118,7 +118,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         if not (each.code in OF_ROUTES and is_named_wrongly)
         and not (each.code == "unknown-value" and not each.about and is_vocabulary_misplaced)
         and each.code not in lost
-        and not (each.code in ABSENT and is_refused)
+        and not (each.code in ABSENT and each.span.path in refusing)
         and not (each.code == "missing-contract-registry" and is_registry_missing)
         and not (each.code == "project-without-checks" and is_check_refused)
         and not (each.code in SCORING and is_scored_wrongly)

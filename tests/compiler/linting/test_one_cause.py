@@ -137,6 +137,13 @@ def test_a_slip_in_a_project_gives_one_finding(
     assert reported_places(tmp_path) == [(code, Path(file).name, line)]
 
 
+def test_a_wrong_type_hides_nothing_of_another_document(tmp_path: Path) -> None:
+    spare = {"lexicons/spare.yaml": "name: spare\npatterns: [we may refund]\n"}
+    brief = {"checks/brief.yaml": f"{FILES['checks/brief.yaml']}note: [short]\n"}
+    write(tmp_path, FILES | spare | brief)
+    assert reported_places(tmp_path) == [("wrong-type", "brief.yaml", 8), ("unused-lexicon", "spare.yaml", 1)]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "code", "cure"),
     [
