@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
-from rulewright.documents.base import descend, entries, items, number, texts
+from rulewright.documents.base import descend, entries, fraction, items, number, texts
 from rulewright.documents.kinds import BATCH, CASE_SETTINGS, OUTPUT_KEYS, kind_of, misspelt_list, outputs_by_id
 from rulewright.documents.layout import CASE_LINES, SUFFIXES, files_below, holds_outputs
 from rulewright.errors import DocumentError
 from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source, load_file, walk
 from rulewright.load.json_reader import read_lines
 from rulewright.rules.listed_twice import repeated_in
+from rulewright.rules.weights_far_apart import far_apart
 from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, load_scorecard
 from rulewright.scoring.score_settings import settings_findings
 from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
@@ -65,7 +66,10 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
         return []
     plans = own or [load_scorecard(SHIPPED).plan]
     if kind_of(root) == CASE_SETTINGS and isinstance(root, Mapping):
-        return [*min((settings_findings(root, plan) for plan in plans), key=len), *strange_groups(root)]
+        found = min((settings_findings(root, plan) for plan in plans), key=len)
+        written = [each.value for each in entries(root, "weights") if isinstance(each.value, Scalar)]
+        weights = [(value, each) for each in written if (value := fraction(each)) is not None]
+        return [*found, *far_apart(weights), *strange_groups(root)]
     return [*min((batch_findings(root, plan) for plan in plans), key=_refused), *_of_outputs(root)]
 
 
@@ -329,6 +333,9 @@ def _contradictions(record: _Record) -> Iterator[Diagnostic]:
 def _unreachable_counts(node: Mapping) -> Iterator[Diagnostic]:
     """The finding for a least number of items that is larger than the only list beside it."""
     lists = [entry for entry in node.entries if isinstance(entry.value, Sequence)]
+    for entry in node.entries:
+        if LEAST.fullmatch(entry.name) and (number(entry.value) or 0) < 0:
+            yield error(entry.value, f"`{entry.name}` must not be negative", code="bad-case")
     for entry in node.entries if len(lists) == 1 else ():
         least, count = number(entry.value), len(items(lists[0].value))
         if LEAST.fullmatch(entry.name) and least is not None and count and least > count:

@@ -124,7 +124,8 @@ def vocabulary_findings(node: Node | None, vocabulary: Vocabulary) -> Iterator[D
         for part in ("buckets", "severities"):
             listed = kind.value.get(part) if isinstance(kind.value, Mapping) else None
             known = vocabulary.words(part)
-            for item in listed.items if isinstance(listed, Sequence) else ():
+            is_refused = isinstance(node, Mapping) and part in node and not _words(node.get(part))
+            for item in listed.items if isinstance(listed, Sequence) and not is_refused else ():
                 if isinstance(item, Scalar) and isinstance(item.value, str) and item.value not in known:
                     message = f"unknown `{item.value}` in the vocabulary's {part}; expected {ticked(known)}"
                     yield error(item, message, code="unknown-value", help=did_you_mean(str(item.value), known))

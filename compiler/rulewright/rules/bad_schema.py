@@ -55,6 +55,9 @@ def _misspelt(schema: Node) -> Iterator[Diagnostic]:
         if entry.name not in KEYWORDS and (meant := suggest(entry.name, KEYWORDS)):
             fix = respell(entry.key, meant, safe=False)
             yield error(entry.key, f"unknown JSON Schema keyword `{entry.name}`", help=Guess(meant), fix=fix)
+        elif entry.name not in KEYWORDS and isinstance(entry.value, Mapping) and KEYWORDS & set(entry.value.keys):
+            message = f"unknown JSON Schema keyword `{entry.name}`"
+            yield error(entry.key, message, help=f"if it is a property, write `{entry.name}` under `properties`")
         for below in () if entry.name in DATA else _below(entry.name, entry.value):
             yield from _misspelt(below)
     if isinstance(schema, Mapping) and isinstance(properties := schema.get("properties"), Mapping):
@@ -62,7 +65,10 @@ def _misspelt(schema: Node) -> Iterator[Diagnostic]:
 
 
 def _empty_ranges(schema: Node) -> Iterator[Diagnostic]:
-    """The lower bounds above the upper bound beside them."""
+    """The lower bounds above the upper bound beside them, and lists of no allowed value."""
+    listed = schema.get("enum") if isinstance(schema, Mapping) else None
+    if isinstance(listed, Sequence) and not listed.items:
+        yield error(listed, "no value is in an empty `enum`", help="list the allowed values, or remove the key")
     for low, high in BOUNDS:
         least, most = numeric(schema, low), numeric(schema, high)
         if least is not None and most is not None and float(str(least.value)) > float(str(most.value)):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
+from rulewright.load import Scalar
 from rulewright.project import Project
 from rulewright.project.weights import weights_of
 from rulewright.spelling import Guess
@@ -22,7 +23,11 @@ def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> I
     Why it matters: a misplaced decimal point, or a percentage among shares, makes one part decide alone.
     Instead: write all weights on the same scale.
     """
-    weights = [(number, scalar) for _, number, scalar in weights_of(document)]
+    yield from far_apart([(number, scalar) for _, number, scalar in weights_of(document)])
+
+
+def far_apart(weights: Iterable[tuple[float, Scalar]]) -> Iterator[Diagnostic]:
+    """The finding for the largest of some weights, if it is on another scale than the smallest."""
     positive = sorted((each for each in weights if each[0] > 0), key=lambda each: each[0])
     if len(positive) < 2:
         return
@@ -31,4 +36,4 @@ def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> I
         meant = next((most / by for by in (10, 100) if most / by <= positive[-2][0]), None)
         help = Guess(f"{meant:g}") if meant is not None else None
         message = f"the weight {large.raw} is {most / least:g} times as large as {small.raw}"
-        yield warning(large, message, help=help, notes=[(small, "the smallest weight")])
+        yield warning(large, message, code="weights-far-apart", help=help, notes=[(small, "the smallest weight")])

@@ -101,6 +101,14 @@ def test_a_text_in_place_of_a_number_is_one_finding(tmp_path: Path, written: str
     assert codes(tmp_path) == [("bad-setting", 1)]
 
 
+def test_weights_on_another_scale_and_negative_counts_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "safe.config.json").write_text('{"weights": {"CR": 0.5, "AH": 40}}')
+    one = case("a")
+    one["expectations"]["signal_generation"] = {"must_find_signals": ["fever"], "min_signal_count": -2}
+    write(tmp_path / "cases" / "one.json", [one])
+    assert [code for code, _ in codes(tmp_path)] == ["bad-case", "weights-far-apart"]
+
+
 def test_a_misspelt_setting_is_reported_in_a_file_with_comments(tmp_path: Path) -> None:
     (tmp_path / "safe.config.json").write_text('// ours\n{"strictAh": true}\n')
     assert codes(tmp_path) == [("bad-setting", 2)]

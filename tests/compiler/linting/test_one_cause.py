@@ -244,6 +244,10 @@ SLIPS = [
         "wrong-type", None,
     ),
     ("service_desk", DESK, "severities: [minor, major, blocking]", "severities: 3", "wrong-type", None),
+    (
+        "care", "checks/state_machines/danger_followed_up.yaml", "initial: calm\ncues:\n", "cues:\n  initial: calm\n",
+        "unknown-key", "`initial` belongs at the top level",
+    ),
     ("care", "checks/state_machines/danger_followed_up.yaml", FORBIDDEN, "forbidden: []\n", "out-of-range", None),
 ]  # fmt: skip
 
