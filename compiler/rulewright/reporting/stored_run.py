@@ -35,7 +35,7 @@ from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.quick_process import seldom_collected
 from rulewright_runtime.runs.folder import LOG, REPLIES
-from rulewright_runtime.runs.log import Log, LogStep, conversation_digest, read_finished
+from rulewright_runtime.runs.log import Log, LogStep, conversation_digest, open_log, read_finished
 from rulewright_runtime.runs.run_rows import verdict_key
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
@@ -128,27 +128,32 @@ class FinishedRun:
     def judged(self) -> Iterator[JudgedTranscript]:
         """Yield its transcripts in the order of the scan. Raises UsageError if its files are inconsistent."""
         groups = groupby(rows(self.folder / "verdicts.jsonl"), key=lambda verdict: verdict.get("transcript_id"))
-        waiting = next(groups, None)
+        waiting, steps = next(groups, None), self._log_steps()
         for row in rows(self.folder / "scores.jsonl"):
             found: tuple[JsonMapping, ...] = ()
             if waiting is not None and waiting[0] == row.get("transcript_id"):
                 found = tuple(waiting[1])
                 waiting = next(groups, None)
-            yield self.transcript(row, found)
+            step = next((each for each in steps if each.input == row.get("transcript_id")), None)
+            yield self.transcript(row, found, step)
         if waiting is not None:
             raise UsageError(f"`verdicts.jsonl` judges `{waiting[0]}`, which has no row in `scores.jsonl`")
 
-    def transcript(self, row: JsonObject, verdicts: tuple[JsonMapping, ...]) -> JudgedTranscript:
-        """Return the transcript with this row and these verdicts."""
-        step = self.steps.get(str(row.get("transcript_id")))
+    def _log_steps(self) -> Iterator[LogStep]:
+        """The steps of the log one after the other, which are not kept in memory; none without a log."""
+        path = self.folder / LOG
+        return open_log(str(path))[1] if path.is_file() else iter(())
+
+    def transcript(self, row: JsonObject, verdicts: tuple[JsonMapping, ...], step: LogStep | None) -> JudgedTranscript:
+        """Return the transcript with this row, these verdicts and this step of the log."""
         place = () if step is None else (step.path, step.line, step.said)
         return JudgedTranscript(row, engine_of(row, self.folder), verdicts, *place)
 
     def refused(self) -> Iterator[JsonObject]:
         """The refused inputs with `path`, `line` and `reason`; without a log, those that the summary lists."""
-        if self.log is None:
+        if not (self.folder / LOG).is_file():
             yield from self.summary["refused"]["inputs"]
-        for each in self.log.steps if self.log else ():
+        for each in self._log_steps():
             if each.refused is not None:
                 path, reason, line = each.refused
                 yield {"path": path, "line": line, "reason": reason}
@@ -321,7 +326,7 @@ class IndexedRun:
         start, end = self._verdicts.get(number, (0, 0))
         lines = _read(self.run.folder / "verdicts.jsonl", start, end).splitlines()
         verdicts = tuple(row_of(line, f"{self.run.folder}/verdicts.jsonl") for line in lines)
-        return self.run.transcript(row, verdicts)
+        return self.run.transcript(row, verdicts, self.run.steps.get(self.name(number)))
 
 
 def _lines(path: Path) -> Iterator[tuple[_RowOwner, int, int]]:

@@ -6,7 +6,7 @@ Every line ends with its own checksum. An incomplete last line is ignored: it wa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -19,6 +19,7 @@ from rulewright_runtime.transcripts.messages import Transcript
 FORMAT: Final = "rulewright-run"
 VERSION: Final = 2
 _CHECKSUM: Final = b',"crc32":'
+Part = TypeVar("Part")
 
 
 class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,14 +72,14 @@ class Log(msgspec.Struct, frozen=True):
 
 def read_log(path: str, header: Header) -> Log:
     """Read the log at `path`. Raises PlanError if it is damaged or its header differs, OSError if it can't be read."""
-    lines = checked_lines(path, _REMEDY)
+    lines = list(checked_lines(path, _REMEDY))
     if len(lines) <= 1:  # no input is finished
         return Log(header)
-    log = _decoded(lines, path, _REMEDY)
+    found, steps = _decoded(iter(lines), path, _REMEDY)
     for field, what in _DIFFERENCES.items():
-        if getattr(log.header, field) != getattr(header, field):
+        if getattr(found, field) != getattr(header, field):
             raise PlanError(f"the run of `{path}` has {what}; replace the run with `--overwrite`")
-    return Log(header, log.steps, sum(len(checked(line)) for line in lines))
+    return Log(header, tuple(steps), sum(len(checked(line)) for line in lines))
 
 
 def damaged(path: str) -> PlanError:
@@ -117,15 +118,17 @@ def checked(data: bytes) -> bytes:
     return b"%b%b%d}\n" % (data[:-1], _CHECKSUM, crc32(data))
 
 
-def checked_lines(path: str, remedy: str) -> list[bytes]:
-    """The JSON objects in the lines that `checked` made. Raises PlanError, which names the `remedy`, for a damaged
-    line, and OSError."""
+def checked_lines(path: str, remedy: str) -> Iterator[bytes]:
+    """Yield the JSON objects in the lines that `checked` made. Raises PlanError, which names the `remedy`, for a
+    damaged line, and OSError."""
     with open(path, "rb") as stream:
-        lines = stream.read().split(b"\n")[:-1]
-    objects = [_unchecked(line) for line in lines]
-    if None in objects:
-        raise PlanError(f"line {objects.index(None) + 1} of `{path}` is damaged; {remedy}")
-    return [data for data in objects if data is not None]
+        for number, line in enumerate(stream, 1):
+            if not line.endswith(b"\n"):
+                return
+            data = _unchecked(line[:-1])
+            if data is None:
+                raise PlanError(f"line {number} of `{path}` is damaged; {remedy}")
+            yield data
 
 
 def _unchecked(line: bytes) -> bytes | None:
@@ -148,19 +151,30 @@ def name(item: Transcript | InputError) -> str:
     return f"{item.path}:{item.line}" if isinstance(item, InputError) and item.line else getattr(item, "id", item.path)
 
 
+def open_log(path: str, remedy: str = "scan again") -> tuple[Header, Iterator[LogStep]]:
+    """The header and the steps of a finished run's log, whatever its plan; the steps are read one after the other.
+    Raises PlanError, which names the `remedy`, if it is damaged, and OSError if it can't be read."""
+    return _decoded(checked_lines(path, remedy), path, remedy)
+
+
 def read_finished(path: str, remedy: str = "scan again") -> Log:
-    """The log of a finished run, whatever its plan. Raises PlanError, which names the `remedy`, if it is damaged, and
-    OSError if it can't be read."""
-    return _decoded(checked_lines(path, remedy) or [b""], path, remedy)
+    """The whole log of a finished run. Raises as `open_log` does."""
+    header, steps = open_log(path, remedy)
+    return Log(header, tuple(steps))
 
 
-def _decoded(lines: list[bytes], path: str, remedy: str) -> Log:
-    header, *steps = lines
-    try:
-        found = msgspec.json.Decoder(LogStep).decode_lines(b"\n".join(steps))
-        return Log(msgspec.json.decode(header, type=Header), tuple(found))
-    except UNDECODED as error:
-        raise PlanError(f"`{path}` is damaged ({error}); {remedy}") from None
+def _decoded(lines: Iterator[bytes], path: str, remedy: str) -> tuple[Header, Iterator[LogStep]]:
+    def each_as(kind: type[Part]) -> Iterator[Part]:
+        decode = msgspec.json.Decoder(kind).decode
+        try:
+            yield from map(decode, lines)
+        except UNDECODED as error:
+            raise PlanError(f"`{path}` is damaged ({error}); {remedy}") from None
+
+    header = next(each_as(Header), None)
+    if header is None:
+        raise PlanError(f"`{path}` is damaged: it is empty; {remedy}")
+    return header, each_as(LogStep)
 
 
 def fingerprints(item: Transcript | InputError) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, repeat
 from typing import IO, Final
 from zlib import crc32
@@ -17,7 +17,7 @@ from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import LOG, MANIFEST, REPLIES, ROWS, SUMMARY, read_manifest, refuse_changed
-from rulewright_runtime.runs.log import Header, LogStep, line_of, read_finished, step_of
+from rulewright_runtime.runs.log import Header, LogStep, line_of, open_log, step_of
 from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.completeness import as_records
@@ -186,19 +186,27 @@ def _refuse_miscounted(folder: str, plan: Plan, summary: JsonMapping) -> None:
         raise PlanError(f"`{folder}` has neither `{MANIFEST}` nor `{LOG}`, so its rows can't be verified; scan again")
     verdicts_path, scores_path = (os.path.join(folder, name) for name in ROWS)
     with open(verdicts_path, "rb") as verdicts, open(scores_path, "rb") as scores:
-        header, steps = (found := read_finished(log)).header, found.steps
-        same = header.plan == plan.hash and recount(counted, steps, verdicts, scores)
-        if not same or verdicts.read(1) or scores.read(1) or _lacks_replies(folder, steps):
+        header, steps = open_log(log)
+        calls, replies = 0, 0
+
+        def noted() -> Iterator[LogStep]:
+            nonlocal calls, replies
+            for step in steps:
+                calls, replies = calls + step.calls, step.replies
+                yield step
+
+        same = header.plan == plan.hash and recount(counted, noted(), verdicts, scores)
+        if not same or verdicts.read(1) or scores.read(1) or _lacks_replies(folder, replies):
             raise PlanError(f"the rows in `{folder}` are not those that `{LOG}` records; scan again")
-    counted.about = {"judge_calls": sum(step.calls for step in steps)}
+    counted.about = {"judge_calls": calls}
     for name, figures in counted.result().items():
         if _encoded(summary.get(name)) != _encoded(figures):
             raise PlanError(f"`{name}` in `{os.path.join(folder, SUMMARY)}` does not follow from the rows; scan again")
 
 
-def _lacks_replies(folder: str, steps: Sequence[LogStep]) -> bool:
-    """Whether the file of a live judge's replies does not have the size that the log records."""
-    path, size = os.path.join(folder, REPLIES), steps[-1].replies if steps else 0
+def _lacks_replies(folder: str, size: int) -> bool:
+    """Whether the file of a live judge's replies does not have the `size` that the log records."""
+    path = os.path.join(folder, REPLIES)
     return bool(size) and (not os.path.isfile(path) or os.path.getsize(path) != size)
 
 
