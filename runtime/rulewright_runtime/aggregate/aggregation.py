@@ -406,7 +406,7 @@ class Scorecard:
                 undecided.append({"place": f"variables.{part.name}", "check_id": "", "reason": str(error)})
         row: dict[str, Value] = {}
         for part, value, path in self._output:
-            if path is not None:
+            if path is not None and (len(path) == 1 or path[1] in ready[path[0]]):  # a hand-made plan names anything
                 row[part.name] = ready[path[0]] if len(path) == 1 else ready[path[0]][path[1]]
                 continue
             before = len(undecided)

@@ -1,0 +1,20 @@
+"""Rows of a scorecard whose plan no compiler has made."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from tests.runtime.programs import name, program
+from tests.shipped_plans import shipped_plan
+
+from rulewright_runtime.aggregate.aggregation import Scorecard
+
+
+@pytest.mark.parametrize("path", ["rates.nothing", "counts.nothing", "lists.nothing"])
+def test_an_output_that_names_no_part_of_the_row_is_undecided(path: str) -> None:
+    plan = shipped_plan().scorecard
+    assert plan is not None
+    wrong = replace(plan.output[-1], value=program(name(path)))
+    row = Scorecard(replace(plan, output=(*plan.output[:-1], wrong))).score([], None)
+    assert row[wrong.name] is None
+    assert [each["place"] for each in row["undecided"]] == [f"output.{wrong.name}"]
