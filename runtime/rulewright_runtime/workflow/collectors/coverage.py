@@ -40,7 +40,7 @@ def _counts(path: str, value: object, name: str) -> tuple[int, int]:
 def cobertura(root: Path, path: str) -> ReportReading:
     """Read the lines with hits from a Cobertura report: its totals, or without totals its lines.
 
-    Totals that are better than the listed lines are a CollectionError. Raises CollectionError.
+    Totals that are better than the listed lines are a CollectionError.
     """
     report = base.read_xml(root, path)
     if report.tag != "coverage":
