@@ -89,7 +89,7 @@ def _in_words(found: JsonMapping) -> str:
 
 
 def _is_of_a_run(setting: JsonMapping) -> bool:
-    """Whether a setting of a workflow is no place that only one of two workflows decides."""
+    """Whether a setting differs, and is not a place that only one of the two workflows decides."""
     return "declared" not in (setting["before"], setting["after"])
 
 

@@ -130,7 +130,7 @@ class PlainText:
                 text = text[found.end() :]
                 said.append(_Said(number, found["name"], role, found["time"], *said[-1].cut()))
             elif found and found["time"]:
-                raise self._refused(f"`{found['name']}` is no known speaker", number)
+                raise self._refused(f"`{found['name']}` is not a known speaker", number)
             said[-1].lines.append(text)
             if _CODE.match(text):
                 code = 0 if code else number
