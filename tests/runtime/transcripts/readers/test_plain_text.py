@@ -65,7 +65,7 @@ def test_the_time_and_the_name_of_a_mapped_speaker_are_kept(tmp_path: Path) -> N
         ("Just a note.\n", "1: the text does not begin with a known speaker; the speakers seen are none; expected"),
         ("User: hi\nHelp: yo\n", "1: no assistant speaks; the speakers seen are `User`, `Help`; expected"),
         ("Bot: Hello\nAnna: hi\nBot: yo\n", "1: no user speaks; the speakers seen are `Bot`, `Anna`; expected"),
-        ("[10:31] Anna: hi\n[10:32] Bot: yo\n", "1: `Anna` is not a known speaker; the speakers seen are `Anna`, `Bot`"),
+        ("[10:31] Anna: hi\n[10:32] Bot: yo\n", "1: `Anna` is not a known speaker; the speakers seen are `Anna`"),
         (f"{CHAT}[10:30] Anna: and I?\n", "3: `Anna` is not a known speaker; the speakers seen are"),
         (f"{CHAT}Customer: Miller\n", "3: `User` is the user, so `Customer` may be another one or a part"),
         (f"{CHAT}---\nAssistant: and more\n", "4: a rule or heading before `Assistant` neither begins a conversation"),
