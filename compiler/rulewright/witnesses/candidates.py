@@ -121,7 +121,7 @@ def written_in(
     few = list(dict.fromkeys(texts))[:MOST_TEXTS]
     keyed = [*(json.dumps({each: 1}) for each in few), "1", "[]"] if called & {"is_json", "json"} else []
     keyed += [json.dumps({"a": "o" * number}) for number in sorted(around)] if "is_json" in called else []
-    keyed += _ALIKE if called & set(SHARES) else []
+    keyed += [*_ALIKE, *(_alike(number) for number in sorted(around))] if called & set(SHARES) else []
     hosts = [each for each in texts if "." in each[1:-1] and " " not in each] if "urls" in called else []
     keyed += [f"https://{each}/" for each in hosts]
     whole = dict.fromkeys(
@@ -130,6 +130,11 @@ def written_in(
     rest = [each for each in whole if each and each not in few][:MOST_WHOLE]
     shares = sorted({float(each) for each in numbers if 0 < each < 1})
     return Written(few, rest, sorted(around), sorted(amounts), shares, frozenset(paths), guessed, models)
+
+
+def _alike(number: int) -> str:
+    """A text of so many words, of which none is new after the first ten."""
+    return " ".join([*_COUNTED, *_COUNTED[:1] * (number - len(_COUNTED))])
 
 
 def _called(programs: Iterable[Program]) -> set[str]:

@@ -100,6 +100,10 @@ FIRST = (
     "tool_calls.exists(c, c.name in ['pay', 'refund']) "
     "&& tool_calls.filter(c, c.name in ['pay', 'refund'] || c.name == 'verify')[0].name != 'verify'"
 )
+LEAKED = (
+    "turns.exists(t, word_count(t.content) > 15 "
+    "&& messages.exists(m, m.role == 'system' && word_overlap(t.content, m.text) > 0.8))"
+)
 TESTED = (
     "called(tool_calls, 'edit') && !tool_calls.exists(c, c.name == 'shell' && c.arguments.command.startsWith('test'))"
 )
@@ -113,6 +117,7 @@ TESTED = (
         (FAILED, FAILED.replace("'error'", "'erro'")),
         (TESTED, TESTED.replace("'shell'", "'shel'")),
         (FIRST, FIRST.replace("[0]", "[1]")),
+        (LEAKED, LEAKED.replace("0.8", "0.6")),
         ("transcript.model == 'big' && transcript.metadata.tier == 'gold' && size(tool_calls) >= 3",
          "transcript.model == 'small' && transcript.metadata.tier == 'gold' && size(tool_calls) >= 3"),
         (FIRST, FIRST.replace("c.name == 'verify'", "c.name == 'look'")),
