@@ -52,6 +52,8 @@ class Browser:
         self.devtools("Emulation.setFocusEmulationEnabled", enabled=True)  # a key reaches the page at once
         for each in ("about:blank", address):
             self.ask("POST", "/url", url=each)
+        # Under load the driver sometimes takes the end of the blank page for that of the address.
+        self.wait_until("return location.href !== 'about:blank' && document.readyState === 'complete'")
 
     def resize(self, width: int, height: int = 900) -> None:
         """Show pages as wide and high as this."""
