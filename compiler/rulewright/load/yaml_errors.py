@@ -280,7 +280,10 @@ def _context(failure: YAMLError, source: Source, offset: int) -> tuple[Note, ...
 
 _QUOTED_VALUE: Final = re.compile(r"[ ]*(?:- +)*(?:[\w.-]+: +)?(?=([\"']))")
 _END: Final = re.compile(r"\s*(?:[,\]}:#]|$)", re.MULTILINE)
-_CLOSED: Final = {'"': re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL), "'": re.compile(r"'(?:[^']|'')*'", re.DOTALL)}
+_CLOSED: Final = {
+    '"': re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL),
+    "'": re.compile(r"'[^']*+(?:''[^']*+)*+'"),
+}
 _GLUED: Final = re.compile(r"([ ]*)(-[A-Za-z\"'{\[].*)")
 _BULLET: Final = re.compile(r"([ ]*)((?:--|[*\u2013\u2014\u2022]) ?)(\S.*)")
 _ITEM: Final = re.compile(r"[ ]*- ")
