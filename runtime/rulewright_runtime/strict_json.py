@@ -117,21 +117,22 @@ def type_message(error: Exception, parents: tuple[str, ...] = ()) -> str | None:
     return f"{where}must be {' or '.join(expected)}, not {_KINDS.get(match[2], match[2])}"
 
 
-def why_not(error: Exception, data: bytes) -> str:
-    """Why a line can't be decoded, as one of UNDECODED says it."""
+def why_not(error: Exception, data: bytes, what: str = "the line") -> str:
+    """Why `what`, which `data` holds, can't be decoded, as one of UNDECODED says it."""
     if isinstance(error, RecursionError):
-        return "the line is nested too deeply"
+        return f"{what} is nested too deeply"
     if isinstance(error, UnicodeDecodeError):
-        return "the line is not UTF-8 text"
+        return f"{what} is not UTF-8 text"
     if isinstance(error, DoubledKeyError):
-        return f"the line is refused: {error}"
+        return f"{what} is refused: {error}"
     if isinstance(error, msgspec.ValidationError):
         large = "out of range" in str(error)
-        return "the line is refused: a number is out of range" if large else "a line must hold one JSON object"
+        return f"{what} is refused: a number is out of range" if large else f"{what} must be one JSON object"
     if data[:64].removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"{", b"["):
-        return 'the line is not JSON; expected a chat such as `{"messages": [{"role": "user", "content": "Hi"}]}`'
+        expected = '`{"messages": [{"role": "user", "content": "Hi"}]}`'
+        return f"{what} is not JSON; expected a chat such as {expected}"
     half = " or holds an unpaired surrogate" if "truncated" in str(error) and _SURROGATE.search(data) else ""
-    return f"the line is not JSON: {str(error)[:200]}{half}"
+    return f"{what} is not JSON: {str(error)[:200]}{half}"
 
 
 @overload

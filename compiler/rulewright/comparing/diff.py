@@ -13,6 +13,7 @@ from rulewright.comparing.recombine import (
     NOT_RUN,
     REPLY,
     RULE,
+    TRANSCRIPT,
     Pairs,
     Recombiner,
     Side,
@@ -142,7 +143,7 @@ def _flips(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> 
             if before == after:
                 continue
             causes = recombiner.causes_of_verdict(pair, check)
-            same = not recombiner.transcripts_differ(pair)
+            follows = recombiner.follows_the_transcript(pair, check)
             yield {
                 "transcript_id": pair[1],
                 **({"before_transcript_id": pair[0]} if pair[0] != pair[1] else {}),
@@ -152,7 +153,7 @@ def _flips(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> 
                 "after": after,
                 "step": _step(_VERDICTS[after] - _VERDICTS[before]),
                 "causes": causes.as_json(),
-                "note": _note(causes.sets, verdicts, judges_differ=judges_differ, same_transcript=same),
+                "note": _note(causes.sets, verdicts, judges_differ=judges_differ, follows=follows),
                 "evidence": [_evidence(verdict) for verdict in verdicts],
             }
 
@@ -179,21 +180,21 @@ def _note(
     verdicts: Sequence[VerdictResult | None],
     *,
     judges_differ: bool,
-    same_transcript: bool,
+    follows: bool,
 ) -> str:
     """The reason why a reply differs, if it is known; else an empty string."""
     if sets == ((RULE,),) and None in verdicts:
         return "the check is in one of the plans only"
-    if not any(REPLY in each for each in sets):
+    if not any(REPLY in each or (follows and TRANSCRIPT in each) for each in sets):
         return ""
     if judges_differ:
         return "another judge answered"
     prompts = {verdict.prompt_hash for verdict in verdicts if verdict is not None}
     if len(prompts) > 1:
         return "the judge was asked another question"
-    if not same_transcript:
+    if follows:
         return "the judge was asked about another conversation"
-    if any(RULE in each for each in sets):
+    if any(TRANSCRIPT in each or RULE in each for each in sets):
         return ""
     return "the judge answered the same question differently"
 

@@ -165,15 +165,25 @@ class Recombiner:
         changed = self._changed(pair, check)
         if RULE in changed and check not in self._before.run.checks.keys() & self._after.run.checks.keys():
             return Causes(((RULE,),))  # the check is in one of the plans only
+        follows = self.follows_the_transcript(pair, check)
+        if follows and other_judge(self._before.run, self._after.run):
+            return Causes((tuple(changed),), told_apart=False)  # neither judge was asked about both conversations
+        if follows:
+            changed.remove(REPLY)
 
         def result(taken: frozenset[str]) -> Json:
-            return self._verdict(pair, check, taken)
+            return self._verdict(pair, check, taken | {REPLY} if follows and TRANSCRIPT in taken else taken)
 
         explained = causes(changed, result)
         stored = tuple(_stored(side, name, check) for side, name in zip(self._sides, pair, strict=True))
         if len(changed) > 1 and (result(frozenset()), result(frozenset(changed))) != stored:
             return Causes((tuple(changed),), told_apart=False)  # the stored verdicts can't be reproduced
         return explained
+
+    def follows_the_transcript(self, pair: tuple[str, str], check: str) -> bool:
+        """Whether a check's reply may differ because the judge was asked about another conversation."""
+        old, new = (side.run.fingerprint(name) for side, name in zip(self._sides, pair, strict=True))
+        return bool(old and new and old != new) and REPLY in self._changed(pair, check)
 
     @property
     def _sides(self) -> tuple[Side, Side]:

@@ -79,8 +79,7 @@ def _member(stream: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo,
         return InputError(f"`{member.filename}`: {error}", shown)
     except _DAMAGED as error:
         return InputError(f"`{member.filename}` is damaged: {error}", shown)
-    value = decoded(data, shown, 0)
-    return InputError(f"`{member.filename}`: {value.reason}", shown) if isinstance(value, InputError) else value
+    return decoded(data, shown, 0, f"`{member.filename}`")
 
 
 def _expanded(stream: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:

@@ -128,13 +128,13 @@ def records(lines: Iterable[tuple[int, bytes | InputError]], shown: str) -> Iter
         yield number, as_record(value, shown, number)
 
 
-def as_record(value: object, shown: str, number: int) -> dict[str, object] | InputError:
-    """A decoded value as a record; a list of messages becomes a conversation."""
+def as_record(value: object, shown: str, number: int, what: str = "the line") -> dict[str, object] | InputError:
+    """A decoded value, which an error calls `what`, as a record; a list of messages becomes a conversation."""
     if isinstance(value, dict | InputError):
         return value
     if is_messages(value):
         return {"messages": value}
-    return InputError("a line must hold one JSON object", shown, number)
+    return InputError(f"{what} must be one JSON object", shown, number)
 
 
 def is_messages(value: object) -> bool:
@@ -145,12 +145,12 @@ def is_messages(value: object) -> bool:
     return has_role and not {"turn", "turns"} & value[0].keys()
 
 
-def decoded(data: bytes, shown: str, number: int) -> Json:
-    """The JSON value in `data`, or why it is refused."""
+def decoded(data: bytes, shown: str, number: int, what: str = "the line") -> Json:
+    """The JSON value in `data`, which an error calls `what`, or why it is refused."""
     try:
         return decode(data)
     except UNDECODED as error:
-        return InputError(why_not(error, data), shown, number)
+        return InputError(why_not(error, data, what), shown, number)
 
 
 def finite(value: object) -> Json:
@@ -177,19 +177,19 @@ def is_document(path: str, shown: str, limit: int) -> bool:
 
 def _document(path: str, shown: str) -> Iterator[Row]:
     """Yield the records of a document: the items of a list, or consecutive objects."""
-    is_empty = True
+    item = 0
     with open_expanded(path) as stream:
         scanner = JsonScanner(stream)
         is_list = scanner.follows(b"[")
-        for number, value in scanner.values():
-            record = decoded(value, shown, number)
-            if is_empty and is_list and is_messages([record]):
+        for item, (number, value) in enumerate(scanner.values(), 1):
+            what = f"item {item}"
+            record = decoded(value, shown, number, what)
+            if item == 1 and is_list and is_messages([record]):
                 break
-            is_empty = False
-            large = InputError(f"the record has more than {MAX_RECORD} bytes", shown, number)
-            yield number, large if len(value) > MAX_RECORD else as_record(record, shown, number)
+            large = InputError(f"{what} has more than {MAX_RECORD} bytes", shown, number)
+            yield number, large if len(value) > MAX_RECORD else as_record(record, shown, number, what)
         else:
-            if is_empty:
+            if not item:
                 yield 1, InputError("the document holds no record", shown, 1)
             return
     yield 1, as_record(_whole(path, shown), shown, 1)
@@ -201,7 +201,7 @@ def _whole(path: str, shown: str) -> Json:
         data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         return InputError(f"the conversation has more than {MAX_DOCUMENT} bytes", shown, 1)
-    return decoded(data.removeprefix(b"\xef\xbb\xbf"), shown, 1)
+    return decoded(data.removeprefix(b"\xef\xbb\xbf"), shown, 1, "the document")
 
 
 def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:

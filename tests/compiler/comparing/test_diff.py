@@ -68,6 +68,8 @@ def test_every_flip_has_the_cause_that_was_planted(plants: Plants, changed: froz
     assert flips.keys() == {each for each in pairs if made[changed][each] != made[frozenset()][each]}
     for each, flip in flips.items():
         expected = smallest(changed, {subset: results[each] for subset, results in made.items()})
+        if each[1] == "J-1" and {"transcript", "judge reply"} <= changed:  # it replied about another conversation
+            expected = {frozenset({"transcript"})}
         assert flip["causes"]["told_apart"]
         assert set(map(frozenset, flip["causes"]["sets"])) == expected, each
 
@@ -124,6 +126,15 @@ def test_a_judge_that_reads_another_conversation_is_not_said_to_waver(
     plants: Plants, changed: list[str], note: str
 ) -> None:
     assert {flip["note"] for flip in compared(plants, *changed)["flips"] if flip["check_id"] == "J-1"} == {note}
+
+
+def test_another_judge_and_another_conversation_can_not_be_told_apart(tmp_path: Path) -> None:
+    plants = Plants(tmp_path)
+    plan = compile_project(project(tmp_path / "p", rule=False))
+    run(plan, [plants.transcripts(changed=True)], tmp_path / "new", judge=Judge("UNCLEAR", "two"))
+    flips = [each for each in diff(plants.run(), tmp_path / "new")["flips"] if each["check_id"] == "J-1"]
+    assert {each["note"] for each in flips} == {"another judge answered"}
+    assert [each["causes"] for each in flips] == [{"sets": [["transcript", "judge reply"]], "told_apart": False}] * 2
 
 
 def test_flips_stand_worst_first(plants: Plants) -> None:

@@ -27,7 +27,7 @@ def test_a_json_document_is_read_on_one_line_and_on_many(tmp_path: Path, value: 
 def test_a_broken_item_of_a_list_is_told_with_its_line_and_its_neighbours_are_read(tmp_path: Path) -> None:
     good = json.dumps(GOOD)
     found = refusals(tmp_path, f"[\n{good},\n{{broken}},\n\n{good}\n]\n", "chat.json")
-    assert [each[:21] for each in found] == ["chat:2", "3: the line is not JS", "chat:5"]
+    assert [each[:21] for each in found] == ["chat:2", "3: item 2 is not JSON", "chat:5"]
 
 
 @pytest.mark.parametrize("size", [1, 50, 500])
@@ -36,7 +36,7 @@ def test_a_document_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.M
     listed = json.dumps([GOOD, ATIF, 5, {**GOOD, "n": "]\n,[" * 20}], indent=1)
     starts = [number for number, line in enumerate(listed.split("\n"), 1) if line[:2].strip() in ("{", "5")]
     assert listed.split("\n")[starts[2] - 1] == " 5,"
-    told = [f"chat:{starts[0]}", "s1", f"{starts[2]}: a line must hold one JSON object", f"chat:{starts[3]}"]
+    told = [f"chat:{starts[0]}", "s1", f"{starts[2]}: item 3 must be one JSON object", f"chat:{starts[3]}"]
     for broken in ("", "]", "[", '"'):
         found = refusals(tmp_path, listed + broken, "chat.json")
         assert (found[:4], len(found)) == (told, 4 + bool(broken))
@@ -58,7 +58,7 @@ def test_a_member_of_an_archive_that_is_damaged_is_told_and_the_others_are_read(
     first, second = Reader().read([tmp_path / "log.eval"])
     assert isinstance(first, Transcript)
     assert isinstance(second, InputError)
-    assert second.reason.startswith("`samples/b_epoch_1.json`: the line is not JSON")
+    assert second.reason.startswith("`samples/b_epoch_1.json` is not JSON")
 
 
 def test_a_sample_that_another_one_of_its_name_hides_is_told(tmp_path: Path) -> None:

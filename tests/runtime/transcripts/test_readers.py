@@ -205,7 +205,7 @@ def test_a_medium_is_kept_by_its_address_and_the_digest_of_its_bytes(tmp_path: P
     [
         ({"text": "hello"}, "2: unknown shape: an object with the keys `text`; expected `messages`"),
         ({}, "2: unknown shape: an empty object"),
-        ([1, 2], "2: a line must hold one JSON object"),
+        ([1, 2], "2: the line must be one JSON object"),
         ({"messages": []}, "2: `messages` is empty"),
         ({"messages": [{"role": "user"}]}, "2: messages[0] has no `content`"),
         (

@@ -59,7 +59,7 @@ def test_a_file_s_name_gives_model_and_scenario_split_at_the_first_pair_of_under
         (USER + REPLY.replace("1", "2") + REPLY, "3: turn 1 comes after turn 2"),
         (USER + '{"turn": 1, "role": "assistant"}\n', "2: the content is missing"),
         (USER + '{"turn": 1, "role": "assistant", "content": 5}\n', "2: the content is `5`; expected text"),
-        ("[1]\n", "1: a line must hold one JSON object"),
+        ("[1]\n", "1: item 1 must be one JSON object"),
         ("[" * 200_000, "1: "),
         ('{"a":' * 200_000, "1: "),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "1: "),

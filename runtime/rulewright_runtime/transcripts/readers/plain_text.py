@@ -186,9 +186,10 @@ class PlainText:
 
     def _refused(self, reason: str, number: int) -> InputError:
         names = filter(_NAME.fullmatch, (name for name, _ in self._seen.most_common()))
-        seen = ticked(islice(names, _SEEN)) or "none"
+        listed = ticked(islice(names, _SEEN))
+        seen = f"; the speakers seen are {listed}" if listed else ""
         hint = "expected `User:`, `Assistant:` or others that `--columns user=NAME,assistant=NAME` names"
-        return InputError(f"{reason}; the speakers seen are {seen}; {hint}", self._shown, number)
+        return InputError(f"{reason}{seen}; {hint}", self._shown, number)
 
 
 def _conversation(record: Record) -> Conversation:

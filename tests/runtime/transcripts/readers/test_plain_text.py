@@ -62,7 +62,7 @@ def test_the_time_and_the_name_of_a_mapped_speaker_are_kept(tmp_path: Path) -> N
     ("text", "told"),
     [
         ("\nAnna: hi\nBot: yo\na(b): c\nAnna: ok", "a known speaker; the speakers seen are `Anna`, `Bot`; expected"),
-        ("Just a note.\n", "1: the text does not begin with a known speaker; the speakers seen are none; expected"),
+        ("Just a note.\n", "1: the text does not begin with a known speaker; expected"),
         ("User: hi\nHelp: yo\n", "1: no assistant speaks; the speakers seen are `User`, `Help`; expected"),
         ("Bot: Hello\nAnna: hi\nBot: yo\n", "1: no user speaks; the speakers seen are `Bot`, `Anna`; expected"),
         ("[10:31] Anna: hi\n[10:32] Bot: yo\n", "1: `Anna` is not a known speaker; the speakers seen are `Anna`"),
