@@ -43,9 +43,12 @@ def mistake(
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """The help with the known name most similar to `name`, or None if none is similar."""
+    """The help with the known name most similar to `name`, or else the only one of which it is a word; or None."""
     by_lower = {k.lower(): k for k in sorted(known) if k.replace("_", "a").replace(".", "a").isalnum()}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.65)
+    if not near:
+        holding = [each for each in by_lower if name.lower() in each.split("_")]
+        near = holding if len(holding) == 1 else []
     return Guess(by_lower[near[0]]) if near and by_lower[near[0]] != name else None
 
 

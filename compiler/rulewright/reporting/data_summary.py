@@ -83,7 +83,8 @@ def _held(item: Transcript) -> Iterator[str]:
         "timestamp": any(message.timestamp for message in chat.messages),
         "error": any(turn.error is not None for turn in item.turns),
     }
-    return (name for name, holds in facts.items() if holds)
+    yield from (name for name, holds in facts.items() if holds)
+    yield from (f"metadata.{key}" for key in chat.metadata)
 
 
 def _scripts(text: str) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from rulewright.errors import ExpressionError, ExpressionMistake
 from rulewright.expression.build import build
 from rulewright.expression.checker import check
+from rulewright.expression.checking_context import did_you_mean
 from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
 from rulewright.expression.parser import parse
@@ -315,3 +316,8 @@ def test_the_deepest_expression_the_parser_takes_is_checked() -> None:
     assert strictly("[" * 200 + "]" * 200).startswith("list(list(")
     assert strictly("-" + "(-" * 100 + "1" + ")" * 100) == "int"
     assert strictly("1" + " + 1" * 200) == "int"
+
+
+def test_a_word_of_one_name_only_suggests_this_name() -> None:
+    assert did_you_mean("bucket", ["primary_bucket", "severity"]) == "did you mean `primary_bucket`?"
+    assert did_you_mean("bucket", ["primary_bucket", "secondary_bucket"]) is None
