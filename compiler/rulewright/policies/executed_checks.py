@@ -37,6 +37,7 @@ _MOST: Final = 2_000  # conversations, each with one judge and one scenario
 _MOST_CUED: Final = 60  # conversations with hits, each with a judge
 _MOST_FIELDS: Final = 64  # ways to fill in the fields of a reply
 _CARRIED: Final = ", confidence "
+PROMPT: Final = "check.prompt"  # where only what a judge is asked differs
 _NO_REPLY: Final = "no usable reply"
 _BESIDE: Final = {"system": "Be brief.", "tool": "It is done."}  # messages of other roles
 _RECALLED: Final = "the old garden gate stays closed all winter long"
@@ -47,20 +48,21 @@ Input: TypeAlias = "tuple[JsonObject | None, Messages, Judge | None]"  # a scena
 
 
 class _Vote(NamedTuple):
-    """A verdict with a quote of a turn, if it is not 0, and fields; without a verdict the reply is not usable."""
+    """A verdict with a quote of a turn by its place, if it is not 0, and fields; without a verdict the reply is not
+    usable."""
 
     verdict: str | None
     turn: int = 0
     fields: str = ""  # JSON
 
     def __str__(self) -> str:
-        quoting = f" quoting turn {self.turn}" if self.turn else ""
+        quoting = f" quoting message {self.turn}" if self.turn else ""
         return f"{self.verdict or _NO_REPLY}{quoting}{self.fields and f' with {self.fields}'}"
 
     def reply(self, messages: Sequence[JsonMapping]) -> str | None:
-        turns = [each for each in messages if each["role"] in ("user", "assistant")]
-        said = turns[self.turn - 1]
-        quoted = [{"turn": self.turn, "role": said["role"], "quote": said["content"]}] if self.turn else []
+        said = [each for each in messages if each["role"] in ("user", "assistant")][self.turn - 1]
+        number = (self.turn + 1) // 2  # a question and its reply share one
+        quoted = [{"turn": number, "role": said["role"], "quote": said["content"]}] if self.turn else []
         given = {"verdict": self.verdict, "evidence": quoted, **json.loads(self.fields or "{}")}
         return None if self.verdict is None else json.dumps(given)
 
@@ -89,18 +91,32 @@ class _GivenVotes:
 
 
 @dataclass(frozen=True, slots=True)
+class _Recorder:
+    """A judge that keeps what it is asked."""
+
+    vote: _Vote
+    messages: Sequence[JsonMapping]
+    prompts: list[str]
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        self.prompts.append(request.prompt)
+        return self.vote.reply(self.messages)
+
+
+@dataclass(frozen=True, slots=True)
 class _Reader:
-    """A judge that fails where it is shown certain messages together, and passes everything else."""
+    """A judge that fails where it is shown certain texts together, and passes everything else."""
 
     said: Sequence[str]
     messages: Sequence[JsonMapping]
+    fields: str = ""
 
     def ask(self, request: JudgeRequest) -> str | None:
         if not all(each in request.prompt for each in self.said):
-            return _Vote("PASS").reply(self.messages)
+            return _Vote("PASS", 0, self.fields).reply(self.messages)
         turns = [each["content"] for each in self.messages if each["role"] in ("user", "assistant")]
         first = self.said[0]
-        return _Vote("FAIL", turns.index(first) + 1 if first in turns else 0).reply(self.messages)
+        return _Vote("FAIL", turns.index(first) + 1 if first in turns else 0, self.fields).reply(self.messages)
 
     def __str__(self) -> str:
         return f"FAIL where it is shown {' and '.join(map(json.dumps, self.said))}, else PASS"
@@ -124,9 +140,37 @@ def executed_apart(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
             found[said] = {**{key: value for key, value in beside.items() if value}, "messages": messages}
     if any(_CARRIED not in after for _, after in found):  # what verdicts carry matters where they are alike
         found = {said: witness for said, witness in found.items() if _CARRIED not in said[1]}
+    place = "verdict"
+    if not found and most_votes(checks):
+        place, found = PROMPT, _asked_apart(checks, anywhere)
     where = ["a judge gives the votes below"] if most_votes(checks) else []
-    places = {"place": "verdict", "where": where}
+    places = {"place": place, "where": where}
     return [{**places, "before": one, "after": two, "witness": witness} for (one, two), witness in found.items()]
+
+
+def _asked_apart(checks: Sequence[LoweredCheck], anywhere: Sequence[LoweredCheck]) -> dict[tuple[str, str], JsonObject]:
+    """The verdicts on the first conversation about which a judge is asked in other words, if it goes by them."""
+    engines = _engines(anywhere, None)
+    fields = next(iter(_fields(checks)), "")
+    for messages in _usual(checks) if engines else ():
+        recorders = [_Recorder(_Vote("PASS", 0, fields), messages, []) for _ in engines]
+        for engine, recorder in zip(engines, recorders, strict=True):
+            _given(engine, messages, None, recorder)
+        one, two = ("\n".join(each.prompts) for each in recorders)
+        part = _only_in(one, two) or _only_in(two, one)
+        if part is not None:
+            judge = _Reader([messages[-1]["content"], part], messages, fields)
+            said = _apart(*(_given(engine, messages, None, judge) for engine in engines))
+            if said is not None:
+                return {said: {"votes": str(judge), "messages": messages}}
+    return {}
+
+
+def _only_in(one: str, two: str) -> str | None:
+    """The fewest lines of one text that another one does not hold together; None where it holds all."""
+    lines = one.split("\n")
+    parts = ("\n".join(lines[at : at + size]) for size in range(1, len(lines) + 1) for at in range(len(lines)))
+    return None if one in two else next(each for each in parts if each not in two)
 
 
 def _are_alike(one: LoweredCheck, two: LoweredCheck) -> bool:

@@ -52,9 +52,9 @@ class Voting:
         if votes != self.votes and request.attempt % 2:
             votes = [f"PASS with {self.confirmed.partition(' with ')[2]}"]
         vote, _, fields = votes[min(request.repetition, len(votes) - 1)].partition(" with ")
-        verdict, _, turn = vote.partition(" quoting turn ")
+        verdict, _, turn = vote.partition(" quoting message ")
         said = self.messages[int(turn or 1) - 1]
-        quotes = [{"turn": int(turn), "role": said["role"], "quote": said["content"]}] if turn else []
+        quotes = [{"turn": (int(turn) + 1) // 2, "role": said["role"], "quote": said["content"]}] if turn else []
         reply = {"verdict": verdict, "evidence": quotes, **json.loads(fields or "{}")}
         return None if verdict.startswith("no ") else json.dumps(reply)
 
@@ -105,13 +105,27 @@ def test_a_check_that_does_not_compile_is_not_compared(tmp_path: Path, capsys: p
     assert main(["prove", str(paths[1])]) != 3
 
 
-def test_a_prompt_alone_changes_no_votes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_prompts_are_told_apart_by_a_judge_that_goes_by_their_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     paths = [check(tmp_path / name, {}) for name in ("one", "two")]
     paths[1].write_text(paths[1].read_text().replace("Is it so?", "Is it not so?"))
     found = policy_diff(*paths)
-    assert (found["verdict"], found["regions"]) == ("undecided", [])
-    assert main(["policy-diff", *map(str, paths)]) == 2
+    (region,) = found["regions"]
+    witness = region["witness"]
+    judge = Reading(re.findall(r'"([^"]*)"', witness["votes"]), witness["messages"])
+    for path, said in zip(paths, (region["before"], region["after"]), strict=True):
+        (verdict,) = check_transcript(path.parent.parent, {"messages": witness["messages"]}, judge=judge).verdicts
+        assert verdict.verdict == said
+    assert (found["verdict"], region["before"], region["after"]) == ("different", "FAIL", "PASS")
+    assert main(["policy-diff", *map(str, paths)]) == 1
     assert "they ask a judge differently, so only its answers can differ" in capsys.readouterr().out
+
+
+def test_prompts_that_are_rendered_alike_are_not_told_apart(tmp_path: Path) -> None:
+    paths = [check(tmp_path / name, {}) for name in ("one", "two")]
+    paths[1].write_text(paths[1].read_text().replace("Is it so?", '"Is it so?{% if false %} No.{% endif %}"'))
+    assert policy_diff(*paths)["regions"] == []
 
 
 @pytest.mark.parametrize(("key", "one", "two"), [("severity", "S2", "S3"), ("hard_fail", False, True)])
@@ -244,5 +258,5 @@ class Reading:
         if not all(each in request.prompt for each in self.said):
             return json.dumps({"verdict": "PASS", "evidence": []})
         turn = [each["content"] for each in self.messages].index(self.said[0])
-        quote = {"turn": turn + 1, "role": self.messages[turn]["role"], "quote": self.said[0]}
+        quote = {"turn": turn // 2 + 1, "role": self.messages[turn]["role"], "quote": self.said[0]}
         return json.dumps({"verdict": "FAIL", "evidence": [quote]})
