@@ -53,6 +53,8 @@ CASES: list[tuple[Any, ...]] = [
     ("_+_", 1, 2.5, 3.5), ("_-_", UInt(1), 2, -1), ("_*_", 2, UInt(3), 6), ("_/_", 1.0, 4, 0.25),
     ("_%_", UInt(7), 4, 3), ("_+_", HALF, 0.25, Score(3, 4)), ("_+_", "a", 1, "error no_such_overload"),
     ("_+_", HALF, "a", "error no_such_overload"), ("_+_", HALF, True, "error no_such_overload"),
+    ("_/_", 0.0, 0.0, "error divide_by_zero"), ("_/_", 1, -0.0, "error divide_by_zero"),
+    ("double", "NaN", "error invalid_argument"), ("double", "1.5", 1.5),
     ("_/_", HALF, 0, "error divide_by_zero"), ("dyn", HALF, 0.5), ("string", HALF, "0.5"),
 ]  # fmt: skip
 

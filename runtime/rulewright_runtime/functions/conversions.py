@@ -107,6 +107,14 @@ def to_double(value: Value) -> float:
     raise no_overload("double", value)
 
 
+def to_number(value: Value) -> float:
+    """`to_double`, except that the text of NaN is refused: no limit is under NaN. Raises EvaluationError."""
+    number = to_double(value)
+    if value.__class__ is str and math.isnan(number):
+        raise _bad(value, "a double")
+    return number
+
+
 def format_double(value: float) -> str:
     """Return the shortest digits that parse to the same double, with an exponent below 1e-4 and from 1e6, like `%g` in
     cel-go: `123456.5`, `1e+06`, `1e-05`."""
@@ -221,3 +229,4 @@ TABLE: Final[Table] = {
     "type": (type_of, 1, 1),
     "dyn": (to_dyn, 1, 1),
 }
+PROFILE: Final[Table] = {"double": (to_number, 1, 1)}

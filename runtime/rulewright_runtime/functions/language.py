@@ -31,6 +31,7 @@ STRICT: Final[Table] = {
 }
 PROFILE: Final[Table] = {
     **STRICT,
+    **conversions.PROFILE,
     **profile_functions.TABLE,
     **statistics.TABLE,
     **texts.TABLE,

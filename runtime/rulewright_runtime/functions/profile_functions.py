@@ -32,6 +32,13 @@ def _arithmetic(of_one_type: Function, of_scores: Function) -> Function:
     return compute
 
 
+def divide(left: Value, right: Value) -> Value:
+    """`left / right`; zero is no divisor of doubles either, because NaN is under no limit. Raises EvaluationError."""
+    if right.__class__ is float and right == 0.0:
+        raise EvaluationError("divide by zero", "divide_by_zero")
+    return operators.divide(left, right)
+
+
 def modulo(left: object, right: object) -> object:
     """`left % right` of integers; mixed ones promote."""
     if _is_mixed(left, right) and not isinstance(left, (float, Score)) and not isinstance(right, (float, Score)):
@@ -58,7 +65,7 @@ TABLE: Final[Table] = {
     "_+_": (_arithmetic(operators.add, exact.add), 2, 2),
     "_-_": (_arithmetic(operators.subtract, exact.subtract), 2, 2),
     "_*_": (_arithmetic(operators.multiply, exact.multiply), 2, 2),
-    "_/_": (_arithmetic(operators.divide, exact.divide), 2, 2),
+    "_/_": (_arithmetic(divide, exact.divide), 2, 2),
     "_%_": (modulo, 2, 2),
     "-_": (negate, 1, 1),
     "score": (exact.score_of, 1, 1),
