@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -36,6 +37,7 @@ class Chats:
         self._table: Format | None = None
         self._pending: dict[str, tuple[Format, list[tuple[int, Record]]]] = {}
         self._broken: InputError | None = None
+        self._names: Counter[str] = Counter()  # given to conversations without an id
 
     def read(self, rows: Iterable[Row]) -> Iterator[Transcript | InputError]:
         """Yield the conversations, or why a record is refused; those with joined records come last."""
@@ -114,7 +116,15 @@ class Chats:
             return self._refused(f"the record is refused: {error}", number)
         if loose.turns is msgspec.UNSET:
             return self._refused(NO_TURNS, number)
-        return conversation_of(loose, self._path, number, several=True)
+        found = conversation_of(loose, self._path, number, several=True)
+        if isinstance(found, InputError) or loose.transcript_id is not None:
+            return found
+        return msgspec.structs.replace(found, id=self._numbered(found.id))
+
+    def _numbered(self, name: str) -> str:
+        """The name, with a number after its first use: a list may hold all its items on one line."""
+        self._names[name] += 1
+        return name if self._names[name] == 1 else f"{name}#{self._names[name]}"
 
     def _refused(self, reason: str, number: int) -> InputError:
         """The refusal of a row, which may belong to a conversation of several rows."""
@@ -129,11 +139,12 @@ class Chats:
         unnamed = own_name if format.joins or not line else f"{own_name}:{line}"
         index = -1
         for index, item in enumerate(_safely(format, [row for _, row in records])):
+            numbered = self._numbered(unnamed)
             if isinstance(item, ShapeError):
                 yield InputError(f"{item} (read as {format.name})", self._path, line)
                 continue
             own = f"{own_name}:{item.id}" if item.id and format.local_ids else item.id
-            name = own.strip() or (unnamed if index == 0 else f"{unnamed}#{index + 1}")
+            name = own.strip() or numbered
             if not any(message.role in SPEAKERS for message in item.messages):
                 yield InputError("the conversation has no message of a user or an assistant", self._path, line)
             else:
@@ -146,7 +157,8 @@ class Chats:
 def _unpaged(rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the rows; in place of a page of an API, which is of no format, the records that it lists."""
     for number, row in rows:
-        page = None if isinstance(row, InputError) else next(filter(_is_page, map(row.get, _PAGES)), None)
+        pages = [] if isinstance(row, InputError) else list(filter(_is_page, map(row.get, _PAGES)))
+        page = pages[0] if len(pages) == 1 else None
         if page is None or isinstance(row, InputError) or format_of(row) or format_of(page[0]) in (None, LINES):
             yield number, row  # messages of a page may be in any order
         else:

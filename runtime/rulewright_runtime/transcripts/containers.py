@@ -234,10 +234,11 @@ def delimiter_of(header: str) -> str:
 
 def _csv_records(reader: csv.DictReader[str], shown: str) -> Iterator[Row]:
     while True:
+        start = reader.reader.line_num + 1
         try:
             row = next(reader, None)
         except csv.Error as error:
-            yield reader.line_num, InputError(f"the row is not CSV: {error}", shown, reader.line_num)
+            yield start, InputError(f"the row is not CSV: {error}", shown, start)
             continue
         except InputError as refused:
             yield refused.line, refused

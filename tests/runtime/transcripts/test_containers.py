@@ -42,6 +42,19 @@ def test_a_document_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.M
         assert (found[:4], len(found)) == (told, 4 + bool(broken))
 
 
+@pytest.mark.parametrize("record", [GOOD, {"scenario_id": "s", "model": "m", "turns": [SAID[0] | {"turn": 1}]}])
+def test_the_items_of_a_list_on_one_line_are_several_conversations(tmp_path: Path, record: Any) -> None:
+    listed = json.dumps([record, 5, record])
+    told = ["chat:1", "1: item 2 must be one JSON object", "chat:1#2"]
+    assert refusals(tmp_path, listed, "chat.json") == told
+    assert refusals(tmp_path, json.dumps({"data": [GOOD, GOOD]}), "chat.json") == ["chat:1", "chat:1#2"]
+
+
+def test_a_record_with_two_lists_of_chats_is_refused_as_a_whole(tmp_path: Path) -> None:
+    (found,) = refusals(tmp_path, [{"chats": [GOOD], "records": [GOOD]}])
+    assert found.startswith("1: unknown shape")
+
+
 @pytest.mark.parametrize("tail", ["", ",", "\n{}", " nonsense", "\n]]"])
 def test_nothing_of_a_list_is_left_out_in_silence(tmp_path: Path, tail: str) -> None:
     good = json.dumps(GOOD)

@@ -57,6 +57,9 @@ def test_a_table_that_names_a_column_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_row_with_more_fields_than_the_header_is_refused(tmp_path: Path) -> None:
+    assert refusals(tmp_path, 'user,assistant\nhi,"a"b\nhi,"open\nhi,c\n', "chat.csv") == [
+        "2: the row is not CSV: ',' expected after '\"'", "3: the row is not CSV: unexpected end of data"
+    ]  # fmt: skip
     found = refusals(tmp_path, "user,assistant\nhi,hello\nhi,hello,you\nhi,hello\n", "chat.csv")
     assert found == ["chat:2", "3: the row has 3 fields; the header names 2", "chat:4"]
 
