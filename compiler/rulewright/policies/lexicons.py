@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice, product
 from typing import Final
 
-from rulewright.proving.re2_syntax import samples
+from rulewright.proving.languages import complement, has_text, holding, intersection, is_part
+from rulewright.proving.re2_syntax import language_of, samples
 from rulewright_runtime.matching.folding import fold
 from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.scan import Lexicon, Pattern
 from rulewright_runtime.strict_json import JsonObject
 
 HIT: Final = ("no hit", "a hit")
+_COUNT: Final = re.compile(r"\d+")  # repetitions of a regular expression
+_MOST_COUNT: Final = 100
+_MOST_STRETCHED: Final = 8  # texts
+_MOST_PROVED: Final = 4  # expressions that may match instead of another one
+_MORE: Final = ("o", " ", ",", "1", "\n")
 _ALIKE: Final = 0.6  # the similarity from which on an added pattern counts as a changed one
 # For each difference, a rewriting that only a lexicon matches that ignores the difference.
 _WRITTEN: Final[tuple[tuple[str, str, str], ...]] = (
@@ -65,7 +73,10 @@ def _changes(place: str, one: Lexicon, two: Lexicon) -> Iterator[JsonObject]:
         if _is_idle(pattern, has, lacks):
             continue
         change = _change(pattern, gone if after else new, bool(after))
-        text = next((each for each in _texts(pattern) if _hits(has, each) and not _hits(lacks, each)), None)
+        other = str(change.get("from", change.get("into", "")))
+        text = next((each for each in _tried(pattern, other, has) if _hits(has, each) and not _hits(lacks, each)), None)
+        if text is None and _is_covered(pattern, gone if after else new, has, lacks):
+            continue
         if text is None:
             why = f"no text was found that only `{pattern.pattern}` matches"
             yield {"place": place, **change, "why": why}
@@ -108,6 +119,37 @@ def _texts(pattern: Pattern) -> list[str]:
     """Texts that the pattern is likely to match."""
     found = samples(pattern.pattern) if pattern.mode == "regex" else [pattern.pattern, pattern.pattern.upper()]
     return [*found, *(f"So {each} it is." for each in found)]
+
+
+def _tried(pattern: Pattern, other: str, has: Lexicon) -> Iterator[str]:
+    """Texts of a pattern, and for a regular expression those with a change, and those that it matches with another."""
+    yield from _texts(pattern)
+    if pattern.mode == "regex":
+        once = list(_stretched(samples(pattern.pattern)[:_MOST_STRETCHED], pattern.pattern, other))
+        yield from once
+        yield from _stretched([*islice((each for each in once if _hits(has, each)), 4)], pattern.pattern, other)
+
+
+def _stretched(texts: Iterable[str], one: str, other: str) -> Iterator[str]:
+    """The texts with another character at one place, or with some more, as often as one of two expressions counts."""
+    numbers = map(int, _COUNT.findall(f"{one} {other}"))
+    counts = sorted({1, *(near for each in numbers for near in range(each - 2, each + 2) if 1 < near <= _MOST_COUNT)})
+    letters = (*_MORE, *sorted({*one} ^ {*other}))
+    for text in texts:
+        for at, more in product(range(len(text) + 1), letters):
+            yield text[:at] + more + text[at + 1 :]
+            yield from (text[:at] + more * count + text[at:] for count in counts)
+
+
+def _is_covered(pattern: Pattern, others: Sequence[Pattern], has: Lexicon, lacks: Lexicon) -> bool:
+    """Whether it is proved that one of a few other expressions matches wherever this one does."""
+    mine = language_of(pattern.pattern) if pattern.mode == "regex" and len(others) <= _MOST_PROVED else None
+    if mine is None or (has.fold, has.fold_regexes) != (lacks.fold, lacks.fold_regexes):
+        return False
+    theirs = [each for other in others if other.mode == "regex" and (each := language_of(other.pattern)) is not None]
+    if any(is_part(mine, each) for each in theirs):
+        return True
+    return has_text(intersection([holding(mine), *(complement(holding(each)) for each in theirs)])) is False
 
 
 def _is_idle(pattern: Pattern, has: Lexicon, lacks: Lexicon) -> bool:

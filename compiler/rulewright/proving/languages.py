@@ -135,6 +135,24 @@ def holding(language: Language) -> Language:
     return sequence([ANY, language, ANY])
 
 
+@lru_cache(maxsize=1 << 14)
+def is_part(one: Language, two: Language) -> bool:
+    """Whether every text of the first language is in the second one, as far as that can be told part by part."""
+    if one == two or (two.kind == "or" and any(is_part(one, each) for each in two.parts[0])):
+        return True
+    match one.kind, two.kind:
+        case "or", _:
+            return all(is_part(each, two) for each in one.parts[0])
+        case ("then", "then") | ("star", "star") if all(map(is_part, one.parts, two.parts)):
+            return True
+        case "set", "set":
+            return all(any(low <= start and end <= high for low, high in two.parts[0]) for start, end in one.parts[0])
+        case _, "then":
+            first, rest = two.parts
+            return (is_part(EMPTY, rest) and is_part(one, first)) or (is_part(EMPTY, first) and is_part(one, rest))
+    return one == EMPTY and two.kind == "star"
+
+
 def with_cases(language: Language, *, lower: bool) -> Language:
     """The texts that are in the language once their ASCII letters are in lower case, else in upper case."""
     match language.kind, *language.parts:

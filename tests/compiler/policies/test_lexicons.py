@@ -100,6 +100,30 @@ def test_what_a_lexicon_ignores_and_whose_turns_it_sees_is_told() -> None:
     assert gone == [{"place": "lexicon l", "before": "declared", "after": None}]
 
 
+DOSE = r"(?i)\b(?:take|give (?:him|her))\b[^.?!]{0,25}\b[0-9]+ ?(?:mg|ml|drops)\b"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "said"),
+    [
+        (DOSE, DOSE.replace("25", "26"), ["no hit"]),
+        (DOSE, DOSE.replace("25", "24"), ["a hit"]),
+        (DOSE, DOSE.replace("0-9", "0-9_"), ["no hit"]),
+        ("(?m)^sorry", "(?m)^sorry$", ["a hit"]),
+        ("(?:a|b)c", "[ab]c", []),
+        ("a{2,3}", "a{2,4}", []),
+    ],
+)
+def test_two_expressions_are_shown_by_a_text_or_proved_equal(one: str, two: str, said: list[str]) -> None:
+    pair = [Lexicon((Pattern(each, "regex"),)) for each in (one, two)]
+    found = compare_lexicons(*({"l": each} for each in pair))
+    assert [each["before"] for each in found["regions"]] == said
+    for region in found["regions"]:
+        text = ast.literal_eval(region["witness"]["text"])
+        assert [hits(each, text) for each in pair] == [region["before"], region["after"]]
+    assert found["unknown"] == [] or "(?m)" in one
+
+
 def test_two_files_of_patterns_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, two = tmp_path / "one.yaml", tmp_path / "two.yaml"
     one.write_text("patterns: [we will refund, get your money back]\n", encoding="utf-8")

@@ -14,6 +14,7 @@ from rulewright.proving.languages import (
     complement,
     holding,
     intersection,
+    is_part,
     literal,
     outcomes,
     sequence,
@@ -99,3 +100,22 @@ def test_too_much_work_is_given_up() -> None:
     words = [f"{one}{two}" for one in "abcdefghijklmnop" for two in ("order", "money", "parcel", "refund")]
     assert outcomes([language("|".join(f"{one} {two}" for one in words for two in words))]) is None
     assert outcomes([language("|".join(words))]) is not None
+
+
+@given(expressions(), expressions(), st.sampled_from(REPEATS), st.lists(TEXTS, max_size=20))
+@settings(max_examples=rounds(100, 5_000), deadline=None)
+def test_a_part_of_another_language_matches_nowhere_else(one: str, two: str, repeat: str, texts: list[str]) -> None:
+    wider = f"(?:{one}|{two}){repeat}"
+    for narrow, wide in ((one, two), (one, wider), (f"(?:{one}){repeat}", wider), (wider, one), (wider, two)):
+        parts = language_of(narrow), language_of(wide)
+        assert parts[0] is not None
+        assert parts[1] is not None
+        assert not is_part(*parts) or all(searches(wide, text) for text in texts if searches(narrow, text))
+
+
+def test_more_repetitions_and_wider_classes_hold_fewer_and_narrower_ones() -> None:
+    for narrow, wide in (("a{0,25}b", "a{0,26}b"), ("[0-9]+x", "[0-9_]+x"), ("a{2}", "a{1,2}"), ("ab|c", "c|ab|d")):
+        parts = language_of(narrow), language_of(wide)
+        assert parts[0] is not None
+        assert parts[1] is not None
+        assert (is_part(*parts), is_part(*reversed(parts))) == (True, False)
