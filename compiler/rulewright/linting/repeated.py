@@ -37,7 +37,6 @@ EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
     "part-without-checks": frozenset({"gate-cannot-stop"}),
     "project-without-checks": frozenset({"missing-path", "unset-variable"}),
     "tag-no-scenario-carries": frozenset({"misspelt-name"}),
-    "unchanged-copy": frozenset({"unused-lexicon"}),
     "judge-answers-as-the-author": frozenset({"judge-is-the-author"}),
     "unknown-key": frozenset({"key-is-not-text"}),
     "wrong-type": frozenset({"unknown-value"}),
@@ -159,6 +158,7 @@ REPORTED_WITH: Final[dict[str, frozenset[str]]] = {
     "deprecated-spelling": frozenset({"retired-rubric-dialect"}),
     "detector-without-definition": frozenset({"state-machine-without-definition", "unknown-lexicon"}),
     "tag-no-scenario-carries": frozenset({"tags-on-universal-check"}),
+    "unchanged-copy": frozenset({"unused-lexicon"}),
 }
 
 # A code, and the codes that usually follow from it in the same document: they are told as notes of its finding.
@@ -201,7 +201,7 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "out-of-range": "probe-reads-a-later-session unused-definition",
         "output-written-twice": "misspelt-path",
         "parameter-does-not-fit": """check-misses-own-example check-never-fails check-never-passes
-            comparison-out-of-range""",
+            comparison-out-of-range unread-parameter""",
         "parameter-of-another-metric": "condition-adds-nothing unlike-its-siblings",
         "part-exceeds-whole": "label-row-is-dead",
         "prompt-contradicts-rules": "prompt-without-pass-or-fail",
@@ -249,6 +249,7 @@ FOLLOWED_ANYWHERE: Final[dict[str, frozenset[str]]] = {
 ONCE_A_LINE: Final = frozenset(
     [
         "bad-setting",
+        "empty-list-searched",
         "gate-cannot-stop",
         "gate-ignores-unclear",
         "lexicon-hits-good-example",
@@ -296,7 +297,7 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
     on_line = found.code in ONCE_A_LINE and cause.span.line == found.span.line
     is_same = found.code in ONCE_A_MESSAGE and _TASK.sub("", cause.message) == _TASK.sub("", found.message)
     is_open = found.code == "bad-expression" and "only known when it runs" in found.message
-    return (on_line or is_same or is_open or found.code in ONCE_A_DOCUMENT) and cause.sort_key < found.sort_key
+    return (on_line or is_same or is_open or found.code in ONCE_A_DOCUMENT) and cause.sort_key <= found.sort_key
 
 
 def _is_named(cause: Diagnostic, found: Diagnostic) -> bool:

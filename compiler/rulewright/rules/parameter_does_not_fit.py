@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error, replace
+from rulewright.diagnostics import Diagnostic, error, replace, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.suggestions import number_meant
@@ -18,9 +18,12 @@ from rulewright.lower.expression_checks import mistakes_with
 from rulewright.lower.expressions_of import parts_of
 from rulewright.proving.static_types import COUNTS
 from rulewright.proving.verdicts import SHARES
+from rulewright.rules.empty_list_searched import SEARCHING as OF_PHRASES
+from rulewright.rules.regex_taken_for_text import OF_REGEX
 from rulewright.spelling import Guess
 
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+SEARCHING: Final = OF_PHRASES | {"contains", "contains_ci", "substring_ci", "startsWith", "endsWith"}
 LISTED: Final = re.compile(r"[\w.-]+(?: [\w.-]+)*(?:, *[\w.-]+(?: [\w.-]+)*)+")
 
 
@@ -28,15 +31,17 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
     """The expression of a check can't use the value of a parameter.
 
     Why it matters: the check compiles, but the first conversation makes it fail: a text can't be compared with a
-    number, and a phrase is not a list of phrases. A regular expression may be invalid, or a share be compared with a
-    number outside 0 to 1.
-    Instead: write a number without quotes, a list in brackets, a valid regular expression, or a value inside the range.
+    number, and a phrase is not a list of phrases. A regular expression may be invalid, or be searched for literally, and
+    a share be compared with a number outside 0 to 1.
+    Instead: write a number without quotes, a list in brackets, a valid regular expression for `matches`, or a value
+    inside the range.
     """
     if not check.verdict_conditions or not check.params or check.get("params") is None:
         return
     if mistakes_with(check, {}):
         return
     yield from _of_regexes(check)
+    yield from _searched_literally(check)
     yield from _out_of_range(check)
     yield from _not_numbers(check)
     for name in check.params:
@@ -73,6 +78,19 @@ def _of_regexes(check: CheckDocument) -> Iterator[Diagnostic]:
         value = _parameter(check, part.args[-1])
         refused = invalid_regex(value) if value is not None and isinstance(value.value, str) else None
         yield from [] if refused is None else [refused]
+
+
+def _searched_literally(check: CheckDocument) -> Iterator[Diagnostic]:
+    """Parameters that look like a regular expression and that a text is searched for."""
+    for written, part in parts_of(check):
+        if isinstance(part, Call) and part.function in SEARCHING and part.args:
+            name = field_of(part.args[-1], "params")
+            given = None if name is None else check.get("params", name)
+            for value in given.items if isinstance(given, Sequence) else (given,):
+                if isinstance(value, Scalar) and (found := OF_REGEX.search(str(value.value))):
+                    notes = [(written.span(part), "searched for here")]
+                    message = f"`{found[0]}` is searched for literally: `{part.function}` takes a text"
+                    yield warning(value, message, help="use `matches`, or take the signs away", notes=notes)
 
 
 def _not_numbers(check: CheckDocument) -> Iterator[Diagnostic]:

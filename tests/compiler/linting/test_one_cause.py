@@ -423,3 +423,20 @@ def test_a_gate_that_is_not_enabled_is_one_finding() -> None:
         " weight: 1, source: ruff.json}]}\n"
     )
     assert [each.code for each in lint_text(flow, "workflow.yaml").diagnostics] == ["overlay-not-enabled"]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "code"),
+    [
+        ("checks/identity-not-verified.yaml", "[get_account, transfer_money", "[] # [", "empty-list-searched"),
+        ("checks/instructions-leaked.yaml", "> params.share", "> params.words", "parameter-does-not-fit"),
+        ("checks/investment-advice.yaml", "check: investment_advice", "check: refund_promise", "unused-lexicon"),
+    ],
+)
+def test_a_slip_in_a_check_of_a_project_is_one_finding(tmp_path: Path, file: str, old: str, new: str, code: str) -> None:
+    project, _ = copied("service_desk", tmp_path / "desk")
+    text = (project / file).read_text()
+    assert old in text
+    (project / file).write_text(text.replace(old, new, 1))
+    ((found, _, _),) = reported_places(project)
+    assert found == code
