@@ -35,9 +35,10 @@ class ShownQuote(msgspec.Struct, frozen=True):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """One verdict with everything recorded about its origin."""
+    """One verdict with everything recorded about its origin; `place` ends its anchor, which starts with that of its
+    transcript. Equal verdicts on several transcripts are equal."""
 
-    anchor: str
+    place: str
     check_id: str
     name: str
     about: str
@@ -121,8 +122,11 @@ class ChatViews:
 
     def anchor(self, number: int, check_id: str) -> str:
         """Return the anchor of a check's verdict."""
+        return f"t{number}{self._place(check_id)}"
+
+    def _place(self, check_id: str) -> str:
         place = self.places.get(check_id)
-        return f"t{number}" if place is None else f"t{number}-c{place}"
+        return "" if place is None else f"-c{place}"
 
     def _order(self, shown: Shown) -> tuple[bool, bool, int, int]:
         """Verdicts that await a person first, then those that decided, then by severity."""
@@ -139,11 +143,11 @@ class ChatViews:
         words: Mapping[str, Sequence[Words]],
     ) -> Shown:
         check_id = str(verdict["check_id"])
-        check, anchor, word = self.run.checks.get(check_id), self.anchor(number, check_id), str(verdict["verdict"])
-        extra = verdict.get("extra") or {}
+        check, place, word = self.run.checks.get(check_id), self._place(check_id), str(verdict["verdict"])
+        extra, anchor = verdict.get("extra") or {}, f"t{number}{place}"
         quotes = tuple(_quoted(span, conversation, word, check_id, anchor) for span in verdict.get("evidence") or ())
         return Shown(
-            anchor,
+            place,
             check_id,
             "" if check is None or check.name == check_id else check.name,
             _about(verdict, check),

@@ -7,9 +7,9 @@ app is `linked`: it refers to both by address.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Final
@@ -94,6 +94,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_shown,
+        auto_reload=False,
     )
     templates.filters |= FILTERS
     templates.tests["numeric"] = lambda value: str(value).replace(".", "", 1).rstrip("%").isdigit()
@@ -152,6 +153,13 @@ def _reason(item: JsonMapping) -> str:
     return f"{code} ({cause_text})" if code and cause_text else code or cause_text
 
 
+@lru_cache(maxsize=4096)
+def _finding(shown: Hashable, level: str) -> Markup:
+    """What is said of a verdict, rendered once for equal verdicts, as most passing ones of a check are."""
+    markup: Markup = environment().get_template("parts.html").module.finding(shown, level)  # type: ignore[attr-defined]
+    return markup
+
+
 def _siblings(siblings: Iterable[JsonMapping]) -> list[str]:
     """The names of a contrast set's scenarios."""
     return [
@@ -166,6 +174,7 @@ def headline_name(summary: JsonMapping) -> str:
 
 
 FILTERS: Final[dict[str, Callable[..., object]]] = {
+    "finding": _finding,
     "gaps": gaps,
     "gate_state": _gate_state,
     "grouped": _group_lines,
