@@ -31,8 +31,8 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
     """The expression of a check can't use the value of a parameter.
 
     Why it matters: the check compiles, but the first conversation makes it fail: a text can't be compared with a
-    number, and a phrase is not a list of phrases. A regular expression may be invalid, or be searched for literally, and
-    a share be compared with a number outside 0 to 1.
+    number, and a phrase is not a list of phrases. A regular expression may be invalid, or be searched for literally,
+    and a share be compared with a number outside 0 to 1.
     Instead: write a number without quotes, a list in brackets, a valid regular expression for `matches`, or a value
     inside the range.
     """

@@ -137,8 +137,9 @@ class Chats:
         line = records[0][0]
         own_name = stem(self._path)
         unnamed = own_name if format.joins or not line else f"{own_name}:{line}"
-        index = -1
-        for index, item in enumerate(_safely(format, [row for _, row in records])):
+        is_empty = True
+        for item in _safely(format, [row for _, row in records]):
+            is_empty = False
             numbered = self._numbered(unnamed)
             if isinstance(item, ShapeError):
                 yield InputError(f"{item} (read as {format.name})", self._path, line)
@@ -150,7 +151,7 @@ class Chats:
             else:
                 found = msgspec.structs.replace(item, id=name, messages=related(item.messages))
                 yield Transcript.of(found, self._path, line)
-        if index < 0:
+        if is_empty:
             yield InputError(f"the record holds no conversation (read as {format.name})", self._path, line)
 
 

@@ -433,7 +433,9 @@ def test_a_gate_that_is_not_enabled_is_one_finding() -> None:
         ("checks/investment-advice.yaml", "check: investment_advice", "check: refund_promise", "unused-lexicon"),
     ],
 )
-def test_a_slip_in_a_check_of_a_project_is_one_finding(tmp_path: Path, file: str, old: str, new: str, code: str) -> None:
+def test_a_slip_in_a_check_of_a_project_is_one_finding(
+    tmp_path: Path, file: str, old: str, new: str, code: str
+) -> None:
     project, _ = copied("service_desk", tmp_path / "desk")
     text = (project / file).read_text()
     assert old in text
