@@ -82,8 +82,8 @@ EXIT_CODES: dict[str, dict[int, str]] = {
         REFUSED: "a run that can't be read, runs with nothing in common, or bad usage",
     },
     "whatif": {
-        MET: "no transcript would change",
-        FAILED: "a transcript would change",
+        MET: "no transcript and no gate with a pass rate would change",
+        FAILED: "a transcript or a gate with a pass rate would change",
         UNDECIDED: "unknown: a check was never asked",
         REFUSED: "a run that can't be read, an unknown parameter or scorecard, or bad usage",
     },

@@ -31,6 +31,7 @@ from rulewright.whatif.rescoring import (
 )
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.report.gathered import gate_line
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import say
@@ -67,14 +68,14 @@ def run(args: argparse.Namespace) -> int:
     profile = args.profile
     under = under_options(args, recorded)
     policy = policy_of(under.run, under.other, parameters_given(args.set))
-    rows = rescored(under.run, policy.prepared())
+    rows, refused = rescored(under.run, policy.prepared()), recorded.summary["refused"]["count"]
     found: JsonObject = {
         "run": args.run,
         "scorecard": policy.card.name,
         "parameters": {name: str(value) for name, value in policy.parameters.items()},
         "transcripts": len(recorded.rows),
-        "before": totals(recorded.rows.values(), recorded.plan.scorecard or policy.card),
-        "after": totals(rows.values(), policy.card),
+        "before": totals(recorded.rows.values(), recorded.plan.scorecard or policy.card, refused),
+        "after": totals(rows.values(), policy.card, refused),
         "flips": flips(recorded, rows, policy.card),
         "unasked": unasked(recorded, under.other),
         "other_rules": under.other_rules,
@@ -88,7 +89,17 @@ def run(args: argparse.Namespace) -> int:
     answer(args.format, found, _shown(found), indent=2)
     if found["unasked"] or found["other_rules"] or under.unknown or found.get("sweep", {}).get("unknown"):
         return UNDECIDED
-    return FAILED if found["flips"] else MET
+    results = [{name: gate["states"] for name, gate in found[side]["gates"].items()} for side in ("before", "after")]
+    return FAILED if found["flips"] or results[0] != results[1] else MET
+
+
+def _rated_gates(found: JsonMapping) -> Iterator[str]:
+    """The gates with a pass rate, before and after if that differs."""
+    before, after = found["before"]["gates"], found["after"]["gates"]
+    for name in sorted(before | after):
+        without = f"gate {name}: no pass rate"
+        one, other = (gate_line(name, side[name]) if name in side else without for side in (before, after))
+        yield one if one == other else f"{one} -> {other.removeprefix(f'gate {name}: ')}"
 
 
 def _sweep(args: argparse.Namespace, stored: StoredRun, policy: ScoringPolicy) -> JsonObject:
@@ -132,6 +143,7 @@ def _shown(found: JsonMapping) -> Iterator[str]:
     yield f"{len(found['flips'])} of {plural(found['transcripts'], 'transcript')} would change"
     if found["flips"]:
         yield from _totals(found["before"], found["after"])
+    yield from _rated_gates(found)
     for flip in found["flips"]:
         before, after = flip["before"], flip["after"]
         words = [f"{before['outcome']} -> {after['outcome']}"] if before["outcome"] != after["outcome"] else []

@@ -11,7 +11,7 @@ from rulewright.reporting.overview import Figure
 from rulewright.reporting.report_files import Link
 from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.english import plural, some
-from rulewright_runtime.report.gathered import unresolved_lines
+from rulewright_runtime.report.gathered import pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.text import escape, p_value, section, table
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import left, one_line, width, wrapped
@@ -131,6 +131,7 @@ def _facts(
 ) -> list[tuple[str, str]]:
     """What the runs have in common and how they differ, each fact with its name."""
     return [
+        *((side, line) for side in _SIDES for line in pass_rate_lines(comparison[side]["unresolved"])),
         ("pairs", pairs_line(comparison)),
         ("changed", ", ".join(changes(comparison["changed"])) or unchanged),
         ("score", score_line(comparison["score"])),

@@ -33,7 +33,7 @@ class ParameterDocument:
 @dataclass(frozen=True, slots=True)
 class GateDocument:
     """A gate; `not_eligible` and `not_run` are its results without an eligible verdict, `left_out` the meaning of a
-    means that applies and that the profile does not run."""
+    check that applies and that the profile does not run, `pass_rate` the share of a run that must pass it."""
 
     name: Key
     of: Scalar
@@ -42,6 +42,7 @@ class GateDocument:
     not_eligible: Annotated[str, At("empty", "not_eligible")]
     not_run: Annotated[str, At("empty", "not_run")]
     left_out: Annotated[str, At(usual="open")]
+    pass_rate: Annotated[Scalar | None, At(by=any_scalar)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
@@ -152,7 +153,7 @@ class _ScorecardLowering(ExpressionCollector):
             checks={},
             scoring={},
             parameters=parameters,
-            gates=tuple(self.gates(single)),
+            gates=tuple(self.gates(base, single)),
             dimensions=dimensions,
             rates=tuple(self.rate(rate, single) for rate in document.rates),
             counts=tuple(CountPlan(name, self.condition(of, single)) for name, of in document.counts),
@@ -162,13 +163,13 @@ class _ScorecardLowering(ExpressionCollector):
             output=tuple(self.outputs(rows, headline, label)),
             headline=headline,
             label=label,
-            minimum_coverage=self.minimum_coverage(base),
+            minimum_coverage=self.share(document.minimum_coverage, base),
         )
 
     def condition(self, scalar: Scalar, environment: Environment) -> Program:
         return self.expression(scalar, environment, BOOL)[0]
 
-    def gates(self, single: Environment) -> Iterator[GatePlan]:
+    def gates(self, base: Environment, single: Environment) -> Iterator[GatePlan]:
         for gate in self.document.gates:
             yield GatePlan(
                 name=gate.name,
@@ -178,6 +179,7 @@ class _ScorecardLowering(ExpressionCollector):
                 not_eligible=_emptiness(gate.not_eligible),
                 not_run=_emptiness(gate.not_run),
                 left_out="ignore" if gate.left_out == "ignore" else "open",
+                pass_rate=self.share(gate.pass_rate, base) or UNSET,
             )
 
     def rate(self, rate: RateDocument, single: Environment) -> RatePlan:
@@ -217,9 +219,8 @@ class _ScorecardLowering(ExpressionCollector):
             return "1"
         return repr(value)
 
-    def minimum_coverage(self, base: Environment) -> Program | None:
-        """Return the share of checks that must be resolved; None where the language's default applies."""
-        written = self.document.minimum_coverage
+    def share(self, written: Scalar | None, base: Environment) -> Program | None:
+        """Return a number or an expression from 0 to 1 as a program; None without one."""
         if written is None:
             return None
         if isinstance(written.value, str):

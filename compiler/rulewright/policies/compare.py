@@ -32,7 +32,7 @@ from rulewright.policies.executed_checks import executed_apart
 from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.policy_model import ENDED, Policy
 from rulewright.policies.regions import Comparison, Region, compare
-from rulewright.policies.scorecards import in_words, policy_of_scorecard
+from rulewright.policies.scorecards import PASS_RATE, in_words, policy_of_scorecard
 from rulewright.policies.stored_checks import LoweredCheck, flips_of_checks, without_scenario
 from rulewright.policies.table_policies import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
 from rulewright.policies.workflows import executed, policy_of_workflow
@@ -328,6 +328,8 @@ def _carry_out(
     """Add to a region the rows of both scorecards: for its verdict, or for verdicts that lead to its outputs. Every row
     on which an output differs lies in its region if that `is_only` one."""
     place, _, name = str(entry["place"]).partition(".")
+    if place == PASS_RATE:
+        return  # no row of a transcript shows it
     if place not in ("output", "minimum_coverage", "variables"):
         if region.witness is not None:
             entry["row"] = shown_by(plans, given, region.witness.bindings.get("v") or {})

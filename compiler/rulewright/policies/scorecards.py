@@ -10,6 +10,8 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.compose import all_of
 from rulewright.expression.types import BOOL, INT, SCORE, OptionalType, RecordType, Type
@@ -61,6 +63,7 @@ _MISS: Final = PolicyOutcome("miss", "a miss")
 _ASKS: Final = PolicyOutcome("asks", "a miss that asks for adjudication")
 _FAILED: Final = literal(Optional(False))  # `passed` of a gate that failed
 MOST: Final = 1_000_000  # verdicts of one row
+PASS_RATE: Final = "pass_rate"  # the root of the places of the gates' pass rates
 SIZE: Final = "size_of"  # the root of the variables that stand for the sizes of lists
 _SIZES: Final = re.compile(rf"\b{SIZE}\.((?:lists|undecided)\.\w+)")
 _COUNTED: Final = PolicyOutcome("counted", "counted")
@@ -78,7 +81,7 @@ def policy_of_scorecard(
     values = {name: value for name, value in values.items() if defaults or name in given}
     constants = {**values, "scoring": plan.scoring} if plan.scoring else dict(values)
     decisions = {each.place: each for each in _of_one_verdict(plan, other, constants)}
-    decisions |= {each.place: each for each in _of_a_row(plan, constants)}
+    decisions |= {each.place: each for each in (*_of_a_row(plan, constants), *_pass_rates(plan, other, constants))}
     types: dict[str, Type] = {each.name: PARAMETER_TYPES[each.type] for each in plan.parameters}
     known: dict[Path, Domain] = {(each.name,): domain_of_parameter(each) for each in plan.parameters}
     known |= {("counts", count.name): whole(0, MOST) for count in plan.counts}
@@ -114,6 +117,14 @@ def _of_one_verdict(
         for name, program in listed.each:
             entry = computed(f"lists.{listed.name}.each.{name}", about(program, constants))
             yield replace(entry, steps=(PolicyStep(all_of(both), None, _OUT, _OUT), *entry.steps))
+
+
+def _pass_rates(plan: ScorecardPlan, other: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDecision]:
+    rated = {gate.name for gate in (*plan.gates, *other.gates) if gate.pass_rate is not UNSET}
+    for gate in plan.gates:
+        if gate.name in rated:
+            rate = constant("every transcript") if gate.pass_rate is UNSET else gate.pass_rate
+            yield computed(f"{PASS_RATE}.{gate.name}", substitute(rate, constants))
 
 
 def _gate(gate: GatePlan, other: GatePlan, constants: JsonMapping) -> Iterator[PolicyDecision]:
@@ -291,7 +302,7 @@ def _settings(plan: ScorecardPlan, other: ScorecardPlan, given: JsonMapping) -> 
         if parameter.name not in given and any(_reads(node, parameter.name) for node in nodes):
             found |= flat(f"parameters.{parameter.name}", parameter, ("description",))
     for gate in plan.gates:
-        found |= flat(f"gates.{gate.name}", gate, ("name", "of", "stops", "undecided"))
+        found |= flat(f"gates.{gate.name}", gate, ("name", "of", "stops", "undecided", "pass_rate"))
     for rate in (*(dimension.rate for dimension in plan.dimensions), *plan.rates):
         found |= {f"rates.{rate.name}.kind": rate.kind, f"rates.{rate.name}.empty": _plain(rate.empty)}
     found |= flat("flags", {"labels": dict(plan.flags.labels)})

@@ -12,7 +12,7 @@ from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
-from rulewright_runtime.report.gathered import unresolved_lines
+from rulewright_runtime.report.gathered import pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import UNPROVEN, gaps, judge_line, outside_gates, scores, unproven
 from rulewright_runtime.report.text import code, escape, number, percent, place_of, table
@@ -112,8 +112,8 @@ def _lines(run: FinishedRun, status: int) -> Iterator[str]:
     if gates := gate_rows(summary):
         yield from table(GATE_HEADS, gates)
         yield ""
-    if unresolved := unresolved_lines(summary["unresolved"]):
-        yield from (f"- {escape(line)}" for line in unresolved)
+    if lines := [*pass_rate_lines(summary["unresolved"]), *unresolved_lines(summary["unresolved"])]:
+        yield from (f"- {escape(line)}" for line in lines)
         yield ""
     yield from _scores(summary)
     yield from _failures(run)

@@ -100,7 +100,7 @@ def _gate(name: str, gate: Mapping[str, object], *, is_open: bool) -> _Case:
     With missing answers (`is_open`), the possible states are added."""
     result = gate_result(gate)
     kind = {"passed": None, "failed": "failures", "not run": "skipped"}.get(result, "errors")
-    message = gate_line(name, gate) if is_open else f"gate {name}: {result}"
+    message = gate_line(name, gate) if is_open or "pass_rate" in gate else f"gate {name}: {result}"
     return _element("gates", name, "", kind, result.upper(), message), kind
 
 

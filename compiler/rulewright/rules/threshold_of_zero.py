@@ -14,10 +14,10 @@ LEAST: Final = 0.1
 
 
 def threshold_of_zero(document: ScorecardDocument | TaskDocument) -> Iterator[Diagnostic]:
-    """A confidence threshold, a bound of coverage or a minimum of resolved checks is 0, or below a tenth.
+    """A confidence threshold, a bound of coverage, a minimum of resolved checks or a pass rate is 0, or below a tenth.
 
     Why it matters: nothing is below 0, so the loop ends, the gate passes and the row is valid whatever was measured.
-    A decimal point in the wrong place (`0.095`) has nearly the same effect.
+    A decimal point in the wrong place (`0.095`) has nearly the same effect. `scan` refuses a pass rate of 0.
     Instead: write the share that is required, or remove the key or the overlay.
     """
     for name, scalar in _thresholds(document):
@@ -31,10 +31,10 @@ def _thresholds(document: ScorecardDocument | TaskDocument) -> Iterator[tuple[st
 
     found: list[tuple[str, Scalar | None]]
     if isinstance(document, ScorecardDocument):
-        written = document.minimum_coverage
-        named = None if written is None else str(written.value)
-        defaults = [(each.name, each.default) for each in document.parameters if each.name == named]
-        found = [("coverage.minimum", written), *defaults]
+        found = [("coverage.minimum", document.minimum_coverage)]
+        found += [(f"gates.{gate.name}.pass_rate", gate.pass_rate) for gate in document.gates]
+        named = {str(written.value) for _, written in found if written is not None}
+        found += [(each.name, each.default) for each in document.parameters if each.name in named]
     else:
         loop, gate = document.on("confidence_loop"), document.on("policy_gate")
         found = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, cast
@@ -24,6 +24,7 @@ from rulewright_runtime.plan.part import PlanPart
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.report.gathered import Unresolved
 from rulewright_runtime.runs.folder import DECISIONS, REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
@@ -93,13 +94,22 @@ def changed_rules(run: StoredRun, other: Plan | None) -> list[str]:
     return [each.id for each in checks if run.checks.get(each.id, each).hash != each.hash]
 
 
-def totals(rows: Iterable[JsonMapping], card: ScorecardPlan) -> JsonObject:
-    """Return the number of rows of each outcome, the number with the headline of `card`, and its mean (None without
-    any)."""
+def totals(rows: Collection[JsonMapping], card: ScorecardPlan, refused: int) -> JsonObject:
+    """Return the number of rows of each outcome, the number with the headline of `card`, its mean (None without any),
+    and the gates with a pass rate; `refused` is the number of refused inputs."""
     told = [decision_of(row, card) for row in rows]
     scores = [score for _, _, score, _ in told if type(score) in (int, float)]
     outcomes = {name: sum(each[0] == name for each in told) for name in OUTCOMES}
-    return {"outcomes": outcomes, "scored": len(scores), "mean": math.fsum(scores) / len(scores) if scores else None}
+    mean = math.fsum(scores) / len(scores) if scores else None
+    return {"outcomes": outcomes, "scored": len(scores), "mean": mean, "gates": rated_gates(rows, refused)}
+
+
+def rated_gates(rows: Iterable[JsonMapping], refused: int) -> JsonObject:
+    """Return the gates with a pass rate over rows, as a summary does."""
+    found = Unresolved()
+    for row in rows:
+        found.add(row)
+    return {name: gate for name, gate in found.result(refused)["gates"].items() if "pass_rate" in gate}
 
 
 def flips(run: StoredRun, rows: Mapping[str, JsonMapping], card: ScorecardPlan) -> list[JsonObject]:

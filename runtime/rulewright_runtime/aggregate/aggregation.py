@@ -11,6 +11,8 @@ from copy import copy
 from operator import attrgetter
 from typing import Final
 
+from msgspec import UNSET
+
 from rulewright_runtime.aggregate.bounds import (
     MAX_EXACT,
     answered,
@@ -21,6 +23,7 @@ from rulewright_runtime.aggregate.bounds import (
     rate_interval,
 )
 from rulewright_runtime.aggregate.effects import (
+    COUNTS,
     KNOWN_BEFORE,
     STOPS,
     VERDICT_FIELDS,
@@ -50,6 +53,7 @@ from rulewright_runtime.aggregate.outcome import (
 from rulewright_runtime.aggregate.scorecard_values import number_of, plain_path, refuse_duplicates, value_or_none
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import ANSWERS
 from rulewright_runtime.plan.scorecard import ScorecardPlan, mentioned, parameter_values
 from rulewright_runtime.score import Score, leave, score_of
@@ -80,7 +84,7 @@ class Scorecard:
             raise PlanError(f"the scorecard outputs `{min(taken)}`, which is the engine's own field")
         self._list_each = [[(name, prepare(program)) for name, program in listed.each] for listed in plan.lists]
         self._prepare_rows()
-        self._minimum_coverage = self._coverage()
+        self._minimum_coverage, self._pass_rates = self._shares()
         self._has_gates = any(any(self.effects.in_gates(check_id)) for check_id in plan.checks)
         self._prepare_keys()
 
@@ -91,7 +95,7 @@ class Scorecard:
         other.parameters = parameter_values(self.plan.parameters, {**self.parameters, **parameters})
         other._base = {**other.parameters, "scoring": self.plan.scoring}
         other.effects = self.effects.having(other._base, same_effects=same_effects)
-        other._minimum_coverage = other._coverage()
+        other._minimum_coverage, other._pass_rates = other._shares()
         return other
 
     def _prepare_rows(self) -> None:
@@ -122,15 +126,21 @@ class Scorecard:
             return None
         return key
 
-    def _coverage(self) -> Score:
-        """The minimum share of resolved checks. Raises PlanError if the plan's has no value in [0, 1]."""
-        if self.plan.minimum_coverage is None:
-            return MINIMUM_COVERAGE
+    def _shares(self) -> tuple[Score, dict[str, float]]:
+        """The minimum share of resolved checks, and the pass rates of gates. Raises PlanError for one without a value
+        in [0, 1], and for a pass rate of 0, which a run without a pass would meet."""
+        coverage = self.plan.minimum_coverage
+        rates = {gate.name: gate.pass_rate for gate in self.plan.gates if gate.pass_rate is not UNSET}
+        found = {name: leave(self._share(rate, f"pass rate of the gate `{name}`")) for name, rate in rates.items()}
+        if nothing := [name for name, rate in found.items() if not rate]:
+            raise PlanError(f"the pass rate of the gate `{nothing[0]}` must be above 0")
+        return MINIMUM_COVERAGE if coverage is None else self._share(coverage, "minimum coverage"), found
+
+    def _share(self, program: Program, what: str) -> Score:
         try:
-            coverage = score_of(prepare(self.plan.minimum_coverage)(self._base))
+            return score_of(prepare(program)(self._base))
         except EvaluationError as failure:
-            raise PlanError(f"the scorecard's minimum coverage has no value: {failure}") from None
-        return coverage
+            raise PlanError(f"the scorecard's {what} has no value: {failure}") from None
 
     def waiting_for(self, check_id: str) -> tuple[int, ...]:
         """The indices of the gates that stay open when the check `check_id` applies and is not run."""
@@ -340,7 +350,8 @@ class Scorecard:
     def _judge_gates(
         self, totals: Totals, bindings: dict[str, Value], ready: dict[str, Value]
     ) -> dict[str, dict[str, Value]]:
-        """The engine's result for every gate, `{state, reasons}`."""
+        """The engine's result for every gate, `{state, reasons}`; with a pass rate also this `pass_rate`, and whether
+        the gate `applies`: it passes without any eligible verdict where it does not."""
         strongest, stopping, leaving_open = totals.strongest, totals.stopping, totals.leaving_open
         gates: dict[str, dict[str, Value]] = {
             part.name: {"passed": passed(part, strongest[gate]), "reasons": stopping[gate] or leaving_open[gate]}
@@ -353,7 +364,12 @@ class Scorecard:
                 for name, gate in gates.items()
             }
         bindings["undecided"] = {part.name: leaving_open[gate] for gate, part in enumerate(self.plan.gates)}
-        return {name: {"state": state_of(gate), "reasons": gate["reasons"]} for name, gate in gates.items()}
+        results = {name: {"state": state_of(gate), "reasons": gate["reasons"]} for name, gate in gates.items()}
+        for gate, part in enumerate(self.plan.gates):
+            if part.name in self._pass_rates:
+                applies = strongest[gate] >= COUNTS or results[part.name]["state"] != "passed"
+                results[part.name] |= {"pass_rate": self._pass_rates[part.name], "applies": applies}
+        return results
 
     def _add_rates(self, totals: Totals, bindings: dict[str, Value], ready: dict[str, Value]) -> None:
         values: dict[str, Value] = {}

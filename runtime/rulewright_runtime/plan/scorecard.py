@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final, Literal
 
+from msgspec import UNSET, UnsetType
+
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.ir import Program
@@ -93,7 +95,8 @@ class GatePlan(PlanPart, frozen=True):
 
     `not_eligible` is the gate's result if it has checks but none is eligible, `not_run` if no record belongs to it. A
     check of the gate that applies but that the profile does not run leaves the gate `open`, or the gate may `ignore`
-    it (`left_out`).
+    it (`left_out`). `pass_rate` reads the parameters and `scoring`: the least share of the transcripts to which the
+    gate applies that must pass it for the run to pass it; unset, all must.
     """
 
     name: str
@@ -103,6 +106,7 @@ class GatePlan(PlanPart, frozen=True):
     not_eligible: Emptiness
     not_run: Emptiness
     left_out: Literal["open", "ignore"] = "open"
+    pass_rate: Program | UnsetType = UNSET  # not null, so that a plan without it keeps its hash
 
 
 class RatePlan(PlanPart, frozen=True):

@@ -7,7 +7,7 @@ from typing import Final
 
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
-from rulewright_runtime.report.gathered import is_unresolved, unresolved_lines
+from rulewright_runtime.report.gathered import is_unresolved, pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.summary import equations, gaps, judge_line, label_name, outside_gates, scores, unproven
 from rulewright_runtime.report.text import number, percent, place_of
 from rulewright_runtime.strict_json import JsonMapping
@@ -80,6 +80,8 @@ def _gates(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
             right(str(counts["not_run"]), 11),
         ]
         yield left("  " + gate, name) + "".join(cells)
+    for line in pass_rate_lines(summary["unresolved"]):
+        yield from wrapped(line, columns, "  ")
     if summary.get("left_out"):
         why = "not asked" if summary.get("gates_only") else "open because the profile leaves out"
         yield from wrapped(f"{why}: {', '.join(summary['left_out'])}", columns, "  ")

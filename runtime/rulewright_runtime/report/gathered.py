@@ -142,11 +142,34 @@ _STRENGTH: Final = ("not_run", "passed", "undecided", "failed")  # the strongest
 _RESULTS: Final = {("passed",): "passed", ("failed",): "failed", ("not_run",): "not run"}
 
 
+class Passing(Struct):
+    """The transcripts that pass a gate whatever the missing answers say, those that fail it so, and the others."""
+
+    passed: int = 0
+    failed: int = 0
+    open: int = 0
+
+    def add(self, states: Iterable[str]) -> None:
+        """Count a transcript by the possible states of the gate."""
+        only, *more = states
+        name = "open" if more or only not in ("passed", "failed") else only
+        setattr(self, name, getattr(self, name) + 1)
+
+    def result(self, required: float, refused: int = 0) -> JsonObject:
+        """The counts, and the possible `states`: of none it is undecided."""
+        most, of = self.passed + self.open + refused, self.passed + self.failed + self.open + refused
+        possible = {"passed": of and most / of >= required, "failed": of and self.passed / of < required}
+        states = [state for state, is_possible in possible.items() if is_possible] or ["undecided"]
+        return {"passed": self.passed, "failed": self.failed, "open": self.open + refused, "states": states}
+
+
 class _Gate(Struct):
     """The possible results of one gate over the rows so far."""
 
     states: set[str] = field(default_factory=lambda: {"not_run"})
     answers: FirstEntries = field(default_factory=FirstEntries)
+    pass_rate: float | None = None
+    models: dict[str, Passing] = field(default_factory=dict)  # of a gate with a pass rate, where it applies
 
 
 class Unresolved(Struct):
@@ -160,6 +183,7 @@ class Unresolved(Struct):
     lows: dict[float, int] = field(default_factory=dict)  # bounds of scores that may be absent, with counts
     highs: dict[float, int] = field(default_factory=dict)
     gates: dict[str, _Gate] = field(default_factory=dict)
+    other_gates: dict[str, int] = field(default_factory=dict)  # the outcomes by the gates without a pass rate
 
     def add(self, row: JsonMapping, headline: str | None = HEADLINE) -> None:
         """Add one row of `scores.jsonl`; `headline` is the output whose mean is bounded."""
@@ -169,6 +193,13 @@ class Unresolved(Struct):
             states = bounds["gates"][name]["states"] if bounds else [gate["state"]]
             decides = bounds["gates"][name]["decided_by"] if bounds else []
             self._add_gate(str(row.get("transcript_id")), name, states, decides)
+            if "pass_rate" in gate:
+                self.gates[name].pass_rate = gate["pass_rate"]
+                passing = self.gates[name].models.setdefault(str(row.get("model")), Passing())
+                if gate["applies"]:
+                    passing.add([*states, *_may_be_undecided(engine)])
+        outcome = _by_other_gates(engine)
+        self.other_gates[outcome] = self.other_gates.get(outcome, 0) + 1
         if bounds is None:
             self._add_score(row.get(headline or ""))
             return
@@ -184,12 +215,13 @@ class Unresolved(Struct):
         self.transcripts += more.transcripts
         self.answers += more.answers
         self.exact = self.exact and more.exact
-        for name in ("low", "high", "lows", "highs"):
+        for name in ("low", "high", "lows", "highs", "other_gates"):
             setattr(self, name, merged(getattr(self, name), getattr(more, name)))
         for name, other in more.gates.items():
             gate = self.gates.setdefault(name, _Gate())
             gate.states = _strongest(gate.states, other.states)
             gate.answers.merge(other.answers)
+            gate.pass_rate, gate.models = other.pass_rate, merged(gate.models, other.models)
 
     def _add_score(self, score: Json) -> None:
         if type(score) in (int, float):
@@ -213,9 +245,11 @@ class Unresolved(Struct):
         """`{headline, transcripts, answers, refused, exact, overall_score, gates}`.
 
         `overall_score` bounds the mean of the headline. Each gate has its possible `states` over the whole run (it
-        fails if it fails for one transcript) and the `answers` that decide it. A refused input may have had any score
-        and failed any gate.
+        fails if it fails for one transcript, unless it has a `pass_rate`) and the `answers` that decide it. A refused
+        input may have had any score and failed any gate. If a gate has a pass rate, `other_gates` counts the outcomes
+        of transcripts by the gates without one.
         """
+        rated = any(gate.pass_rate is not None for gate in self.gates.values())
         lows, highs = ({**ends, end: ends.get(end, 0) + refused} for ends, end in ((self.lows, 0.0), (self.highs, 1.0)))
         return {
             "headline": headline,
@@ -225,6 +259,7 @@ class Unresolved(Struct):
             "exact": self.exact,
             "overall_score": {"low": lowest_mean(self.low, lows), "high": _highest_mean(self.high, highs)},
             "gates": {name: _gate(gate, refused) for name, gate in sorted(self.gates.items())},
+            **({"other_gates": self.other_gates} if rated else {}),
         }
 
 
@@ -251,10 +286,42 @@ def _strongest(left: Iterable[str], right: Iterable[str]) -> set[str]:
     return {max(one, other, key=_STRENGTH.index) for one, other in product(left, right)}
 
 
+def _may_be_undecided(engine: JsonMapping) -> list[str]:
+    """`undecided` if some answers leave the transcript undecided, for example too few of them: it then passes no pass
+    rate for sure, whatever the state of the gate."""
+    return [word for word in engine.get("bounds", {}).get("outcomes", [engine["outcome"]]) if word == "undecided"]
+
+
+def _by_other_gates(engine: JsonMapping) -> str:
+    """The outcome of a transcript by the gates without a pass rate: `passed` if these pass and a gate with one applies,
+    whose rate decides over it."""
+    rated = [gate for gate in engine["gates"].values() if "pass_rate" in gate]
+    states = {gate["state"] for gate in engine["gates"].values() if "pass_rate" not in gate} - {"passed"}
+    if rated and states:
+        return "failed" if "failed" in states else "undecided"
+    return "passed" if any(gate["applies"] for gate in rated) else str(engine["outcome"])
+
+
 def _gate(gate: _Gate, refused: int) -> dict[str, object]:
+    if gate.pass_rate is not None:
+        return _rated(gate, gate.pass_rate, refused)
     if gate.states == {"failed"}:
         return {"states": ["failed"], "answers": []}
     return {"states": sorted(gate.states | ({"failed"} if refused else set())), "answers": gate.answers.items}
+
+
+def _rated(gate: _Gate, required: float, refused: int) -> dict[str, object]:
+    """A gate with a pass rate: it passes if the run meets the rate and each model does. A refused input may be of any
+    model."""
+    whole = Passing()
+    for passing in gate.models.values():
+        merge(whole, passing)
+    models = {name: passing.result(required, refused) for name, passing in sorted(gate.models.items())}
+    run, states = whole.result(required, refused), {"not_run"}
+    for each in (run, *models.values()):
+        states = _strongest(states, each["states"])
+    answers = gate.answers.items if len(states) > 1 else []
+    return {"states": sorted(states), "answers": answers, "pass_rate": {"required": required, **run, "models": models}}
 
 
 def gate_result(gate: JsonMapping) -> str:
@@ -279,7 +346,12 @@ def unresolved_lines(unresolved: JsonMapping) -> list[str]:
     if unresolved["refused"]:
         parts.append(f"{plural(unresolved['refused'], 'input')} refused")
     lines = [" and ".join(parts) + _score_bound(unresolved)]
-    return lines + [gate_line(name, gate) for name, gate in unresolved["gates"].items()]
+    return lines + [gate_line(name, gate) for name, gate in unresolved["gates"].items() if "pass_rate" not in gate]
+
+
+def pass_rate_lines(unresolved: JsonMapping) -> list[str]:
+    """The gates with a pass rate as sentences."""
+    return [gate_line(name, gate) for name, gate in unresolved["gates"].items() if "pass_rate" in gate]
 
 
 def _score_bound(unresolved: JsonMapping) -> str:
@@ -292,10 +364,28 @@ def _score_bound(unresolved: JsonMapping) -> str:
 
 
 def gate_line(name: str, gate: JsonMapping) -> str:
-    """The possible states of a gate, and the answers that decide them, as text."""
+    """The possible states of a gate, and the answers that decide them, as text; of one with a pass rate the result,
+    the numbers of transcripts and the models that do not meet it."""
+    if "pass_rate" in gate:
+        rate = gate["pass_rate"]
+        models = rate["models"].items() if len(rate["models"]) > 1 else ()
+        lacking = [f"{model} {_passing(each)}" for model, each in models if each["states"] != ["passed"]]
+        words = f"{gate_result(gate)}, {_passing(rate)} pass, {rate['required']:.6g} required"
+        return f"gate {name}: {'; '.join([words, *lacking])}{_deciding(gate)}"
     if len(gate["states"]) == 1:
         return f"gate {name}: {gate['states'][0].replace('_', ' ')} {UNTOUCHED}"
+    return f"gate {name}: {' or '.join(gate['states']).replace('_', ' ')}{_deciding(gate)}"
+
+
+def _deciding(gate: JsonMapping) -> str:
     answers = [f"{each['transcript_id']} x {each['check_id']}" for each in gate["answers"]]
     decide = plural(len(answers), "answer decides it", "answers decide it")
-    which = f"; {decide}: {some(answers)}" if answers else ""
-    return f"gate {name}: {' or '.join(gate['states']).replace('_', ' ')}{which}"
+    return f"; {decide}: {some(answers)}" if answers else ""
+
+
+def _passing(counts: JsonMapping) -> str:
+    """How many transcripts pass a gate, as text: `44 to 47 of 50 (0.88 to 0.94)`."""
+    low, of = counts["passed"], counts["passed"] + counts["failed"] + counts["open"]
+    ends = list(dict.fromkeys((low, low + counts["open"])))
+    shares = f" ({' to '.join(f'{end / of:.4g}' for end in ends)})" if of else ""
+    return f"{' to '.join(map(str, ends))} of {of}{shares}"

@@ -7,7 +7,7 @@ from typing import Final
 
 from rulewright_runtime.aggregate.outcome import GATE_STATES
 from rulewright_runtime.english import plural
-from rulewright_runtime.report.gathered import gate_result, unresolved_lines
+from rulewright_runtime.report.gathered import gate_result, pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.summary import (
     UNPROVEN,
     equations,
@@ -80,7 +80,8 @@ def gate_rows(summary: JsonMapping) -> list[tuple[object, ...]]:
 
 def _gates(summary: JsonMapping) -> Iterator[str]:
     if rows := gate_rows(summary):
-        yield from section("Gates", table(GATE_HEADS, rows))
+        rates = [f"- {escape(line)}" for line in pass_rate_lines(summary["unresolved"])]
+        yield from section("Gates", [*table(GATE_HEADS, rows), *([""] if rates else []), *rates])
     if summary.get("left_out"):
         why = "Open gates wait for checks that apply and that the profile leaves out:"
         lines = ["Only what may change a gate was asked. Not asked:" if summary.get("gates_only") else why, ""]

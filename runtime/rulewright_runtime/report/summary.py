@@ -18,7 +18,7 @@ from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
-from rulewright_runtime.report.gathered import FirstEntries, Flags, Means, Unresolved, merge
+from rulewright_runtime.report.gathered import FirstEntries, Flags, Means, Unresolved, gate_result, merge
 from rulewright_runtime.report.text import headline_name
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
@@ -340,17 +340,20 @@ def _mapping(output: Json) -> JsonMapping:
 
 def exit_status(summary: JsonMapping) -> int:
     """The exit status of a run: 0 every gate passed, 1 a gate failed, 2 undecided, 3 an input was refused or there was
-    none. If no check belongs to a gate, 0 means that no check failed and 1 that one did.
+    none. If no check belongs to a gate, 0 means that no check failed and 1 that one did. A gate with a pass rate passes
+    or fails by it, and is undecided if the missing answers may change that.
 
     Only the engine's own results count. A transcript to which no check applied is not a failure; a run of only such
     transcripts is undecided.
     """
     if summary["refused"]["count"] or not summary["transcripts"]:
         return 3
-    outcomes = summary["outcomes"]
-    if outcomes["failed"]:
+    unresolved = summary["unresolved"]
+    outcomes = unresolved.get("other_gates", summary["outcomes"])
+    rated = {gate_result(gate) for gate in unresolved["gates"].values() if "pass_rate" in gate}
+    if outcomes.get("failed") or "failed" in rated:
         return 1
-    return 0 if outcomes["passed"] and not outcomes["undecided"] else 2
+    return 0 if outcomes.get("passed") and not outcomes.get("undecided") and rated <= {"passed"} else 2
 
 
 NEVER: Final = "never"

@@ -13,7 +13,7 @@ from rulewright_runtime.report.gathered import RunningSum, Unresolved, gate_resu
 
 
 def row(name: str, state: str, score: float | None, **bounds: Any) -> dict[str, Any]:
-    engine: dict[str, Any] = {"gates": {"safety": {"state": state, "reasons": []}}}
+    engine: dict[str, Any] = {"outcome": "passed", "gates": {"safety": {"state": state, "reasons": []}}}
     if bounds:
         states, answers = bounds["states"], bounds["answers"]
         low, high = bounds["ends"]
