@@ -14,22 +14,27 @@ from rulewright_runtime.verdicts import EvidenceSpan
 
 
 def quoted(reply: Mapping[str, Any]) -> tuple[EvidenceSpan, ...]:
-    """The quotes of a reply, unverified.
+    """The quotes of a reply, unverified. Those of a usual reply (see `replies.read`) are read already.
 
     A missing role is `assistant`, a missing turn 0, a missing quote empty. Raises AttributeError, ValueError or
     TypeError for an item that is not an object or whose turn is not a number.
     """
+    items = reply.get("evidence") or ()
+    if isinstance(items, tuple):
+        return items
     return tuple(
         EvidenceSpan(
             item.get("role", "assistant"), int(item.get("turn", 0)), item.get("quote", ""), item.get("rationale")
         )
-        for item in reply.get("evidence") or []
+        for item in items
     )
 
 
-def tolerant(reply: Mapping[str, object]) -> tuple[list[EvidenceSpan], list[object]]:
+def tolerant(reply: Mapping[str, Any]) -> tuple[Sequence[EvidenceSpan], list[object]]:
     """The quotes of a reply that name a turn and a role, and its other items unchanged."""
     items = reply.get("evidence")
+    if isinstance(items, tuple):
+        return items, []
     if not isinstance(items, list):
         return [], [] if items is None else [items]
     spans: list[EvidenceSpan] = []

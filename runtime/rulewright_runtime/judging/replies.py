@@ -13,17 +13,18 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Final, NoReturn
+from typing import Annotated, Final, NoReturn
 
 import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.models.call import WHOLE
-from rulewright_runtime.plan.part import VERDICTS
+from rulewright_runtime.plan.part import VERDICTS, Verdict
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.polarity import Polarity, boolean
 from rulewright_runtime.strict_json import Json, JsonObject
+from rulewright_runtime.verdicts import EvidenceSpan
 
 _TYPES: Final[dict[str, type]] = {"string": str, "integer": int, "boolean": bool}
 MAX_LENGTH: Final = 200_000  # code points; a longer reply is not usable
@@ -31,7 +32,10 @@ MAX_STEPS: Final = 2_000_000  # code points that the lenient reading scans for o
 
 
 def read(raw: str, judging: Judging) -> JsonObject:
-    """The reply in `raw`, with the fields that `judging` declares. Raises JudgeError if it is not usable."""
+    """The reply in `raw`, with the fields that `judging` declares. Its evidence is a tuple of EvidenceSpan if the reply
+    has the usual keys and types. Raises JudgeError if it is not usable."""
+    if not judging.fields and (reply := _usual(raw, is_strict=judging.reading == "strict")) is not None:
+        return reply
     if judging.reading != "strict":
         return checked(lenient(raw), judging)
     return checked(strict(raw, frozenset(field.name for field in judging.fields)), judging)
@@ -66,6 +70,54 @@ def checked(reply: dict[str, object], judging: Judging) -> dict[str, object]:
         if violates != (reply["verdict"] == "FAIL"):
             raise JudgeError("the reply's fields contradict its verdict")
     return reply
+
+
+# --- the reading of usual replies ---
+
+_Unset = msgspec.UnsetType
+
+
+class _Quote(msgspec.Struct, frozen=True):
+    role: str
+    turn: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+    quote: str
+    rationale: str | _Unset | None = msgspec.UNSET
+
+
+class _UsualReply(msgspec.Struct, frozen=True):
+    """A reply with the keys and types that a request asks for; the published engine asks for the last two."""
+
+    verdict: Verdict
+    evidence: tuple[_Quote, ...]
+    rationale: str | _Unset = msgspec.UNSET
+    rationale_code: str | _Unset | None = msgspec.UNSET
+    eligible: bool | _Unset = msgspec.UNSET
+    confidence: float | _Unset = msgspec.UNSET
+
+
+_DECODE_USUAL: Final = msgspec.json.Decoder(_UsualReply).decode
+
+
+def _usual(raw: str, *, is_strict: bool) -> JsonObject | None:
+    """A reply that is one object with the usual keys, each once, and nothing else. None for any other reply, and for
+    one that the reading might refuse or change."""
+    if len(raw) > MAX_LENGTH or "\\u003" in raw or not (is_strict or _TRAILING_COMMA.search(raw) is None):
+        return None
+    try:
+        reply = _DECODE_USUAL(raw)
+        if raw.count(":") != strict_json.colons_in(reply):  # it holds another key, or one twice
+            return None
+    except _UNUSUAL:
+        return None
+    code = _given(reply.rationale_code)
+    if is_strict and (_verdicts_alone(reply.rationale) | _verdicts_alone(code)) - {reply.verdict}:
+        return None
+    spans = tuple([EvidenceSpan(each.role, each.turn, each.quote, _given(each.rationale)) for each in reply.evidence])
+    return {"verdict": reply.verdict, "evidence": spans, "rationale_code": code}
+
+
+def _given(text: str | _Unset | None) -> str | None:
+    return None if text is msgspec.UNSET else text
 
 
 # --- the strict reading ---

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterable
+from itertools import combinations
 from typing import Any
 
 import pytest
 from tests.shared_data import folder
 
 from rulewright_runtime.errors import JudgeError
-from rulewright_runtime.judging.replies import lenient, strict
+from rulewright_runtime.judging.evidence import quoted, tolerant
+from rulewright_runtime.judging.replies import lenient, read, strict
+from rulewright_runtime.plan.question import Judging, WholeWindow
 
 
 def same(found: Any, wanted: Any) -> bool:
@@ -112,3 +116,39 @@ def test_the_lenient_reading_ends_after_a_bounded_number_of_braces(monkeypatch: 
     assert lenient("{" * 5 + reply) == {"verdict": "PASS"}
     with pytest.raises(JudgeError, match="no object with a verdict"):
         lenient("{" * 20 + reply)
+
+
+USUAL = (
+    '{"eligible": true, "verdict": "FAIL", "evidence": [{"role": "user", "turn": 1, "quote": "a: b", '
+    '"rationale": null}, {"role": "user", "turn": 2, "quote": "caf\u00e9"}], "rationale_code": "rude", '
+    '"confidence": 0.5}'
+)
+CHANGES = [
+    *[("", " "), ("", "```"), ("", "\ufeff"), ("}", ",}"), ("a:", "a\\u003a"), ("a:", "```"), (" b", ",]")],
+    *[('"verdict"', '"verdict": 1, "verdict"'), ('"turn"', '"turn": 2, "turn"'), ("null", '"a: b"'), ("b", "\ud800")],
+    *[("2", "2.0"), ("2", '"2"'), ("2", "1" * 30), ("2", "-1"), ("2", "true"), ("null", "3"), ("0.5", "1e999")],
+    *[('"rude"', "null"), ('"rude"', "3"), ('"rude"', '"Pass."'), ("rude", "fail"), ("true", "null")],
+    *[('"rationale": null', '"verdict": "PASS"'), ('"confidence": 0.5', '"decision": "PASS"'), ('"FAIL"', '"fail"')],
+    *[('"eligible"', '"rationale": "PASS", "eligible"')],
+]
+
+
+def outcome_of(reading: Callable[[Any], Iterable[Any]], reply: Callable[[], Any]) -> Any:
+    """What a reading of a reply says, or the kind of its error."""
+    try:
+        found = reply()
+        return found["verdict"], found.get("rationale_code"), [*map(list, reading(found))]
+    except (JudgeError, ValueError, TypeError, AttributeError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("changes", [(), *combinations(CHANGES, 1), *combinations(CHANGES, 2)])
+def test_a_usual_reply_is_read_as_any_other(changes: Iterable[tuple[str, str]]) -> None:
+    raw = USUAL
+    for old, new in changes:
+        raw = raw.replace(old, new, 1)
+    strictly, leniently = (Judging((), "", WholeWindow(), 1, reading=each) for each in ("strict", "lenient"))
+    assert outcome_of(tolerant, lambda: read(raw, strictly)) == outcome_of(tolerant, lambda: strict(raw))
+    assert outcome_of(lambda each: [quoted(each)], lambda: read(raw, leniently)) == outcome_of(
+        lambda each: [quoted(each)], lambda: lenient(raw)
+    )
