@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -37,7 +36,7 @@ class Chats:
         self._table: Format | None = None
         self._pending: dict[str, tuple[Format, list[tuple[int, Record]]]] = {}
         self._broken: InputError | None = None
-        self._names: Counter[str] = Counter()  # given to conversations without an id
+        self._last_name = ("", 0)  # given to a conversation without an id, and how many have it
 
     def read(self, rows: Iterable[Row]) -> Iterator[Transcript | InputError]:
         """Yield the conversations, or why a record is refused; those with joined records come last."""
@@ -122,9 +121,11 @@ class Chats:
         return msgspec.structs.replace(found, id=self._numbered(found.id))
 
     def _numbered(self, name: str) -> str:
-        """The name, with a number after its first use: a list may hold all its items on one line."""
-        self._names[name] += 1
-        return name if self._names[name] == 1 else f"{name}#{self._names[name]}"
+        """The name, with a number after its first use: a list may hold all its items on one line. The conversations of
+        one name follow each other."""
+        last, number = self._last_name
+        self._last_name = name, (number if name == last else 0) + 1
+        return name if name != last else f"{name}#{number + 1}"
 
     def _refused(self, reason: str, number: int) -> InputError:
         """The refusal of a row, which may belong to a conversation of several rows."""
