@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, pairwise, permutations
 from operator import and_
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from rulewright.expression.calls import ORDERING
 from rulewright.expression.types import DURATION, DYN, STRING, TIMESTAMP
-from rulewright.proving.atoms import bits_of
+from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Relation, Rows, cell_mask
 from rulewright.proving.domains import Absent, Domains, Path, wholes_at
 from rulewright.proving.languages import (
@@ -44,6 +44,7 @@ from rulewright.proving.program_parts import (
     unabridged,
     value_of,
 )
+from rulewright.proving.schemas import accepts_all_of
 from rulewright.proving.static_types import LOOPS, SEARCHES, TOTAL, can_search, typed
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.errors import EvaluationError
@@ -69,6 +70,8 @@ def relations(variables: Sequence[BoxVariable], domains: Domains, results: Resul
     texts = _grouped((each.subject, each) for each in [_text_variable(each, domains) for each in variables] if each)
     yield from (Texts(several) for several in texts if any(each.languages for each in several))
     yield from map(_Values, _by_part(variables, lambda each: _compared(each, domains)))
+    for several in _by_part(variables, lambda each: _validated(each, domains)):
+        yield from (_Schemas(*pair) for pair in permutations(several, 2) if _accepts_more(*pair))
     lists = _by_part(variables, lambda each: searched(each, domains))
     yield from (Lists(several, domains, results) for several in lists if len(several) > 1)
 
@@ -118,6 +121,30 @@ class _Absences(Relation):
     def allows(self, cells: Box) -> bool:
         present = frozenset[Path]().union(*[each.sure for each in self.lacks if not cells[each.at] & each.cells])
         return not any(each.parts <= present for each in self.lacks if not cells[each.at] & ~each.cells)
+
+
+def _validated(variable: BoxVariable, domains: Domains) -> Iterator[int]:
+    """The value that a variable compares with a plain JSON Schema."""
+    node = variable.program.nodes[-1]
+    if node.value == "valid_against" and typed(variable.program, domains, node.args)[-1].total:
+        yield node.args[0]
+
+
+def _accepts_more(one: BoxVariable, two: BoxVariable) -> bool:
+    """Whether the schema of the second variable accepts what that of the first one accepts."""
+    narrow, wide = (value_of(each.program, each.program.nodes[-1].args[1]) for each in (one, two))
+    return accepts_all_of(wide, narrow)
+
+
+class _Schemas(Relation):
+    """What is valid against the schema of one variable is valid against that of the other one, which accepts more."""
+
+    def __init__(self, narrow: BoxVariable, wide: BoxVariable) -> None:
+        self.indices = narrow.at, wide.at
+        self.apart = narrow.cells(TRUE), wide.cells(FALSE)
+
+    def allows(self, cells: Box) -> bool:
+        return any(each & ~apart for each, apart in zip(cells, self.apart, strict=True))
 
 
 class _TextVariable(NamedTuple):

@@ -30,9 +30,12 @@ from rulewright.expression.types import (
     TypeParam,
 )  # fmt: skip
 from rulewright.proving.domains import Domain, Domains
+from rulewright.proving.program_parts import constant, extract, shape, value_of
+from rulewright.proving.schemas import is_plain
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import BINDING, Node, Program
+from rulewright_runtime.values import Value
 
 LOOPS: Final = frozenset(("all", "exists", "exists_one", "filter", "map_list"))
 _LITERALS: Final = {"int": INT, "uint": UINT, "double": DOUBLE, "string": STRING, "bytes": BYTES, "bool": BOOL,
@@ -72,13 +75,50 @@ class Typed(NamedTuple):
 _UNTYPED: Final = Typed(None, False)
 
 
-def typed(program: Program, domains: Domains, present: Collection[int] = ()) -> list[Typed]:
-    """The type of every node of a program; the nodes in `present` are assumed to have a value."""
+def typed(program: Program, domains: Domains, present: Collection[int] = (), until: int | None = None) -> list[Typed]:
+    """The type of every node of a program, or of those before one; the nodes in `present` are assumed to have a
+    value."""
     found: list[Typed] = []
-    for at, node in enumerate(program.nodes):
+    for at, node in enumerate(program.nodes[:until]):
         each = _typed(program, at, [found[arg] for arg in node.args], found, domains)
-        found.append(Typed(each.type, each.total or at in present))
+        is_total = each.total or at in present
+        if not is_total and node.op in ("and", "or"):
+            is_total = _is_guarded(program, at, found, domains, present)
+        found.append(Typed(each.type, is_total))
     return found
+
+
+def _is_guarded(program: Program, at: int, found: Sequence[Typed], domains: Domains, present: Collection[int]) -> bool:
+    """Whether everything that `has` looks for in a part of a conjunction is read only where it is there: `has(a.b) &&
+    a.b > 1` has a value, as has `!has(a.b) || a.b > 1`."""
+    op, nodes = program.nodes[at].op, program.nodes
+    looked = [
+        nodes[each] if op == "and" else nodes[nodes[each].args[0]]
+        for each in _joined(program, at)
+        if found[each].total and (op == "and" or nodes[each].op == "not")
+    ]
+    known = {_field(program, each) for each in looked if each.op == "has"}
+    if not known:
+        return False
+    there = {each for each in range(at) if nodes[each].op == "select" and _field(program, nodes[each]) in known}
+    return there > {*present} & there and typed(program, domains, {*present, *there}, at + 1)[at].total
+
+
+def _joined(program: Program, at: int) -> list[int]:
+    """The parts of a node that the operator of this node joins."""
+    pending, found = [at], []
+    while pending:
+        each = pending.pop()
+        if program.nodes[each].op == program.nodes[at].op:
+            pending += program.nodes[each].args
+        else:
+            found.append(each)
+    return found
+
+
+def _field(program: Program, node: Node) -> tuple[Value, Value]:
+    """What a node selects."""
+    return shape(extract(program, node.args[0])), node.value
 
 
 def loop_of(program: Program, at: int) -> Node | None:
@@ -175,6 +215,10 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
     if name in ("orValue", "value") and isinstance(types[0], OptionalType):
         return Typed(types[0].value, total and name == "orValue")
     result = _result(name, types)
+    if name == "valid_against":
+        schema = value_of(program, node.args[1])
+        is_schema = isinstance(schema, dict) and can_search(node, constant(schema).nodes[-1]) and is_plain(schema)
+        return Typed(BOOL, args[0].total and is_schema)
     if name in SEARCHES:
         return Typed(result, total and result == BOOL and can_search(node, program.nodes[node.args[1]]))
     if name in ("_%_", "_/_") and types[0] == INT:

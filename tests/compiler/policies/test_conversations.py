@@ -399,6 +399,32 @@ def test_a_condition_on_what_map_gives_is_proved_equal(tmp_path: Path) -> None:
     assert policy_diff(*paths)["verdict"] == "equal"
 
 
+ERROR = "tool_calls.exists(c, has(c.result) && c.result.contains('error'))"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "each", "regions"),
+    [
+        (PAID, PAID.replace("'minimum': 0", "'minimum': 5"), "tool_call", {("PASS", "FAIL")}),
+        (PAID, PAID.replace("['EUR', 'CHF']", "['EUR', 'CHF', 'GBP']"), "tool_call", {("FAIL", "PASS")}),
+        (PAID, PAID.replace("['to', 'amount']", "['to']"), "tool_call", {("FAIL", "PASS")}),
+        (
+            f"contains_any(answer, ['sent']) && {ERROR}",
+            f"contains_any(answer, ['sent', 'paid']) && {ERROR}",
+            "",
+            {("PASS", "FAIL")},
+        ),
+    ],
+)
+def test_a_read_that_is_guarded_and_a_looser_schema_leave_no_impossible_region(
+    tmp_path: Path, one: str, two: str, each: str, regions: set[tuple[str, str]]
+) -> None:
+    more = f"each: {each}\n" if each else ""
+    found = policy_diff(*(project(tmp_path / name, fail, more) for name, fail in (("one", one), ("two", two))))
+    assert {(region["before"], region["after"]) for region in found["regions"]} == regions
+    assert all(region["witness"] for region in found["regions"])
+
+
 def test_the_usage_of_a_conversation_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [
         project(tmp_path / name, f"usage.total_tokens > {most}", "") for name, most in (("one", 2000), ("two", 3000))
