@@ -29,7 +29,7 @@ from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.aggregate.inference import clustered_mean, holm, mcnemar, two_sided
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.english import plural, some
-from rulewright_runtime.report.summary import judge_line
+from rulewright_runtime.report.summary import is_unproven, judge_line
 from rulewright_runtime.report.text import p_value
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
@@ -217,7 +217,7 @@ def _outcomes(
             "before": engines[0]["outcome"],
             "after": engines[1]["outcome"],
             "step": _step(rank_of(engines[1]["outcome"]) - rank_of(engines[0]["outcome"])),
-            "unproven": bool(engines[1]["unproven"]) and engines[1]["outcome"] == "failed",
+            "unproven": is_unproven(engines[1]),
             "because": engines[1]["because"],
             "was_because": engines[0]["because"],
             "scores": [_headline(run, row) for run, row in zip(runs, (old, new), strict=True)],

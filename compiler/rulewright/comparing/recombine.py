@@ -26,6 +26,7 @@ from rulewright_runtime.judging.judge import JudgeRequest, NotRecordedError, Rep
 from rulewright_runtime.plan.envelope import digest
 from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.scan import Check, Plan
+from rulewright_runtime.report.summary import is_unproven
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.transcript_execution import Execution, TranscriptResult
 from rulewright_runtime.transcripts.messages import Transcript
@@ -316,8 +317,8 @@ def rank_of(outcome: str) -> int:
 
 
 def outcome_of(row: JsonMapping) -> tuple[str, bool]:
-    """Return the outcome of a row, and whether it is unproven."""
-    return (row[ENGINE]["outcome"], bool(row[ENGINE]["unproven"]))
+    """Return the outcome of a row, and whether it failed without any proven failure."""
+    return (row[ENGINE]["outcome"], is_unproven(row[ENGINE]))
 
 
 def _policy(card: Json) -> object:

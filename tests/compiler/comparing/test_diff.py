@@ -23,6 +23,7 @@ from tests.compiler.comparing.planted import (
     write_transcripts,
 )
 from tests.compiler.reporting.test_leaderboard import BAD, GOOD, answers, plan, scan
+from tests.folders import write
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -338,3 +339,26 @@ def test_a_few_equal_falls_of_the_score_show_nothing_and_many_do() -> None:
     assert few["low"] < -0.05 < few["mean"] < 0 < few["high"]
     assert (many["low"], many["high"]) == (-0.04, -0.04)
     assert (same["low"], same["high"], same["changed"]) == (0.0, 0.0, 0)
+
+
+def test_an_unproven_failure_does_not_hide_a_proven_one_beside_it(tmp_path: Path) -> None:
+    gate = "of: v.primary_bucket == A, stops: 'v.verdict in [FAIL, UNCLEAR]', undecided: v.verdict == UNCLEAR"
+    empty = "empty: {not_eligible: passed, not_run: passed}"
+    about = "primary_bucket: A\nseverity: S3\n"
+    files = {
+        "rulewright.yaml": "project: p\nchecks: checks\nscorecards: cards\nscorecard: s\n",
+        "checks/said.yaml": f"id: said\n{about}fail: answer.contains('never')\n",
+        "checks/asked.yaml": f"id: asked\n{about}prompt: Is it polite?\n",
+        "cards/s.yaml": f"scorecard: s\ngates:\n  g: {{{gate}, {empty}}}\noutput: {{gates: gates}}\n",
+    }
+    plan = compile_project(write(tmp_path / "project", files))
+    runs: list[Path] = []
+    for answer, verdict in (("Yes.", "PASS"), ("I never do.", "UNCLEAR"), ("Yes.", "UNCLEAR")):
+        messages = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": answer}]
+        said = tmp_path / f"said{len(runs)}.jsonl"
+        said.write_text(json.dumps({"id": "day", "model": "m", "messages": messages}), encoding="utf-8")
+        runs.append(tmp_path / f"run{len(runs)}")
+        run(plan, [said], runs[-1], judge=Judge(verdict))
+    both, only = (diff(runs[0], each) for each in runs[1:])
+    assert [found["verdict"] for found in (both, only)] == ["worse", "inconclusive"]
+    assert [found["outcomes"][0]["unproven"] for found in (both, only)] == [False, True]
