@@ -202,7 +202,10 @@ def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict
 
 @lru_cache(maxsize=1024)
 def sample_outcomes(languages: tuple[Language, ...], lengths: tuple[int, ...]) -> frozenset[Outcome]:
-    """The outcomes of a few texts: the empty one, and one guessed for each language, also extended to the lengths."""
+    """The outcomes of a few texts: the empty one, and one guessed for each language, also extended to the lengths; none
+    for more than `MOST_LANGUAGES`, where `outcomes` tells nothing either."""
+    if len(languages) > MOST_LANGUAGES:
+        return frozenset()
     search = _Exploration(languages, lengths)
     guesses = ["", *(examples(each, 1)[0] for each in languages)]
     texts = dict.fromkeys([*guesses, *(each.ljust(length, _USUAL[0]) for each in guesses for length in lengths)])

@@ -44,14 +44,17 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
     yield from _searched_literally(check)
     yield from _out_of_range(check)
     yield from _not_numbers(check)
-    for name in check.params:
+    read = " ".join(str(each.value) for each in check.verdict_conditions)
+    for name in filter(read.__contains__, check.params):
         yield from _unfit(check, name, check.get("params", name))
 
 
 def _unfit(check: CheckDocument, name: str, value: Node | None) -> Iterator[Diagnostic]:
     """The value of a parameter that the expression can't use, or those items of a list that it can't use."""
     items = value.items if isinstance(value, Sequence) else ()
-    unfit = [(item, mistake) for item in items if (mistake := _mistake(check, name, map(ListType, _types(item))))]
+    types = [tuple(map(ListType, _types(item))) for item in items]
+    mistakes = {each: _mistake(check, name, each) for each in set(types)}
+    unfit = [(item, mistake) for item, each in zip(items, types, strict=True) if (mistake := mistakes[each])]
     if value is not None and (len(unfit) == len(items) or not items):
         mistake = unfit[0][1] if unfit else _mistake(check, name, _types(value))
         unfit = [] if mistake is None else [(value, mistake)]

@@ -17,6 +17,7 @@ from rulewright.proving.languages import (
     is_part,
     literal,
     outcomes,
+    sample_outcomes,
     sequence,
     with_cases,
 )
@@ -100,6 +101,12 @@ def test_too_much_work_is_given_up() -> None:
     words = [f"{one}{two}" for one in "abcdefghijklmnop" for two in ("order", "money", "parcel", "refund")]
     assert outcomes([language("|".join(f"{one} {two}" for one in words for two in words))]) is None
     assert outcomes([language("|".join(words))]) is not None
+
+
+def test_no_text_is_tried_for_more_languages_than_outcomes_are_told_of() -> None:
+    several = tuple([literal(f"w{number}") for number in range(9)])
+    assert len(sample_outcomes(several[:8], ())) == 9
+    assert (sample_outcomes(several, ()), outcomes(several)) == (frozenset(), None)
 
 
 @given(expressions(), expressions(), st.sampled_from(REPEATS), st.lists(TEXTS, max_size=20))
