@@ -19,7 +19,7 @@ from rulewright.documents.base import descend
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.validation import STRUCTURE_CODES
 from rulewright.linting.fixes import fixed_texts
-from rulewright.linting.repeated import DEPENDENT
+from rulewright.linting.repeated import DEPENDENT, codes_in
 from rulewright.load import Loaded, walk
 from rulewright.load import Mapping as MappingNode
 from rulewright.load.nodes import Source
@@ -27,39 +27,25 @@ from rulewright.load.suppressions import SUPPRESSION_CODES
 from rulewright.spelling import Guess
 
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # lints with these texts in place of the files
-_NAMING: Final = """
+NAMING: Final = codes_in("""
     agent-without-adapter duplicate-id id-differs-from-file-name misspelt-name tag-no-scenario-carries unknown-lexicon
     unread-parameter words-without-vocabulary
-"""
-NAMING: Final = frozenset(_NAMING.split())
+""")
 OF_ROUTING: Final = STRUCTURE_CODES | {"missing-phase"}
 OF_ROUTES: Final = frozenset({"anchor-without-event-window", "detector-is-not-routed", "unused-lexicon"})
 STAGES: Final = (NAMING, STRUCTURE_CODES, None)  # the order of corrections: each stage builds on the one before
-SCORING: Final = frozenset(DEPENDENT["scoring"].split()) | {"gate-cannot-stop", "part-without-checks"}
-BY_NAME: Final = frozenset(  # findings about a document that is asked for by its name
-    {
-        "detector-without-definition",
-        "state-machine-without-definition",
-        "unknown-corpus",
-        "unknown-cue",
-        "unknown-lexicon",
-        "unknown-marker-set",
-        "unknown-state-machine",
-    }
-)
+SCORING: Final = DEPENDENT["scoring"] | {"gate-cannot-stop", "part-without-checks"}
+# Findings about a document that is asked for by its name.
+BY_NAME: Final = codes_in("""
+    detector-without-definition state-machine-without-definition unknown-corpus unknown-cue unknown-lexicon
+    unknown-marker-set unknown-state-machine
+""")
 OF_TWO: Final = {"profiles": "unknown-profile", "lexicons": "unknown-lexicon"}  # where a name of the file is twice
 # Findings that something is missing or unused, which documents with refused values can't show.
-ABSENT: Final = {code for code in " ".join(DEPENDENT.values()).split() if not code.startswith("unknown-")} | {
-    "expectation-without-question",
-    "missing-contract-registry",
-    "probe-without-verifier",
-    "turn-numbers-out-of-order",
-    "unreachable-state",
-    "unread-definitions",
-    "unread-parameter",
-    "unused-definition",
-    "unused-suppression",
-}
+ABSENT: Final = codes_in("""
+    expectation-without-question missing-contract-registry probe-without-verifier turn-numbers-out-of-order
+    unreachable-state unread-definitions unread-parameter unused-definition unused-suppression
+""") | {code for codes in DEPENDENT.values() for code in codes if not code.startswith("unknown-")}
 OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # findings that need the whole document
 _QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
 

@@ -14,37 +14,40 @@ from rulewright.spelling import Guess
 if TYPE_CHECKING:
     from rulewright.project import Project
 
+
+def codes_in(listed: str) -> frozenset[str]:
+    """Return the codes that a text lists."""
+    return frozenset(listed.split())
+
+
+def _code_sets(rows: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    return {key: codes_in(listed) for key, listed in rows.items()}
+
+
 # A code, and the codes that explain the same place better.
-EXPLAINED_BETTER_BY: Final[dict[str, frozenset[str]]] = {
-    "ascii-only-apostrophe": frozenset({"yaml-trap"}),
-    "condition-always-holds": frozenset({"both-sides-equal"}),
-    "condition-never-holds": frozenset(
-        {
-            "both-sides-equal",
-            "gate-cannot-stop",
-            "gate-check-never-applies",
-            "gate-ignores-unclear",
-            "part-without-checks",
-        }
-    ),
-    "branch-never-taken": frozenset({"branch-condition-incomplete"}),
-    "check-without-part": frozenset({"part-without-checks"}),
-    "detector-is-not-routed": frozenset({"detector-without-definition"}),
-    "id-differs-from-file-name": frozenset({"duplicate-id"}),
-    "missing-path": frozenset({"unset-variable"}),
-    "out-of-range": frozenset({"unknown-value"}),
-    "outcome-contradicts-condition": frozenset({"bound-excluded", "failure-is-rewarded"}),
-    "part-without-checks": frozenset({"gate-cannot-stop"}),
-    "project-without-checks": frozenset({"missing-path", "unset-variable"}),
-    "tag-no-scenario-carries": frozenset({"misspelt-name"}),
-    "judge-answers-as-the-author": frozenset({"judge-is-the-author"}),
-    "unknown-key": frozenset({"key-is-not-text"}),
-    "wrong-type": frozenset({"unknown-value"}),
-    "unsupported-route": frozenset({"unknown-value"}),
-    "yaml-trap": frozenset({"impossible-date", "unknown-jurisdiction", "unknown-value", "wrong-type"}),
-}
-
-
+EXPLAINED_BETTER_BY: Final = _code_sets(
+    {
+        "ascii-only-apostrophe": "yaml-trap",
+        "condition-always-holds": "both-sides-equal",
+        "condition-never-holds": """both-sides-equal gate-cannot-stop gate-check-never-applies
+            gate-ignores-unclear part-without-checks""",
+        "branch-never-taken": "branch-condition-incomplete",
+        "check-without-part": "part-without-checks",
+        "detector-is-not-routed": "detector-without-definition",
+        "id-differs-from-file-name": "duplicate-id",
+        "missing-path": "unset-variable",
+        "out-of-range": "unknown-value",
+        "outcome-contradicts-condition": "bound-excluded failure-is-rewarded",
+        "part-without-checks": "gate-cannot-stop",
+        "project-without-checks": "missing-path unset-variable",
+        "tag-no-scenario-carries": "misspelt-name",
+        "judge-answers-as-the-author": "judge-is-the-author",
+        "unknown-key": "key-is-not-text",
+        "wrong-type": "unknown-value",
+        "unsupported-route": "unknown-value",
+        "yaml-trap": "impossible-date unknown-jurisdiction unknown-value wrong-type",
+    }
+)
 MISSPELT: Final = "misspelt-word"
 
 
@@ -83,23 +86,25 @@ def _is_echo(found: Diagnostic, codes: Mapping[Span, set[str]]) -> bool:
 
 
 # The codes that depend on all documents of a kind, by kind.
-DEPENDENT: Final[dict[str, str]] = {
-    "blindspots": "gate-without-blindspot",
-    "checks": """bucket-without-checks comment-contradicts-files count-contradicts-files empty-profile
+DEPENDENT: Final = _code_sets(
+    {
+        "blindspots": "gate-without-blindspot",
+        "checks": """bucket-without-checks comment-contradicts-files count-contradicts-files empty-profile
         gate-without-blindspot part-without-checks project-without-checks prompt-names-another-check
         tag-no-check-looks-for unknown-check unused-lexicon unused-rule-set""",
-    "corpora": "unknown-corpus",
-    "lexicons": "detector-without-definition unknown-cue unknown-lexicon",
-    "markers": "detector-without-definition unknown-marker-set",
-    "profiles": "dev-repetitions-nobody-uses unknown-profile",
-    "rules": "rule-nobody-has unknown-jurisdiction",
-    "scenarios": """check-no-scenario-reaches comment-contradicts-files contrast-without-counterpart
+        "corpora": "unknown-corpus",
+        "lexicons": "detector-without-definition unknown-cue unknown-lexicon",
+        "markers": "detector-without-definition unknown-marker-set",
+        "profiles": "dev-repetitions-nobody-uses unknown-profile",
+        "rules": "rule-nobody-has unknown-jurisdiction",
+        "scenarios": """check-no-scenario-reaches comment-contradicts-files contrast-without-counterpart
         count-contradicts-files tag-no-scenario-carries unknown-scenario""",
-    "scorecards": "unknown-scorecard",
-    "scoring": "bad-weight bucket-without-policy event-window-without-anchor unit-of-analysis-missing",
-    "state_machines": "detector-without-definition state-machine-without-definition unknown-state-machine",
-    "vocabulary": "gate-severity-outside-gate-bucket",
-}
+        "scorecards": "unknown-scorecard",
+        "scoring": "bad-weight bucket-without-policy event-window-without-anchor unit-of-analysis-missing",
+        "state_machines": "detector-without-definition state-machine-without-definition unknown-state-machine",
+        "vocabulary": "gate-severity-outside-gate-bucket",
+    }
+)
 _OF_SCORECARDS: Final = frozenset({"bad-expression", "wrong-output"})  # if the scoring file can't be read
 
 
@@ -107,7 +112,7 @@ def without_dependent(found: Iterable[Diagnostic], project: Project) -> list[Dia
     """Return the findings without those that an unreadable document of the project might refute."""
     if not project.unreadable:
         return list(found)
-    codes = {code for kind in project.unreadable for code in DEPENDENT.get(kind, "").split()}
+    codes = {code for kind in project.unreadable for code in DEPENDENT.get(kind, ())}
     cards = {card.path for card in project.scorecards.values()} if "scoring" in project.unreadable else set()
     return [
         each
@@ -124,47 +129,38 @@ def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
 
 
 # Codes whose findings in one document usually have one cause: a copied anchor, a scheme of tags, a habit.
-_GROUPED: Final = """
+GROUPED: Final = codes_in("""
     adaptive-with-one-repetition anchor-names-ineligible-check ascii-only-apostrophe check-misses-own-example
     comment-contradicts-files cue-text-not-in-turn event-window-without-anchor lexicon-misses-own-example
-    missing-contract-registry missing-path unknown-artifact-type
-    pattern-shared-by-gates probe-expects-an-untold-name reference-to-missing-file retired-rubric-dialect
-    several-anchors-for-check short-word-hits-inside-others subsumed-pattern tag-no-check-looks-for
-    tag-no-scenario-carries unread-expectation
-"""
-GROUPED: Final = frozenset(_GROUPED.split())
+    missing-contract-registry missing-path unknown-artifact-type pattern-shared-by-gates probe-expects-an-untold-name
+    reference-to-missing-file retired-rubric-dialect several-anchors-for-check short-word-hits-inside-others
+    subsumed-pattern tag-no-check-looks-for tag-no-scenario-carries unread-expectation
+""")
 # Codes whose findings with the same message have one cause in all documents: an unread key, an unknown dimension, an
 # undeclared word, a check whose unit does not use anchors.
-SAME_MESSAGE: Final = frozenset(
-    (
-        "anchor-without-event-window",
-        "bad-case",
-        "dead-key",
-        "event-window-without-anchor",
-        "extends-nothing",
-        "rubric-dimension-unknown",
-        "unknown-corpus",
-        "unknown-value",
-    )
-)
+SAME_MESSAGE: Final = codes_in("""
+    anchor-without-event-window bad-case dead-key event-window-without-anchor extends-nothing
+    rubric-dimension-unknown unknown-corpus unknown-value
+""")
 # Codes whose findings are copied with the text: a tag in a family of checks, a probe in variants of a scenario.
 COPIED: Final = frozenset({"probe-expects-an-untold-name", "tag-no-scenario-carries"})
 SAME_MESSAGE_IN_DOCUMENT: Final = frozenset({"bad-expression", "unknown-state"})  # as `SAME_MESSAGE`, in one document
 # Codes whose findings have one cause whatever their message: a setting that no profile has, a habit of all prompts.
 ACROSS: Final = SAME_MESSAGE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
 # A code, and the codes that report the same mistake at its own place or at one of its notes.
-REPORTED_WITH: Final[dict[str, frozenset[str]]] = {
-    "any-mixed-with-tags": frozenset({"tags-on-universal-check"}),
-    "deprecated-spelling": frozenset({"retired-rubric-dialect"}),
-    "detector-without-definition": frozenset({"state-machine-without-definition", "unknown-lexicon"}),
-    "tag-no-scenario-carries": frozenset({"tags-on-universal-check"}),
-    "unchanged-copy": frozenset({"unused-lexicon"}),
-}
+REPORTED_WITH: Final = _code_sets(
+    {
+        "any-mixed-with-tags": "tags-on-universal-check",
+        "deprecated-spelling": "retired-rubric-dialect",
+        "detector-without-definition": "state-machine-without-definition unknown-lexicon",
+        "tag-no-scenario-carries": "tags-on-universal-check",
+        "unchanged-copy": "unused-lexicon",
+    }
+)
 
 # A code, and the codes that usually follow from it in the same document: they are told as notes of its finding.
-FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
-    cause: frozenset(codes.split())
-    for cause, codes in {
+FOLLOWED_BY: Final = _code_sets(
+    {
         "anchor-names-ineligible-check": "event-window-without-anchor",
         "anchor-without-event-window": "event-window-without-anchor",
         "arguments-swapped": "bad-expression wrong-output",
@@ -175,7 +171,7 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "check-never-fails": "check-misses-own-example",
         "check-never-passes": "check-misses-own-example",
         "comparison-out-of-range": """check-misses-own-example check-never-fails check-never-passes
-            condition-always-holds""",
+        condition-always-holds""",
         "condition-adds-nothing": "check-misses-own-example",
         "condition-always-holds": "check-misses-own-example unread-parameter",
         "condition-never-holds": "check-misses-own-example check-no-scenario-reaches empty-profile unused-definition",
@@ -184,7 +180,7 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "cue-text-not-in-turn": "misspelt-word",
         "cyclic-dependency": "input-not-awaited",
         "detector-is-not-routed": """gate-judged-once llm-required-contradicts-routing missing-prompt
-            reply-lexicon-reads-the-user""",
+        reply-lexicon-reads-the-user""",
         "duplicate-key": "unknown-dependency",
         "duplicate-metric": "report-of-another-kind",
         "duplicate-session-number": "probe-reads-a-later-session",
@@ -201,13 +197,13 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "out-of-range": "probe-reads-a-later-session unused-definition",
         "output-written-twice": "misspelt-path",
         "parameter-does-not-fit": """check-misses-own-example check-never-fails check-never-passes
-            comparison-out-of-range unread-parameter""",
+        comparison-out-of-range unread-parameter""",
         "parameter-of-another-metric": "condition-adds-nothing unlike-its-siblings",
         "part-exceeds-whole": "label-row-is-dead",
         "prompt-contradicts-rules": "prompt-without-pass-or-fail",
         "scorer-repetitions-contradict-routing": "even-repetitions",
         "scorer-type-contradicts-routing": """corpus-required-contradicts-routing directive-ignored-by-route
-            llm-required-contradicts-routing missing-prompt prompt-without-judge reply-lexicon-reads-the-user""",
+        llm-required-contradicts-routing missing-prompt prompt-without-judge reply-lexicon-reads-the-user""",
         "state-machine-without-definition": "detector-is-not-routed",
         "tag-no-scenario-carries": "check-no-scenario-reaches",
         "turn-numbers-out-of-order": "turn-that-does-not-exist window-ends-before-it-starts",
@@ -220,7 +216,7 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "unknown-input": "unused-definition",
         "unknown-jurisdiction": "check-no-scenario-reaches",
         "unknown-key": """exit-below-threshold trigger-without-condition unknown-state unreachable-state
-            unused-suppression""",
+        unused-suppression""",
         "unknown-label": "accepted-label-fails",
         "unknown-lexicon": "detector-is-not-routed directive-ignored-by-route",
         "unknown-marker-set": "unknown-lexicon",
@@ -232,41 +228,32 @@ FOLLOWED_BY: Final[dict[str, frozenset[str]]] = {
         "verdict-without-meaning": "failure-counts-as-success",
         "words-contradict-condition": "check-misses-own-example check-never-fails check-never-passes",
         "wrong-type": """bad-expression check-never-fails check-never-passes confidence-without-gate
-            detector-is-not-routed exit-below-threshold input-not-awaited missing-prompt trigger-without-condition""",
-    }.items()
-}
-# The same for an error in any document.
-FOLLOWED_ANYWHERE: Final[dict[str, frozenset[str]]] = {
-    "bad-expression": frozenset({"unknown-value"}),
-    "bad-rule": frozenset({"check-no-scenario-reaches"}),
-    "bucket-without-checks": frozenset({"gate-severity-outside-gate-bucket"}),
-    "gate-cannot-stop": frozenset({"check-without-part"}),
-    "part-without-checks": frozenset({"gate-ignores-a-severity"}),
-    "misspelt-rule-key": frozenset({"check-no-scenario-reaches"}),
-    "unknown-value": frozenset({"check-no-scenario-reaches"}),
-}
-# Codes whose findings in one line, or in one document, usually have one cause.
-ONCE_A_LINE: Final = frozenset(
-    [
-        "bad-setting",
-        "empty-list-searched",
-        "gate-cannot-stop",
-        "gate-ignores-unclear",
-        "lexicon-hits-good-example",
-        "lexicon-misses-own-example",
-        "mistyped-regex",
-        "outcome-contradicts-condition",
-        "units-differ",
-        "unlike-its-siblings",
-        "unknown-label",
-        "verdict-without-meaning",
-    ]
+        detector-is-not-routed exit-below-threshold input-not-awaited missing-prompt trigger-without-condition""",
+    }
 )
+# The same for an error in any document.
+FOLLOWED_ANYWHERE: Final = _code_sets(
+    {
+        "bad-expression": "unknown-value",
+        "bad-rule": "check-no-scenario-reaches",
+        "bucket-without-checks": "gate-severity-outside-gate-bucket",
+        "gate-cannot-stop": "check-without-part",
+        "part-without-checks": "gate-ignores-a-severity",
+        "misspelt-rule-key": "check-no-scenario-reaches",
+        "unknown-value": "check-no-scenario-reaches",
+    }
+)
+# Codes whose findings in one line, or in one document, usually have one cause.
+ONCE_A_LINE: Final = codes_in("""
+    bad-setting empty-list-searched gate-cannot-stop gate-ignores-unclear lexicon-hits-good-example
+    lexicon-misses-own-example mistyped-regex outcome-contradicts-condition units-differ unknown-label
+    unlike-its-siblings verdict-without-meaning
+""")
 ONCE_A_DOCUMENT: Final = frozenset({"check-misses-own-example", "label-row-is-dead", "unknown-label", "wrong-output"})
 # The same, where the messages are equal but for the task.
-ONCE_A_MESSAGE: Final = frozenset(
-    {"bad-case", "bad-condition", "bad-expression", "file-of-another-format", "input-not-awaited", "unknown-state"}
-)
+ONCE_A_MESSAGE: Final = codes_in("""
+    bad-case bad-condition bad-expression file-of-another-format input-not-awaited unknown-state
+""")
 _TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
 
 
