@@ -5,7 +5,7 @@ Invalid expressions are omitted: lowering reports them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -16,7 +16,7 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.build import parsed
 from rulewright.expression.checker import CheckedExpression, check
 from rulewright.expression.environment import Environment
-from rulewright.expression.syntax_tree import Expr, Literal, below
+from rulewright.expression.syntax_tree import Binary, Expr, Literal, below
 from rulewright.load import Scalar, place
 
 if TYPE_CHECKING:
@@ -83,6 +83,15 @@ def parts_of(document: DocumentWithExpressions) -> Iterator[tuple[WrittenExpress
     """Yield every node of the valid expressions of a document, with its expression."""
     for written in expressions_of(document):
         for part in written.parts():
+            yield written, part
+
+
+def operations_in(
+    document: DocumentWithExpressions, operators: Container[str]
+) -> Iterator[tuple[WrittenExpression, Binary]]:
+    """Yield the nodes of a document's valid expressions that join two sides with one of these operators."""
+    for written, part in parts_of(document):
+        if isinstance(part, Binary) and part.operator in operators:
             yield written, part
 
 

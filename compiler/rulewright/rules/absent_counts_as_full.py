@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.direction import unwrapped
-from rulewright.expression.syntax_tree import Binary, Call, Expr, number_in
-from rulewright.lower.expressions_of import parts_of
+from rulewright.expression.syntax_tree import Call, Expr, number_in
+from rulewright.lower.expressions_of import operations_in
 
 
 def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
@@ -18,11 +18,9 @@ def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
     Why it matters: a score is absent if nothing was measured, and then the best label is given.
     Instead: write `orValue(score(0))`, or test `hasValue()` first.
     """
-    for written, part in parts_of(scorecard):
-        if not isinstance(part, Binary) or part.operator not in (">=", ">") or not _is_full(part.left):
-            continue
+    for written, part in operations_in(scorecard, {">=", ">"}):
         text = written.text(part.left)
-        if not reads_failures(text, scorecard):
+        if _is_full(part.left) and not reads_failures(text, scorecard):
             yield warning(written.span(part.left), f"`{text}` is 1 if nothing was measured")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.direction import ORDERED
 from rulewright.expression.syntax_tree import Binary, Expr, Has, ListLiteral, Literal, Name, Select, chain, children
-from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
+from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, operations_in
 
 
 def and_before_or(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
@@ -16,9 +16,7 @@ def and_before_or(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     Why it matters: `and` binds stronger than `or`, so `a and b == 1 or b == 2` holds for every `b == 2`, whatever `a`.
     Instead: write `a and (b == 1 or b == 2)`, or `(a and b == 1) or b == 2` if that is meant.
     """
-    for written, part in parts_of(document):
-        if not isinstance(part, Binary) or part.operator != "||":
-            continue
+    for written, part in operations_in(document, {"||"}):
         sides = chain(part, "||")
         for at, side in enumerate(sides):
             joined = chain(side, "&&")

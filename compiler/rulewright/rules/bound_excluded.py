@@ -9,8 +9,8 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text
 from rulewright.expression.direction import OPPOSITE
-from rulewright.expression.syntax_tree import Binary, Expr, Name, field_of
-from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+from rulewright.expression.syntax_tree import Expr, Name, field_of
+from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in
 
 LOWER: Final = re.compile(r"(?:^|_)(?:from|min|minimum|at_least)(?:_|$)")
 FROM: Final = re.compile(r"(?:from|at least|below|under)\b", re.IGNORECASE)  # how a description of a lower bound starts
@@ -24,13 +24,12 @@ def bound_excluded(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     the wrong way round: what is good counts as bad.
     Instead: turn the comparison round, or rename the parameter.
     """
-    for written, part in parts_of(document):
-        if isinstance(part, Binary) and part.operator in OPPOSITE:
-            for bound, operator in ((part.right, part.operator), (part.left, OPPOSITE[part.operator])):
-                if operator in MEANT and _is_lower_bound(bound, document):
-                    meant = MEANT[operator] if bound is part.right else OPPOSITE[MEANT[operator]]
-                    message = f"`{written.text(bound)}` is a lower bound, so `{part.operator}` is the wrong way round"
-                    yield warning(written.span(part), message, help=f"did you mean `{meant}`?")
+    for written, part in operations_in(document, OPPOSITE):
+        for bound, operator in ((part.right, part.operator), (part.left, OPPOSITE[part.operator])):
+            if operator in MEANT and _is_lower_bound(bound, document):
+                meant = MEANT[operator] if bound is part.right else OPPOSITE[MEANT[operator]]
+                message = f"`{written.text(bound)}` is a lower bound, so `{part.operator}` is the wrong way round"
+                yield warning(written.span(part), message, help=f"did you mean `{meant}`?")
 
 
 def _is_lower_bound(bound: Expr, document: DocumentWithExpressions) -> bool:

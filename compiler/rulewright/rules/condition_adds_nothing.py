@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.syntax_tree import Binary, Expr, Name, Select, chain, children, last_name
-from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in, parts_of
 from rulewright.proving.placed_conditions import placed_conditions
 from rulewright.proving.program_parts import written
 from rulewright.proving.studies import span_of
@@ -41,9 +41,7 @@ def _is_decided(part: Expr) -> bool:
 
 def _of_one_value(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """The comparisons of one value, in one direction, with two settings that are joined by one operator."""
-    for expression, part in parts_of(document):
-        if not isinstance(part, Binary) or part.operator not in _WORDS.values():
-            continue
+    for expression, part in operations_in(document, _WORDS.values()):
         limit = _limit(part.right, document)
         same = [each for each in chain(part.left, part.operator) if limit and _limit(each, document) == limit]
         if same and part.right not in same:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.syntax_tree import Binary, Literal
+from rulewright.expression.syntax_tree import Literal
 from rulewright.expression.types import INT, UINT
-from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in
 
 
 def integer_division(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
@@ -16,9 +16,7 @@ def integer_division(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     Why it matters: the result is a whole number, too: `3 / 4` is 0, so a share of counts is always 0 or 1.
     Instead: write one side as a decimal number, or convert it with `double(...)`.
     """
-    for written, part in parts_of(document):
-        if not isinstance(part, Binary) or part.operator != "/":
-            continue
+    for written, part in operations_in(document, {"/"}):
         sides = (part.left, part.right)
         kinds = {written.checked.type_of(side) for side in sides}
         if not kinds <= {INT, UINT} or any(id(side) in written.checked.scores for side in sides):

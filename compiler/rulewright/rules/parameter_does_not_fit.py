@@ -15,7 +15,7 @@ from rulewright.expression.syntax_tree import Binary, Call, Expr, field_of
 from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, ListType, Type
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with
-from rulewright.lower.expressions_of import parts_of
+from rulewright.lower.expressions_of import operations_in, parts_of
 from rulewright.proving.static_types import COUNTS
 from rulewright.proving.verdicts import SHARES
 from rulewright.rules.empty_list_searched import SEARCHING as OF_PHRASES
@@ -108,9 +108,7 @@ def _not_numbers(check: CheckDocument) -> Iterator[Diagnostic]:
 
 def _out_of_range(check: CheckDocument) -> Iterator[Diagnostic]:
     """Parameters outside the range of the share or count they are compared with: 30, for a similarity of 0 to 1."""
-    for written, part in parts_of(check):
-        if not isinstance(part, Binary) or part.operator not in ORDERED:
-            continue
+    for written, part in operations_in(check, ORDERED):
         for call, limit in ((part.left, part.right), (part.right, part.left)):
             value = _parameter(check, limit)
             number = None if value is None else value.value

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.expression.direction import COMPARISONS
-from rulewright.expression.syntax_tree import Binary, Name
-from rulewright.lower.expressions_of import parts_of
+from rulewright.expression.syntax_tree import Name
+from rulewright.lower.expressions_of import operations_in
 from rulewright.spelling import Guess
 
 
@@ -20,9 +20,7 @@ def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Iterator[Di
     """
     metrics = {metric.name for metric in scorecard.metrics}
     settings = {setting.name for setting in scorecard.settings}
-    for written, part in parts_of(scorecard):
-        if not isinstance(part, Binary) or part.operator not in COMPARISONS:
-            continue
+    for written, part in operations_in(scorecard, COMPARISONS):
         for side, other in ((part.left, part.right), (part.right, part.left)):
             if not isinstance(side, Name) or not isinstance(other, Name) or side.name not in metrics:
                 continue

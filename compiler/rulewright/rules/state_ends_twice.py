@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.state_machine import EndingDocument, StateMachineDocument
+from rulewright.documents.base import repeated
+from rulewright.documents.state_machine import StateMachineDocument
 from rulewright_runtime.english import ticked
 
 
@@ -16,11 +17,8 @@ def state_ends_twice(machine: StateMachineDocument) -> Iterator[Diagnostic]:
     ending.
     Instead: name the other state, or remove one of them.
     """
-    first: dict[str, EndingDocument] = {}
-    for ending in machine.endings:
-        earlier = first.setdefault(ending.state, ending)
-        if earlier is not ending:
-            others = [state for state in machine.states if state not in {each.state for each in machine.endings}]
-            help = f"without an ending: {ticked(others)}" if others else None
-            notes = [(earlier.place("state"), "the first")]
-            yield warning(ending.place("state"), f"`{ending.state}` has two endings", help=help, notes=notes)
+    for ending, earlier in repeated(machine.endings, lambda each: each.state):
+        others = [state for state in machine.states if state not in {each.state for each in machine.endings}]
+        help = f"without an ending: {ticked(others)}" if others else None
+        notes = [(earlier.place("state"), "the first")]
+        yield warning(ending.place("state"), f"`{ending.state}` has two endings", help=help, notes=notes)

@@ -7,8 +7,8 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.direction import COMPARISONS
-from rulewright.expression.syntax_tree import NOWHERE, Binary, Call, Expr, Name, Select, last_name, number_in
-from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+from rulewright.expression.syntax_tree import NOWHERE, Call, Expr, Name, Select, last_name, number_in
+from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in
 from rulewright.spelling import Guess
 
 # The words of names that say a unit.
@@ -35,9 +35,7 @@ def units_differ(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     are ten years, and 200 words 1,200 characters.
     Instead: compare with the parameter of the same unit, or convert the number.
     """
-    for written, part in parts_of(document):
-        if not isinstance(part, Binary) or part.operator not in COMPARISONS:
-            continue
+    for written, part in operations_in(document, COMPARISONS):
         for one, other in ((part.left, part.right), (part.right, part.left)):
             unit, number = measured_in(one), number_in(other)
             if unit in SECONDS and number and number >= max(SECONDS[unit], 3600) and number % 3600 == 0:
