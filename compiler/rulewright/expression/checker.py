@@ -253,8 +253,9 @@ class Checker(CheckingContext):
         return calls.resolve(self, e, name, [left, right], False, (e.left, e.right))
 
     def _must_be_bool(self, e: ast.Expr) -> None:
+        earlier = len(self.mistakes)
         type_ = self.visit(e)
-        if not self.known.fits(type_, BOOL):
+        if len(self.mistakes) == earlier and not self.known.fits(type_, BOOL):
             self.report(e, f"expected a `bool`, found `{self.known.resolve(type_, final=True)}`")
 
     def _visit_right(self, e: ast.Binary, left: Type) -> Type:

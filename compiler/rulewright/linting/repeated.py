@@ -168,6 +168,7 @@ FOLLOWED_BY: Final = _code_sets(
         "bad-parameter": "review-above-pass",
         "blindspot-of-another-name": "unchanged-copy",
         "both-sides-equal": "comparison-out-of-range",
+        "bucket-without-checks": "empty-profile",
         "check-never-fails": "check-misses-own-example",
         "check-never-passes": "check-misses-own-example",
         "comparison-out-of-range": """check-misses-own-example check-never-fails check-never-passes

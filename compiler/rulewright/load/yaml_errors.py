@@ -126,8 +126,9 @@ def _lone_dash(source: Source, start: int, offset: int) -> Diagnostic | None:
     dashes = [each for each in range(line, after) if source.line_text(each)[column - 1 : column + 1] == "- "]
     if dashes != [line]:
         return None
-    help = "remove the dash, or write one before each item"
-    return mistake("yaml-syntax", source.span(start, start + 1), "this list goes on as a mapping", help=help)
+    help = "remove the dash, write one before each item, or indent the key like the first one"
+    note = Note(source.span(offset, offset + 1), "the mapping goes on here")
+    return mistake("yaml-syntax", source.span(start, start + 1), "this list goes on as a mapping", note, help=help)
 
 
 def _is_here(problem: str) -> bool:

@@ -196,9 +196,9 @@ class _CaseScorecardLowering(ExpressionCollector):
         meant = {each.meant for each in guesses.values() if each is not None}
         for row in document.labels:
             if row.label in missing - meant:
-                self.findings.append(
-                    error(row.when, f"`exit` does not know the label `{row.label}`", code="unknown-label")
-                )
+                message = f"`exit` does not know the label `{row.label}`"
+                notes = [(document.key_place("exit"), "every label needs a status here")]
+                self.findings.append(error(row.when, message, code="unknown-label", notes=notes))
         for label, help in guesses.items():
             place = document.key_place("exit", label)
             self.findings.append(error(place, f"no row gives the label `{label}`", code="unknown-label", help=help))

@@ -9,16 +9,13 @@ import msgspec
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, INT, STRING, EnumType, RecordType, Type
+from rulewright.expression.types import BOOL, ERROR, INT, STRING, EnumType, RecordType, Type
 from rulewright.load import Scalar
-from rulewright.lower.expressions import (
-    build_in,
-)
+from rulewright.lower.expressions import build_in
 from rulewright_runtime.plan.question import ReplyField
 from rulewright_runtime.plan.verifiers import PhasedVerifier
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
     from rulewright.lower.lowering import LoweringContext
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -47,7 +44,7 @@ def lower_phases(check: CheckDocument, lowering: LoweringContext) -> PhasedVerif
     if missing or name is None or phases.confirm is None or phases.violates is None or phases.sweep is None:
         return None  # schema validation reports keys missing from `phases`
     fields = _fields(check, lowering.findings)
-    violates = build_in(phases.violates, _environment(fields), lowering.findings, expect=BOOL)
+    violates = build_in(phases.violates, reply_environment(check), lowering.findings, expect=BOOL)
     if not has_lexicon or violates is None:
         return None
     confirm = lowering.judging_with(check, phases.confirm)
@@ -60,8 +57,13 @@ def lower_phases(check: CheckDocument, lowering: LoweringContext) -> PhasedVerif
 
 
 def reply_environment(check: CheckDocument) -> Environment:
-    """The environment of `violates`, with those fields of the check that can be read."""
-    return _environment(_fields(check, []))
+    """The environment of `violates`: the fields of a reply, with their words as names. An unknown type is
+    reported elsewhere."""
+    types = {
+        name: EnumType(name, kind) if kind and isinstance(kind, tuple) else TYPES.get(str(kind), ERROR)
+        for name, kind in check.phases.fields.items()
+    }
+    return Environment(variables={"reply": RecordType("reply", types)})
 
 
 def _fields(check: CheckDocument, findings: list[Diagnostic]) -> tuple[ReplyField, ...]:
@@ -75,12 +77,3 @@ def _fields(check: CheckDocument, findings: list[Diagnostic]) -> tuple[ReplyFiel
         else:
             fields.append(ReplyField(name, KINDS.get(kind, "string")))
     return tuple(fields)
-
-
-def _environment(fields: tuple[ReplyField, ...]) -> Environment:
-    """The environment of `violates`: the fields of a reply, with their words as names."""
-    types = {
-        field.name: EnumType(field.name, field.words) if field.words else TYPES.get(field.type, STRING)
-        for field in fields
-    }
-    return Environment(variables={"reply": RecordType("reply", types)})

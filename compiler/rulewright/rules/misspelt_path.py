@@ -70,15 +70,14 @@ def paths_of(workflow: Workflow) -> list[Scalar]:
     texts = [node for task in tasks for node in walk(task) if type(node) is Scalar and isinstance(node.value, str)]
     paths = [node for node in texts if PATH.fullmatch(str(node.value))]
     sources = [node for task in tasks for node in _sources(task) if "/" not in str(node.value)]
-    folders = [node for node in sources if len(str(node.value)) >= SHORTEST and not PATH.fullmatch(str(node.value))]
+    folders = [node for node in sources if not PATH.fullmatch(str(node.value))]
     return [*paths, *folders]
 
 
 def _sources(node: Node) -> Iterator[Scalar]:
-    """The sources of a task's metrics."""
-    for each in walk(node):
-        source = each.get("source") if isinstance(each, Mapping) else None
-        yield from (part for part in walk(source) if type(part) is Scalar and isinstance(part.value, str))
+    """The sources of a task's metrics, and where its gate looks for requirements."""
+    found = (each.get(key) for each in walk(node) if isinstance(each, Mapping) for key in ("source", "implemented"))
+    yield from (part for one in found for part in walk(one) if type(part) is Scalar and isinstance(part.value, str))
 
 
 def _outputs(workflow: Workflow) -> set[str]:
@@ -102,9 +101,11 @@ def output_meant(path: str, outputs: set[str]) -> str | None:
 
 def _meant(name: str, named: Names, on_purpose: Callable[[str, str], bool]) -> str | None:
     """The name that several other paths use, where only one path has this name and it is a slip of it."""
-    if len(name.partition(".")[0]) < SHORTEST or len(named[name]) > 1:
+    if len(named[name]) > 1:
         return None
+    is_short = len(name.partition(".")[0]) < SHORTEST
     several = (other for other in sorted(named) if len(named[other]) > 1 and is_slip_of(name, other))
+    several = (other for other in several if not is_short or sorted(name) == sorted(other))  # swapped letters
     return next((other for other in several if not on_purpose(name, other)), None)
 
 

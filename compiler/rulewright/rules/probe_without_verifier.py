@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean
@@ -42,4 +43,10 @@ def _unread(project: Project) -> Iterator[Diagnostic]:
     first = {probe.kind: probe for probe in reversed(probes) if probe.kind in PROBE_KINDS}
     for kind in first.keys() - read if checks else ():
         notes = [(first[kind].place("kind"), "the probe")]
-        yield warning(checks[0].place("routing", "probes"), f"no check evaluates the `{kind}` probes", notes=notes)
+        place = _meant_for(kind, checks).place("routing", "probes")
+        yield warning(place, f"no check evaluates the `{kind}` probes", notes=notes)
+
+
+def _meant_for(kind: str, checks: Sequence[CheckDocument]) -> CheckDocument:
+    """The check that has the kind as a tag, or the first one."""
+    return next((each for each in checks if kind in each.secondary_tags), checks[0])

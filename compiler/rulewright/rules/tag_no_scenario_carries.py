@@ -8,10 +8,12 @@ from operator import eq
 
 from rulewright.diagnostics import Diagnostic, Span, advice, warning
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.scenario import TAG_KEYS
 from rulewright.expression.syntax_tree import NOWHERE, Name, Select, texts_sought
+from rulewright.load import Scalar, walk
 from rulewright.lower.expressions_of import texts_in
 from rulewright.project import Project
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import Guess, did_you_mean
 
 
 def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
@@ -40,12 +42,21 @@ def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
                         f"no scenario has the tag `{tag}`",
                         notes=[(check.key_place(*steps), "the check is universal: no tag selects it")]
                         if is_idle
-                        else (),
+                        else _carried(guess, project),
                         help=guess,
                     )
         for tag, place in _sought(check):
             if tag not in known:
-                yield warning(place, f"no scenario has the tag `{tag}`", help=did_you_mean(tag, known))
+                guess = did_you_mean(tag, known)
+                notes = _carried(guess, project)
+                yield warning(place, f"no scenario has the tag `{tag}`", notes=notes, help=guess)
+
+
+def _carried(guess: Guess | None, project: Project) -> list[tuple[Span, str]]:
+    """Where the first scenario has the tag that was probably meant: either of the two may be misspelt."""
+    lists = (each.get(key) for each in project.scenarios.values() for key in TAG_KEYS)
+    tags = (each for node in lists for each in walk(node) if isinstance(each, Scalar))
+    return [(each.span, "a scenario has it like this") for each in tags if guess and each.value == guess.meant][:1]
 
 
 def _sought(check: CheckDocument) -> Iterator[tuple[str, Span]]:

@@ -51,6 +51,20 @@ SLIPS = [
     ),
     ("checks/tool-call-repeated.yaml", "tool_calls.exists(call", "tool_calls.exsts(call", "bad-expression", 7),
     ("checks/transfer-without-consent.yaml", "fail: >-", "fial: >-", "unknown-key", 5),
+    (
+        "checks/account-number-in-full.yaml",
+        "size(ibans(turn.content)) > 0",
+        "size(ibans(turn.content) > 0)",
+        "bad-expression",
+        6,
+    ),
+    (
+        "checks/instructions-leaked.yaml",
+        "message.text) > params.share",
+        "message.text) > params.words",
+        "parameter-does-not-fit",
+        8,
+    ),
 ]
 
 # Slips in files of which none reads another, so that each is one finding beside the others.
@@ -71,6 +85,8 @@ CARE = (
     (("checks/state_machines/danger_followed_up.yaml", "initial: calm", "initial: quiet", "unknown-state", 5),),
     (("checks/state_machines/danger_followed_up.yaml", "name: danger", "name: dangers",
       "id-differs-from-file-name", 2),),
+    (("checks/RW-B5.yaml", "violation: boolean", "violation: bool", "unknown-value", 41),),
+    (("benchmark/configs/profiles.yaml", "_buckets: [A, B, F]", "_buckets: [E]", "bucket-without-checks", 10),),
 )  # fmt: skip
 
 
