@@ -14,7 +14,7 @@ import msgspec
 from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.comment import conditions
 from rulewright.reporting.judge_words import JudgeWords, Words
-from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
+from rulewright.reporting.stored_run import MAX_SHARED, FinishedRun, JudgedTranscript
 from rulewright_runtime.plan.part import GRAVITY
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.report.summary import UNPROVEN, gaps
@@ -48,10 +48,10 @@ class Shown(msgspec.Struct, frozen=True):
     decides: bool
     waits: bool
     conditions: tuple[tuple[str, str], ...]
-    quotes: tuple[ShownQuote, ...]
     rejected: tuple[ShownQuote, ...]
     told: tuple[tuple[str, str], ...]
-    words: tuple[Words, ...]
+    quotes: tuple[ShownQuote, ...] = ()
+    words: tuple[Words, ...] = ()
 
 
 class ShownMessage(msgspec.Struct, frozen=True):
@@ -92,6 +92,7 @@ class ChatViews:
     words: JudgeWords
     places: dict[str, int] = field(init=False)
     conditions: dict[str, tuple[tuple[str, str], ...]] = field(init=False)
+    _shared: dict[tuple[int, bool], tuple[JsonMapping, Shown]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Number the checks and format their conditions."""
@@ -105,8 +106,7 @@ class ChatViews:
         """The view of the transcript with this number."""
         applied = [verdict for verdict in judged.verdicts if verdict.get("eligible")]
         conversation = None if transcript is None else _Conversation(number, transcript)
-        asked = {str(verdict["check_id"]): _repetitions(verdict) for verdict in applied}
-        words = self.words.about(judged.id, asked)
+        words = self.words.about(judged.id, applied) if self.words.known else {}
         shown = [self._shown(number, judged, verdict, conversation, words) for verdict in applied]
         graver = sorted((each for each in shown if is_grave(each)), key=self._order)
         return Chat(
@@ -142,26 +142,39 @@ class ChatViews:
         conversation: _Conversation | None,
         words: Mapping[str, Sequence[Words]],
     ) -> Shown:
-        check_id = str(verdict["check_id"])
-        check, place, word = self.run.checks.get(check_id), self._place(check_id), str(verdict["verdict"])
-        extra, anchor = verdict.get("extra") or {}, f"t{number}{place}"
-        quotes = tuple(_quoted(span, conversation, word, check_id, anchor) for span in verdict.get("evidence") or ())
-        return Shown(
-            place,
+        shown = self._without_words(verdict, verdict["check_id"] in judged.engine["because"])
+        spans, own = verdict.get("evidence") or (), tuple(words.get(shown.check_id, ()))
+        if not spans and not own:
+            return shown
+        anchor = f"t{number}{shown.place}"
+        quotes = tuple(_quoted(span, conversation, shown.verdict, shown.check_id, anchor) for span in spans)
+        return msgspec.structs.replace(shown, quotes=quotes, words=own)
+
+    def _without_words(self, verdict: JsonMapping, decides: bool) -> Shown:
+        """A verdict without its quotes and the judge's words: one for all transcripts that share its record."""
+        key = id(verdict), decides
+        if key in self._shared:
+            return self._shared[key][1]
+        if len(self._shared) >= MAX_SHARED:
+            self._shared.clear()
+        check_id, word, extra = str(verdict["check_id"]), str(verdict["verdict"]), verdict.get("extra") or {}
+        check = self.run.checks.get(check_id)
+        shown = Shown(
+            self._place(check_id),
             check_id,
             "" if check is None or check.name == check_id else check.name,
             _about(verdict, check),
             word,
             _reason(verdict),
             float(verdict.get("confidence") or 0.0),
-            check_id in judged.engine["because"],
+            decides,
             bool(verdict.get("adjudication_required")) or word == "UNCLEAR",
             self.conditions.get(check_id, ()),
-            quotes,
-            tuple(_as_quoted(span) for span in _rejected(extra)) if extra else (),
-            tuple(record_lines({key: value for key, value in extra.items() if key != REJECTED})) if extra else (),
-            tuple(words.get(check_id, ())),
+            rejected=tuple(_as_quoted(span) for span in _rejected(extra)),
+            told=tuple(record_lines({key: value for key, value in extra.items() if key != REJECTED})),
         )
+        self._shared[key] = verdict, shown  # with the record, whose id would be given to another one
+        return shown
 
 
 def said_in(number: int, transcript: Transcript | None) -> tuple[ShownMessage, ...] | None:
@@ -261,13 +274,6 @@ def _about(verdict: JsonMapping, check: Check | None) -> str:
 def _reason(verdict: Mapping[str, object]) -> str:
     code, cause = str(verdict.get("rationale_code") or ""), verdict.get("cause")
     return ", ".join(filter(None, (code.replace("_", " "), UNPROVEN.get(str(cause), str(cause)) if cause else "")))
-
-
-def _repetitions(verdict: JsonMapping) -> int:
-    """Return how many repetitions were asked; more than any if the record does not say."""
-    extra = verdict.get("extra") or {}
-    planned, unasked = extra.get("planned"), extra.get("unasked", 0)
-    return planned - unasked if isinstance(planned, int) and isinstance(unasked, int) else 1_000
 
 
 MOST_WORDS: Final = 200

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from rulewright.reporting.contrasts import Tally, as_json, cluster_of, contrasts
-from rulewright.reporting.leaderboard import UNRECORDED, leaderboard
+from rulewright.reporting.leaderboard import UNRECORDED, leaderboard_of
 from rulewright.reporting.run_reader import headline_of, score_of
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, wilson
@@ -99,7 +100,6 @@ class _Gathered:
         row, key = judged.row, _place(judged.row)
         score, cluster = score_of(row, self.run.folder, self.headline), cluster_of(self.run.plan, key[1], judged.id)
         self.models.add(key[0])
-        self.tallies.setdefault(key, {})
         cell = self.cells.setdefault(key, _LeaderboardCell())
         cell.transcripts += 1
         cell.failed += judged.engine["outcome"] == "failed"
@@ -120,10 +120,12 @@ class _Gathered:
                 self.flags.setdefault(name_of, {}).setdefault(key[1], []).append(bool(flag))
         shown = self._shown(judged, key[0], score)
         self.transcripts.append(shown)
+        tallies = self.tallies.setdefault(key, defaultdict(Tally))
         for verdict in judged.verdicts:
             if verdict.get("eligible"):
-                self.tallies[key].setdefault(str(verdict.get("check_id")), Tally())[str(verdict.get("verdict"))] += 1
-                self._add_verdict(shown, verdict)
+                word = str(verdict.get("verdict"))
+                tallies[str(verdict.get("check_id"))][word] += 1
+                self._add_verdict(shown, word, verdict)
 
     def _shown(self, judged: JudgedTranscript, model: str, score: float | None) -> JsonObject:
         """A transcript as the page lists it."""
@@ -175,16 +177,19 @@ class _Gathered:
         failed = sum(row["outcome"] == "failed" for row in self.transcripts)
         return {**found, "failed": wilson(failed, len(self.transcripts)) if self.transcripts else None}
 
-    def _add_verdict(self, row: JsonObject, verdict: JsonMapping) -> None:
+    def _add_verdict(self, row: JsonObject, word: str, verdict: JsonMapping) -> None:
+        waits = verdict.get("adjudication_required") or word == "UNCLEAR"
+        if not waits and word != "FAIL":
+            return
         about = {name: row[name] for name in ("transcript_id", "number", "model")}
-        if verdict.get("adjudication_required") or verdict.get("verdict") == "UNCLEAR":
+        if waits:
             row["waiting"] += 1
             kept = {name: verdict.get(name) for name in ("check_id", "verdict", "rationale_code", "cause")}
             self.waits += 1
             self.waiting.append({**about, **kept, "severity": verdict.get("severity") or ""})
             if len(self.waiting) > 2 * MOST_WAITING:
                 self.waiting = self.first_waiting()
-        if verdict.get("verdict") == "FAIL":
+        if word == "FAIL":
             failing = self.failures.setdefault(str(verdict.get("check_id")), _Failing())
             failing.count += 1
             if len(failing.shown) < MOST_FAILURES:
@@ -259,7 +264,7 @@ def _ranked(run: FinishedRun, models: list[str]) -> JsonObject:
     found: JsonObject = {"ranks": {}, "bounds": {}}
     if 2 <= len(models) <= MOST_RANKED and summary.get("headline", HEADLINE) is not None:
         played = {name for model in summary["models"].values() for name in model.get("harness") or {}}
-        for model in leaderboard([run.folder], [*played, UNRECORDED])["models"]:
+        for model in leaderboard_of([run], [*played, UNRECORDED])["models"]:
             found["ranks"][model["model"]] = model["ranks"]
             found["bounds"][model["model"]] = model["bounds"]
     return found

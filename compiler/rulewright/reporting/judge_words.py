@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,17 +73,17 @@ class JudgeWords:
         """Whether answers are available."""
         return bool(self._lines) or self._replayed is not None
 
-    def about(self, transcript: str, asked: Mapping[str, int]) -> dict[str, list[Words]]:
-        """Return the answers on a transcript by check; `asked` is the number of repetitions of each check."""
+    def about(self, transcript: str, verdicts: Iterable[JsonMapping]) -> dict[str, list[Words]]:
+        """Return the answers on a transcript by check, as far as its verdicts say that they were asked for."""
         found: dict[str, list[Words]] = {}
-        for each in self._recorded(transcript, asked):
+        for each in self._recorded(transcript, verdicts):
             found.setdefault(each.check_id, []).append(_words(each, self._judgings.get(each.check_id, ())))
         return found
 
-    def _recorded(self, transcript: str, asked: Mapping[str, int]) -> Iterable[RecordedExchange]:
+    def _recorded(self, transcript: str, verdicts: Iterable[JsonMapping]) -> Iterable[RecordedExchange]:
         if self._replayed is not None:
-            for check, repetitions in asked.items():
-                yield from _of_replay(self._replayed, transcript, check, repetitions)
+            for verdict in verdicts:
+                yield from _of_replay(self._replayed, transcript, str(verdict["check_id"]), _repetitions(verdict))
         if transcript in self._lines:
             with self._path.open("rb") as stream:
                 for offset in self._lines[transcript]:
@@ -109,6 +109,13 @@ def _of_replay(judge: ReplayJudge, transcript: str, check: str, repetitions: int
             for attempt, entry in enumerate(attempts):
                 reply, error = (entry, None) if isinstance(entry, str) else (None, _error(entry))
                 yield RecordedExchange(transcript, check, repetition, attempt, window, purpose or "check", reply, error)
+
+
+def _repetitions(verdict: JsonMapping) -> int:
+    """Return how many repetitions were asked; more than any if the record does not say."""
+    extra = verdict.get("extra") or {}
+    planned, unasked = extra.get("planned"), extra.get("unasked", 0)
+    return planned - unasked if isinstance(planned, int) and isinstance(unasked, int) else 1_000
 
 
 def _error(entry: object) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import cluster_of
 from rulewright.reporting.run_reader import engine_of, rows, score_of
-from rulewright.reporting.stored_run import open_run
+from rulewright.reporting.stored_run import FinishedRun, open_run
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, two_sided, wilson
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
 from rulewright_runtime.cases.confidence_intervals import Sample
@@ -36,7 +36,15 @@ _SAME: Final = {"plan": "plans", "parameters": "parameters", "gates_only": "valu
 
 
 def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> JsonObject:
-    """The leaderboard of finished runs as JSON data, the same for the same runs in any order.
+    """The leaderboard of the finished runs in `folders`. Raises UsageError when a folder holds no finished run or the
+    runs can't be compared, PlanError for a plan that was changed."""
+    if not folders:
+        raise UsageError("a leaderboard needs at least one run")
+    return leaderboard_of([open_run(folder) for folder in sorted(set(folders))], harnesses)
+
+
+def leaderboard_of(runs: Sequence[FinishedRun], harnesses: Sequence[str]) -> JsonObject:
+    """The leaderboard of some runs as JSON data, the same for the same runs in any order.
 
     `models` are ranked by the lower of their `bounds`: the mean over scenarios of the overall scores, where every
     missing answer (`unresolved` counts the transcripts) says the worst; without any it is their `score`. Equal ones
@@ -45,12 +53,8 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> J
     `harnesses` (`unrecorded` accepts those that do not say), `incomplete` those that lack scenarios which others
     played; in both lists of scenarios null stands for chats without one. `unplayed` are scenarios of the plan that none
     of them played, `refused` counts the inputs that the scans refused: what they held is in no score. `hindrances` say
-    why the board is not to be published. Raises UsageError when a folder holds no finished run or the runs can't be
-    compared, PlanError for a plan that was changed.
+    why the board is not to be published. Raises UsageError when the runs can't be compared.
     """
-    if not folders:
-        raise UsageError("a leaderboard needs at least one run")
-    runs = [open_run(folder) for folder in sorted(set(folders))]
     summaries = {run.folder: run.summary for run in runs}
     _comparable(summaries)
     plan = runs[0].plan

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -127,12 +127,12 @@ class FinishedRun:
 
     def judged(self) -> Iterator[JudgedTranscript]:
         """Yield its transcripts in the order of the scan. Raises UsageError if its files are inconsistent."""
-        groups = groupby(rows(self.folder / "verdicts.jsonl"), key=lambda verdict: verdict.get("transcript_id"))
+        groups = groupby(_shared_verdicts(self.folder / "verdicts.jsonl"), key=itemgetter(0))
         waiting, steps = next(groups, None), self._log_steps()
         for row in rows(self.folder / "scores.jsonl"):
             found: tuple[JsonMapping, ...] = ()
             if waiting is not None and waiting[0] == row.get("transcript_id"):
-                found = tuple(waiting[1])
+                found = tuple(verdict for _, verdict in waiting[1])
                 waiting = next(groups, None)
             step = next((each for each in steps if each.input == row.get("transcript_id")), None)
             yield self.transcript(row, found, step)
@@ -157,6 +157,26 @@ class FinishedRun:
             if each.refused is not None:
                 path, reason, line = each.refused
                 yield {"path": path, "line": line, "reason": reason}
+
+
+MAX_SHARED: Final = 4096  # verdicts of which one copy is kept
+
+
+def _shared_verdicts(path: Path) -> Iterator[tuple[Json, JsonMapping]]:
+    """Yield each verdict with its transcript's id. Verdicts without quotes, most of which are equal but for their
+    transcript, are decoded once and shared: they name the first transcript that has them."""
+    name, key, shared = None, b"\n", dict[bytes, JsonMapping]()
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            verdict = shared.get(line[len(key) :]) if line.startswith(key) else None
+            if verdict is None:
+                verdict = row_of(line, f"{path}:{number}")
+                name, key = verdict.get("transcript_id"), verdict_key(verdict)
+                if line.startswith(key) and not verdict.get("evidence"):
+                    if len(shared) == MAX_SHARED:
+                        shared.clear()
+                    shared[line[len(key) :]] = verdict
+            yield name, verdict
 
 
 @dataclass(frozen=True)
