@@ -11,9 +11,9 @@ from rulewright.exit_codes import REFUSED
 from rulewright.manual import advice_of
 from rulewright.render.human import render
 from rulewright.spelling import did_you_mean
-from rulewright_runtime.english import reason_of
+from rulewright_runtime.english import plural, reason_of
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.terminal import complain, one_line, width_for
+from rulewright_runtime.terminal import complain, width_for
 
 
 def unknown_command(name: str, commands: Iterable[str]) -> None:
@@ -27,7 +27,9 @@ def failed(error: Exception) -> None:
     if isinstance(error, OSError) and isinstance(error.filename, str):
         error = UsageError(f"can't use `{error.filename}`: {reason_of(error)}")
     if isinstance(error, UsageError):
-        complain(f"error: {one_line(str(error))}")
+        complain(*(f"error: {message}" for message in error.messages))
+        if len(error.messages) > 1:
+            complain("", plural(len(error.messages), "error"))
         raise SystemExit(REFUSED)
     if isinstance(error, RulewrightError | RuntimeFailure):
         _report(error)

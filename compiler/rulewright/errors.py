@@ -79,4 +79,9 @@ class DocumentError(RulewrightError):
 
 
 class UsageError(RulewrightError):
-    """A command or a call that was used wrongly."""
+    """A command or a call that was used wrongly; `messages` holds every mistake that was found."""
+
+    def __init__(self, *messages: str) -> None:
+        """Keep the messages, each once."""
+        self.messages = tuple(dict.fromkeys(messages))
+        super().__init__("; ".join(self.messages))

@@ -119,9 +119,9 @@ def _refuse_one_split(labels: Iterable[GoldLabel], split: str | None, choose_on:
 
 
 def _refuse_unknown_items(run: StoredRun, labels: Iterable[Item]) -> None:
-    for transcript, check in labels:
-        if check not in run.verdicts.get(transcript, {}):
-            raise UsageError(f"`{run.folder}` has no verdict `{id_of((transcript, check))}`, which is labelled")
+    unknown = [item for item in labels if item[1] not in run.verdicts.get(item[0], {})]
+    if unknown:
+        raise UsageError(*(f"`{run.folder}` has no verdict `{id_of(item)}`, which is labelled" for item in unknown))
 
 
 def _refuse_other_judge(run: StoredRun, measured: StoredRun, checks: Iterable[str]) -> None:

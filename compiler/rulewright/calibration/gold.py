@@ -11,7 +11,7 @@ import hashlib
 import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -85,7 +85,7 @@ def id_of(item: Item) -> str:
 
 
 def read_gold(path: Path) -> list[GoldLabel]:
-    """Return the labels of a CSV file. Raises UsageError, with the line, for an invalid row."""
+    """Return the labels of a CSV file. Raises UsageError with every invalid row and its line."""
     try:
         text = read_expanded(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -98,42 +98,58 @@ def read_gold(path: Path) -> list[GoldLabel]:
     columns = tuple(rows[0][1]) if rows else ()
     if columns not in (LABELS, (*LABELS, FINGERPRINT)):
         raise UsageError(f"{path}:1: expected the columns `{','.join(LABELS)}`, and optionally `{FINGERPRINT}`")
-    labels = [_label(f"{path}:{number}", row, len(columns)) for number, row in rows[1:] if row]
-    name_of: dict[str, str] = {}
-    for each in labels:
-        if name_of.setdefault(each.person, each.annotator) != each.annotator:
-            raise UsageError(f"{path}: `{name_of[each.person]}` and `{each.annotator}` are one name; write it one way")
-    duplicates = [
-        key
-        for key, count in Counter((each.item, each.annotator) for each in labels if each.target).items()
-        if count > 1
-    ]
-    if duplicates:
-        raise UsageError(f"{path}: `{duplicates[0][1]}` labels `{id_of(duplicates[0][0])}` twice")
-    split_of: dict[Item, str] = {}
-    for each in labels:
-        if split_of.setdefault(each.item, each.split) != each.split:
-            raise UsageError(
-                f"{path}: `{id_of(each.item)}` is in the splits `{split_of[each.item]}` and `{each.split}`"
-            )
+    labels: list[GoldLabel] = []
+    mistakes: list[str] = []
+    seen = _LabelsSeen()
+    for number, row in rows[1:]:
+        try:
+            if row:
+                labels.append(_label(row, len(columns)))
+                seen.refuse_contradiction(labels[-1])
+        except UsageError as error:
+            mistakes += (f"{path}:{number}: {message}" for message in error.messages)
+    if mistakes:
+        raise UsageError(*mistakes)
     return labels
 
 
-def _label(location: str, row: Sequence[str], count: int) -> GoldLabel:
+@dataclass(frozen=True, slots=True)
+class _LabelsSeen:
+    """What the labels before one say of its annotator and its item."""
+
+    name_of: dict[str, str] = field(default_factory=dict)
+    split_of: dict[Item, str] = field(default_factory=dict)
+    labelled: set[tuple[Item, str]] = field(default_factory=set)
+
+    def refuse_contradiction(self, each: GoldLabel) -> None:
+        """Raise UsageError for a label that contradicts an earlier one."""
+        name, split = (
+            self.name_of.setdefault(each.person, each.annotator),
+            self.split_of.setdefault(each.item, each.split),
+        )
+        if name != each.annotator:
+            raise UsageError(f"`{name}` and `{each.annotator}` are one name; write it one way")
+        if each.target and (each.item, each.annotator) in self.labelled:
+            raise UsageError(f"`{each.annotator}` labels `{id_of(each.item)}` twice")
+        if each.target:
+            self.labelled.add((each.item, each.annotator))
+        if split != each.split:
+            raise UsageError(f"`{id_of(each.item)}` is in the splits `{split}` and `{each.split}`")
+
+
+def _label(row: Sequence[str], count: int) -> GoldLabel:
     if len(row) != count:
-        raise UsageError(f"{location}: expected {count} fields, found {len(row)}")
+        raise UsageError(f"expected {count} fields, found {len(row)}")
     name, target, annotator, split, *conversation = (text_of_cell(field.strip()) for field in row)
     transcript, _, check = name.rpartition("/")
     if not transcript or not check:
-        raise UsageError(f"{location}: expected an `id` like `TRANSCRIPT/CHECK`, found `{name}`")
+        raise UsageError(f"expected an `id` like `TRANSCRIPT/CHECK`, found `{name}`")
     if target and target not in ANSWERS:
-        raise UsageError(
-            f"{location}: unknown target `{target}`; expected {', '.join(ANSWERS)}{question(target, ANSWERS)}"
-        )
+        raise UsageError(f"unknown target `{target}`; expected {', '.join(ANSWERS)}{question(target, ANSWERS)}")
     if target and not plain_name(annotator):
-        raise UsageError(f"{location}: a label needs an `annotator`; those of models begin with `{SYNTHETIC}`")
+        raise UsageError(f"a label needs an `annotator`; those of models begin with `{SYNTHETIC}`")
     if not split:
-        raise UsageError(f"{location}: a label needs a `split`")
+        raise UsageError("a label needs a `split`")
     return GoldLabel((transcript, check), target, annotator, split, *conversation)
 
 
@@ -156,12 +172,15 @@ def with_fingerprints(run: StoredRun, labels: Iterable[GoldLabel]) -> list[GoldL
 
 
 def refuse_other_conversations(run: StoredRun, labels: Iterable[GoldLabel]) -> None:
-    """Raise UsageError for a label of a conversation that has other messages in the run."""
-    for each in labels:
-        fingerprint = run.fingerprint(each.item[0])
-        if each.target and each.conversation and fingerprint and each.conversation != fingerprint:
-            message = f"`{each.annotator}` labelled `{id_of(each.item)}` on another text than `{run.folder}` holds"
-            raise UsageError(f"{message}; label it again, or remove that row")
+    """Raise UsageError for labels of a conversation that has other messages in the run."""
+    others = [
+        f"`{each.annotator}` labelled `{id_of(each.item)}` on another text than `{run.folder}` holds; label it again,"
+        " or remove that row"
+        for each in labels
+        if each.target and each.conversation and run.fingerprint(each.item[0]) not in ("", each.conversation)
+    ]
+    if others:
+        raise UsageError(*others)
 
 
 def refuse_shared_conversations(run: StoredRun, labels: Iterable[GoldLabel], splits: Collection[str | None]) -> None:

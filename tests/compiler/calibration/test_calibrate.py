@@ -387,6 +387,29 @@ def test_what_is_no_label_is_told_with_its_line(tmp_path: Path, row: str, said: 
         read_gold(path)
 
 
+def test_one_run_tells_every_wrong_label_with_its_line(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "g.csv"
+    rows = ["id,target,annotator,split", "x,PASS,ann,report", "a/b,MAYBE,ann,report", "a/b,PASS,ann,report"]
+    path.write_text("\n".join([*rows, "a/b,FAIL,ann,report", "a/b,PASS,bob,tune"]) + "\n", encoding="utf-8")
+    assert refused("calibrate", str(folder), "--gold", str(path))
+    *told, _, count = capsys.readouterr().err.splitlines()
+    places = [line.removeprefix(f"error: {path}:").partition(":")[0] for line in told]
+    assert (places, count) == (["2", "3", "5", "6"], "4 errors")
+
+
+def test_one_run_tells_every_label_of_another_run(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text("id,target,annotator,split\na/b,PASS,ann,report\nc/d,FAIL,ann,report\n", encoding="utf-8")
+    assert refused("calibrate", str(folder), "--gold", str(path))
+    told = capsys.readouterr().err
+    assert "has no verdict `a/b`" in told
+    assert "has no verdict `c/d`" in told
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
 def test_labels_and_a_baseline_in_a_pipe_are_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
