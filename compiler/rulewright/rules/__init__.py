@@ -56,17 +56,6 @@ def document_kind(name: str) -> DocumentKind | None:
     return kind
 
 
-def rules_named(*names: str) -> tuple[Rule[Any], ...]:
-    """Import the rules with these names; a test compares the list of each kind with the parameters of its rules."""
-    return tuple(map(_rule, names))
-
-
-def _rule(name: str) -> Rule[Any]:
-    """A rule is the function of the module with its name."""
-    rule: Rule[Any] = getattr(import_module(f"{__name__}.{name}"), name)
-    return rule
-
-
 def code_of(rule: Rule[Model]) -> str:
     """Return the rule's code: its name with dashes."""
     return rule.__name__.replace("_", "-")
@@ -86,4 +75,5 @@ def rule_page(code: str) -> str | None:
     name = code.replace("-", "_")
     if code.startswith("of-") or not (Path(__file__).parent / f"{name}.py").is_file():
         return None
-    return _rule(name).__doc__
+    page: str | None = getattr(import_module(f"{__name__}.{name}"), name).__doc__
+    return page

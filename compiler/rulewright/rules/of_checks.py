@@ -4,41 +4,63 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.check import read_check
-from rulewright.documents.profile import read_profile, read_profiles
-from rulewright.rules import DocumentKind, rules_named
+from rulewright.documents.check import CheckDocument, read_check
+from rulewright.documents.profile import Profile, read_profile, read_profiles
+from rulewright.rules import DocumentKind, Rule
+from rulewright.rules.adaptive_with_one_repetition import adaptive_with_one_repetition
+from rulewright.rules.any_mixed_with_tags import any_mixed_with_tags
+from rulewright.rules.directive_ignored_by_route import directive_ignored_by_route
+from rulewright.rules.edge_without_votes import edge_without_votes
+from rulewright.rules.even_repetitions import even_repetitions
+from rulewright.rules.gate_judged_once import gate_judged_once
+from rulewright.rules.gate_severity_outside_gate_bucket import gate_severity_outside_gate_bucket
+from rulewright.rules.hard_fail_contradicts_severity import hard_fail_contradicts_severity
+from rulewright.rules.impossible_date import impossible_date
+from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
+from rulewright.rules.prompt_contradicts_rules import prompt_contradicts_rules
+from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
+from rulewright.rules.prompt_with_single_braces import prompt_with_single_braces
+from rulewright.rules.prompt_without_judge import prompt_without_judge
+from rulewright.rules.prompt_without_pass_or_fail import prompt_without_pass_or_fail
+from rulewright.rules.tags_on_universal_check import tags_on_universal_check
+from rulewright.rules.transcript_outside_fence import transcript_outside_fence
+from rulewright.rules.trigger_without_condition import trigger_without_condition
+from rulewright.rules.unclear_policy_without_its_path import unclear_policy_without_its_path
+from rulewright.rules.unit_of_analysis_unfit import unit_of_analysis_unfit
+from rulewright.rules.yaml_trap import yaml_trap
 
-CHECK: Final = rules_named(
-    "unclear_policy_without_its_path",
-    "directive_ignored_by_route",
-    "prompt_without_judge",
-    "even_repetitions",
-    "adaptive_with_one_repetition",
-    "unit_of_analysis_unfit",
-    "hard_fail_contradicts_severity",
-    "gate_severity_outside_gate_bucket",
-    "gate_judged_once",
-    "tags_on_universal_check",
-    "any_mixed_with_tags",
-    "trigger_without_condition",
-    "prompt_asks_for_unreadable_reply",
-    "prompt_holds_a_verdict",
-    "yaml_trap",
-    "transcript_outside_fence",
-    "prompt_with_single_braces",
-    "prompt_without_pass_or_fail",
-    "prompt_contradicts_rules",
-    "listed_twice",
-    "impossible_date",
+CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
+    unclear_policy_without_its_path,
+    directive_ignored_by_route,
+    prompt_without_judge,
+    even_repetitions,
+    adaptive_with_one_repetition,
+    unit_of_analysis_unfit,
+    hard_fail_contradicts_severity,
+    gate_severity_outside_gate_bucket,
+    gate_judged_once,
+    tags_on_universal_check,
+    any_mixed_with_tags,
+    trigger_without_condition,
+    prompt_asks_for_unreadable_reply,
+    prompt_holds_a_verdict,
+    yaml_trap,
+    transcript_outside_fence,
+    prompt_with_single_braces,
+    prompt_without_pass_or_fail,
+    prompt_contradicts_rules,
+    listed_twice,
+    impossible_date,
 )
 
-PROFILE: Final = rules_named(
-    "even_repetitions",
-    "adaptive_with_one_repetition",
-    "yaml_trap",
-    "listed_twice",
-    "edge_without_votes",
-    "impossible_date",
+PROFILE: Final[tuple[Rule[Profile], ...]] = (
+    even_repetitions,
+    adaptive_with_one_repetition,
+    yaml_trap,
+    listed_twice,
+    edge_without_votes,
+    impossible_date,
 )
 
 KINDS: Final = {

@@ -4,44 +4,60 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.scorecard import read_case_scorecard, read_scorecard
-from rulewright.rules import DocumentKind, rules_named
+from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument, read_case_scorecard, read_scorecard
+from rulewright.rules import DocumentKind, Rule
+from rulewright.rules.absent_counts_as_full import absent_counts_as_full
+from rulewright.rules.accepted_label_fails import accepted_label_fails
+from rulewright.rules.all_weights_zero import all_weights_zero
+from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
+from rulewright.rules.failure_counts_as_success import failure_counts_as_success
+from rulewright.rules.failure_is_rewarded import failure_is_rewarded
+from rulewright.rules.gate_ignores_unrun_checks import gate_ignores_unrun_checks
+from rulewright.rules.misspelt_input_path import misspelt_input_path
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
+from rulewright.rules.parameter_of_another_metric import parameter_of_another_metric
+from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
+from rulewright.rules.review_above_pass import review_above_pass
+from rulewright.rules.setting_of_two_parameters import setting_of_two_parameters
+from rulewright.rules.threshold_of_zero import threshold_of_zero
+from rulewright.rules.unchanged_copy import unchanged_copy
+from rulewright.rules.unlike_its_siblings import unlike_its_siblings
+from rulewright.rules.unused_definition import unused_definition
+from rulewright.rules.weight_of_zero import weight_of_zero
+from rulewright.rules.weights_do_not_add_up import weights_do_not_add_up
+from rulewright.rules.weights_far_apart import weights_far_apart
+from rulewright.rules.yaml_trap import yaml_trap
 
-SCORECARD: Final = (
-    *rules_named("yaml_trap"),
+SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
+    yaml_trap,
     *CONDITIONS,
     *EXPRESSIONS,
-    *rules_named(
-        "unused_definition",
-        "failure_counts_as_success",
-        "failure_is_rewarded",
-        "absent_counts_as_full",
-        "gate_ignores_unrun_checks",
-        "threshold_of_zero",
-        "weight_of_zero",
-        "weights_do_not_add_up",
-        "weights_far_apart",
-        "unchanged_copy",
-        "unlike_its_siblings",
-    ),
+    unused_definition,
+    failure_counts_as_success,
+    failure_is_rewarded,
+    absent_counts_as_full,
+    gate_ignores_unrun_checks,
+    threshold_of_zero,
+    weight_of_zero,
+    weights_do_not_add_up,
+    weights_far_apart,
+    unchanged_copy,
+    unlike_its_siblings,
 )
 
-CASE_SCORECARD: Final = (
-    *rules_named("prompt_holds_a_verdict"),
+CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
+    prompt_holds_a_verdict,
     *CONDITIONS,
     *EXPRESSIONS,
-    *rules_named(
-        "unused_definition",
-        "review_above_pass",
-        "defaults_break_a_requirement",
-        "all_weights_zero",
-        "setting_of_two_parameters",
-        "parameter_of_another_metric",
-        "misspelt_input_path",
-        "accepted_label_fails",
-        "unlike_its_siblings",
-    ),
+    unused_definition,
+    review_above_pass,
+    defaults_break_a_requirement,
+    all_weights_zero,
+    setting_of_two_parameters,
+    parameter_of_another_metric,
+    misspelt_input_path,
+    accepted_label_fails,
+    unlike_its_siblings,
 )
 
 KINDS: Final = {

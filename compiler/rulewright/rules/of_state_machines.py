@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.state_machine import read_state_machine
-from rulewright.rules import DocumentKind, rules_named
+from rulewright.documents.state_machine import StateMachineDocument, read_state_machine
+from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
+from rulewright.rules.state_ends_twice import state_ends_twice
+from rulewright.rules.transition_never_made import transition_never_made
 
-STATE_MACHINE: Final = (
+STATE_MACHINE: Final[tuple[Rule[StateMachineDocument], ...]] = (
     *CONDITIONS,
     *EXPRESSIONS,
-    *rules_named(
-        "transition_never_made",
-        "state_ends_twice",
-    ),
+    transition_never_made,
+    state_ends_twice,
 )
 
 KINDS: Final = {"state_machine": DocumentKind(lambda root, name, _: (read_state_machine(root, name),), STATE_MACHINE)}
