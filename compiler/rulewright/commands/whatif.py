@@ -199,12 +199,11 @@ def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts"
         count = plural(len(names), f"{one} changes", f"{one}s change")
         yield f"  {side} {about}{point['at']:g}: {count} ({some(names)})"
     for votes, count in sweep.get("unknown", {}).items():
-        wanted = plural(count, "verdict needs a question", "verdicts need questions")
-        yield (
-            f"  unknown at {votes}: {wanted} that was never asked"
-            if count == 1
-            else (f"  unknown at {votes}: {wanted} that were never asked")
+        single, several = (
+            "verdict needs a question that was never asked",
+            "verdicts need questions that were never asked",
         )
+        yield f"  unknown at {votes}: {plural(count, single, several)}"
 
 
 def rescore(args: argparse.Namespace) -> int:

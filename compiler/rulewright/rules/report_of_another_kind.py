@@ -15,24 +15,15 @@ from rulewright.load import Node, Scalar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What reads each kind of evidence and metric, and the suffixes of the reports that it reads.
-READERS: Final = {
-    "acceptance": "test results (JUnit)",
-    "lint": "findings (JSON or SARIF)",
-    "security": "findings (JSON or SARIF)",
-    "readiness": "a checklist",
-    "test_coverage": "coverage (coverage.py, Cobertura or lcov)",
-    "lint_score": "findings (JSON or SARIF)",
-    "security_score": "findings (JSON or SARIF)",
-    "checklist_completion": "a checklist",
+# What is read in a report: the suffixes of such reports, and the evidence and metrics that they are read for.
+REPORTS: Final[dict[str, tuple[frozenset[str], tuple[str, ...]]]] = {
+    "test results (JUnit)": (frozenset({".xml"}), ("acceptance",)),
+    "findings (JSON or SARIF)": (frozenset({".json", ".sarif"}), ("lint", "security", "lint_score", "security_score")),
+    "coverage (coverage.py, Cobertura or lcov)": (frozenset({".json", ".xml", ".info", ".lcov"}), ("test_coverage",)),
+    "a checklist": (frozenset({".md", ".markdown", ".txt"}), ("readiness", "checklist_completion")),
 }
-SUFFIXES: Final = {
-    "test results (JUnit)": {".xml"},
-    "findings (JSON or SARIF)": {".json", ".sarif"},
-    "coverage (coverage.py, Cobertura or lcov)": {".json", ".xml", ".info", ".lcov"},
-    "a checklist": {".md", ".markdown", ".txt"},
-}
-KNOWN: Final = frozenset().union(*SUFFIXES.values())
+CONTENTS: Final = {purpose: content for content, (_, purposes) in REPORTS.items() for purpose in purposes}
+KNOWN: Final = frozenset().union(*(suffixes for suffixes, _ in REPORTS.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +41,7 @@ class ReadReport:
 
     def fits(self, content: str) -> bool:
         """Whether reports with this content have the suffix."""
-        return self.suffix in SUFFIXES[content]
+        return self.suffix in REPORTS[content][0]
 
 
 def report_of_another_kind(task: TaskDocument) -> Iterator[Diagnostic]:
@@ -80,13 +71,13 @@ def report_of_another_kind(task: TaskDocument) -> Iterator[Diagnostic]:
 
 def _reports(task: TaskDocument) -> Iterator[ReadReport]:
     evidence = descend(task.node, "overlays", "policy_gate", "evidence")
-    for kind in READERS:
+    for kind, content in CONTENTS.items():
         for path in _paths(descend(evidence, kind)):
-            yield ReadReport(path, kind, READERS[kind])
+            yield ReadReport(path, kind, content)
     for metric in items(task.node, "overlays", "confidence_loop", "metrics"):
         kind = text(metric, "type")
-        for path in _paths(descend(metric, "source")) if kind in READERS else ():
-            yield ReadReport(path, kind, READERS[kind])
+        for path in _paths(descend(metric, "source")) if kind in CONTENTS else ():
+            yield ReadReport(path, kind, CONTENTS[kind])
 
 
 def _paths(node: Node | None) -> Iterator[Scalar]:
