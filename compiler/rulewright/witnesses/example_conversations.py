@@ -24,10 +24,11 @@ from rulewright.lower.scan_plan import facts
 from rulewright.proving.program_parts import extract, shape, with_values
 from rulewright.witnesses.candidates import ConversationContext, OtherVerdict, Path, Written, contexts, written_in
 from rulewright.witnesses.conversation_records import records
+from rulewright.witnesses.evolution import evolved
 from rulewright.witnesses.guesses import InputModel
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import Engine, results
-from rulewright_runtime.ir import CONNECTIVES, Program
+from rulewright_runtime.ir import CONNECTIVES, Node, Program
 from rulewright_runtime.plan.part import Verdict, programs_of
 from rulewright_runtime.plan.scan import Check, Plan, Scenario
 from rulewright_runtime.plan.verifiers import ExpressionVerifier, Verifier
@@ -42,7 +43,10 @@ from rulewright_runtime.verify.evaluation_context import EvaluationContext
 MOST: Final = 10_000  # inputs that are tried
 AT_ONCE: Final = 4  # conversations that are tried in one context before the next
 MOST_PARTS: Final = 12  # of conditions, whose effects are told apart
+MOST_FINE: Final = 40  # parts of conditions and of macros
+MOST_START: Final = 300  # conversations that are changed at random, the first ones and as many among all
 MOST_RECORDS: Final = 5_000  # conversations among them
+MACROS: Final = ("exists", "all", "exists_one")
 Verdicts: TypeAlias = tuple[str, ...]  # of each check
 
 
@@ -69,9 +73,12 @@ def conversations_with(
     try:
         around = contexts(written, needs, vocabulary)
         given: Iterator[Callable[[], JsonObject]] = (partial(dict, each) for each in examples)
-        effect = _effect_of_parts(checks, written, around[0], vocabulary)
+        effect = _effect_of_parts(checks, False, written, around[0], vocabulary)
         tried = _Conversations(list(islice(chain(given, records(written, effect)), MOST_RECORDS)))
-        for verdicts, witness in _tried(checks, written, around, tried, vocabulary, undecided):
+        for verdicts, witness in chain(
+            _tried(checks, written, around, tried, vocabulary, undecided),
+            _evolved(checks, written, around[0], tried, vocabulary, undecided),
+        ):
             if verdicts in left:
                 found[verdicts] = witness
                 left.remove(verdicts)
@@ -88,25 +95,30 @@ def _ready(route: Verifier, program: Program) -> Program:
 
 
 def _effect_of_parts(
-    checks: Sequence[Check], written: Written, context: ConversationContext, vocabulary: Vocabulary
+    checks: Sequence[Check], is_fine: bool, written: Written, context: ConversationContext, vocabulary: Vocabulary
 ) -> Callable[[JsonObject], Hashable]:
-    """What each part of the conditions says of a conversation, a text for each."""
-    parts = {
+    """What each part of the conditions says of a conversation, a text for each; a fine effect is also that of macros
+    with a part of their condition."""
+    found = {
         (check.verifier.each, shape(part)): replace(check, verifier=_alone(check.verifier, part))
         for check in checks
         if isinstance(check.verifier, ExpressionVerifier)
         for program in programs_of(check.verifier)
-        for part in _parts(program)
+        for part in (_finest(program) if is_fine else _parts(program))
     }
-    alone = list(islice(parts.values(), MOST_PARTS))
-    engines = _engines(alone, written, context, vocabulary) or []
+    some = islice(found.values(), MOST_FINE if is_fine else MOST_PARTS)
+    alone = [replace(check, id=f"part {at}") for at, check in enumerate(some)]
+    scenarios = _scenarios_of(written, context, vocabulary)
+    engine = None if scenarios is None or not alone else _engine(alone, scenarios, context, vocabulary)
 
     def effect(record: JsonObject) -> Hashable:
+        if engine is None:
+            return None
         try:
-            conversation = from_record({"id": "chat", **record})
-            return tuple([_verdict(*pair, conversation, "") for pair in zip(engines, alone, strict=True)])
+            (result,) = results(engine, [_read(record, context)], None)
         except InputError:
             return None
+        return tuple([(each.verdict, each.rationale_code) for each in result.verdicts])
 
     return effect
 
@@ -117,13 +129,29 @@ def _alone(verifier: ExpressionVerifier, part: Program) -> ExpressionVerifier:
 
 def _parts(program: Program) -> Iterator[Program]:
     """The parts of a condition that connectives join."""
-    pending = [len(program.nodes) - 1]
+    return (extract(program, at) for at in _places(program, len(program.nodes) - 1))
+
+
+def _places(program: Program, at: int) -> Iterator[int]:
+    """Where the parts of a node that connectives join are."""
+    pending = [at]
     while pending:
         at = pending.pop()
         if program.nodes[at].op in CONNECTIVES:
             pending += program.nodes[at].args
         else:
-            yield extract(program, at)
+            yield at
+
+
+def _finest(program: Program) -> Iterator[Program]:
+    """The parts of a condition, and for each macro among them the same one with each part of its own condition."""
+    for part in _parts(program):
+        yield part
+        last = part.nodes[-1]
+        if last.op in MACROS:
+            for at in _places(part, last.args[-1]):
+                narrowed = Node(last.op, (*last.args[:-1], at), last.value, last.at)
+                yield extract(part.having((*part.nodes[:-1], narrowed)), len(part.nodes) - 1)
 
 
 def _tried(
@@ -151,6 +179,44 @@ def _tried(
             continue
         if None not in verdicts:
             yield tuple(map(str, verdicts)), _witness(conversations.record(number), around[at], written)
+
+
+def _evolved(
+    checks: Sequence[Check],
+    written: Written,
+    context: ConversationContext,
+    conversations: _Conversations,
+    vocabulary: Vocabulary,
+    undecided: str,
+) -> Iterator[tuple[Verdicts, JsonObject]]:
+    """The verdicts for conversations that are made of the earlier ones by changes at random, as long as these have
+    other effects."""
+    engines = _engines(checks, written, context, vocabulary)
+    effect = _effect_of_parts(checks, True, written, context, vocabulary)
+
+    def verdicts(record: JsonObject) -> Verdicts | None:
+        try:
+            conversation = _read(record, context)
+            found = [_verdict(*pair, conversation, undecided) for pair in zip(engines or (), checks, strict=True)]
+        except InputError:
+            return None
+        return None if None in found else tuple(map(str, found))
+
+    def whole(record: JsonObject) -> Hashable:
+        said = verdicts(record)
+        return said and (said, effect(record))
+
+    some = range(0, conversations.number, max(1, conversations.number // MOST_START))
+    start = map(conversations.record, dict.fromkeys((*range(min(MOST_START, conversations.number)), *some)))
+    for record in evolved(start, whole, [*written.texts, *written.whole], written.numbers) if engines else ():
+        if (said := verdicts(record)) is not None:
+            yield said, _witness(record, context, written)
+
+
+def _read(record: JsonObject, context: ConversationContext) -> Transcript:
+    """The conversation as a scan reads it. Raises InputError."""
+    played = {} if context.scenario is None else {"scenario_id": context.scenario["scenario_id"]}
+    return from_record({"id": "chat", **record, **played})
 
 
 class _Conversations:
@@ -196,23 +262,30 @@ def _engines(
 ) -> list[Engine] | None:
     """For each check a plan of it alone, which applies to every conversation of the context; None where the scenario
     is none that a project may hold."""
-    scenarios = {}
-    if context.scenario is not None:
-        scenario = scenario_of(context.scenario, written.paths, vocabulary)
-        if scenario is None:
-            return None
-        scenarios[str(context.scenario["scenario_id"])] = scenario
-    made: list[Engine] = []
-    for check in checks:
-        beside = {name: record for name, record in context.verdicts.items() if record.verdict is not None}
-        given = [
-            replace(check, id=name, verifier=ExpressionVerifier(), suppressed=None, eligible=None) for name in beside
-        ]
-        anywhere = (*given, replace(check, eligible=None, suppressed=None))
-        plugins, severities = dict(vocabulary.functions), vocabulary.severities
-        plan = Plan("", "", "", {}, scenarios, anywhere, plugins=plugins, severities=severities)
-        made.append(_Beside(plan, beside))
-    return made
+    scenarios = _scenarios_of(written, context, vocabulary)
+    return None if scenarios is None else [_engine([check], scenarios, context, vocabulary) for check in checks]
+
+
+def _scenarios_of(written: Written, context: ConversationContext, vocabulary: Vocabulary) -> dict[str, Scenario] | None:
+    """The scenario of a context by its id; None for one that no project may hold."""
+    if context.scenario is None:
+        return {}
+    scenario = scenario_of(context.scenario, written.paths, vocabulary)
+    return None if scenario is None else {str(context.scenario["scenario_id"]): scenario}
+
+
+def _engine(
+    checks: Sequence[Check], scenarios: dict[str, Scenario], context: ConversationContext, vocabulary: Vocabulary
+) -> Engine:
+    """A plan of these checks, which apply to every conversation of the context."""
+    beside = {name: record for name, record in context.verdicts.items() if record.verdict is not None}
+    given = [
+        replace(checks[0], id=name, verifier=ExpressionVerifier(), suppressed=None, eligible=None) for name in beside
+    ]
+    anywhere = (*given, *(replace(check, eligible=None, suppressed=None) for check in checks))
+    plugins, severities = dict(vocabulary.functions), vocabulary.severities
+    plan = Plan("", "", "", {}, scenarios, anywhere, plugins=plugins, severities=severities)
+    return _Beside(plan, beside)
 
 
 def scenario_of(scenario: JsonMapping, paths: Iterable[Path], vocabulary: Vocabulary) -> Scenario | None:

@@ -104,6 +104,8 @@ LEAKED = (
     "turns.exists(t, word_count(t.content) > 15 "
     "&& messages.exists(m, m.role == 'system' && word_overlap(t.content, m.text) > 0.8))"
 )
+CITED = "size(citations(answer)) > 0 && citations(answer).all(n, n >= 1 && n <= 9)"
+FEE = "turns.exists(t, t.role == 'user' && contains_any(t.content, ['cost', 'a fee'])) && size(numbers(answer)) == 0"
 TESTED = (
     "called(tool_calls, 'edit') && !tool_calls.exists(c, c.name == 'shell' && c.arguments.command.startsWith('test'))"
 )
@@ -125,6 +127,10 @@ TESTED = (
          "citations(answer).exists(n, !citations(turns[0].content).exists(m, m != n))"),
         ("numbers(answer).exists(n, !messages.exists(m, m.role == 'user' && numbers(m.text).exists(k, k == n)))",
          "numbers(answer).exists(n, !messages.exists(m, m.role == 'user' && numbers(m.text).exists(k, n == n)))"),
+        ("tool_calls.exists(c, c.name == 'get-account')", "tool_calls.exists(c, c.name == 'get account')"),
+        (CITED, CITED.replace("n <= 9", "n < 9")),
+        (CITED, CITED.replace("n >= 1", "n >= 0")),
+        (FEE, FEE.replace(", 'a fee'", "")),
         ("called(tool_calls, 'pay') && !turns.exists(t, t.number > 1 && contains_any(t.content, ['yes', 'ok']))",
          "called(tool_calls, 'pay') && !turns.exists(t, t.number > 1 || contains_any(t.content, ['yes', 'ok']))"),
     ],
