@@ -19,9 +19,12 @@ def loop_without_bound(workflow: Workflow) -> Iterator[Diagnostic]:
     """
     usual = workflow.document.default_iterations or 5
     for task in workflow.document.tasks:
-        for loop in task.loops:
+        limits = [loop.max_iterations for loop in task.loops]
+        for number, loop in enumerate(task.loops):
             if loop.find("max_iterations") is None:
-                fix = add_key(loop.layers[0], "max_iterations", str(usual))
+                # Not above an inner loop's limit nor below an outer one's, or `bound-never-reached` would follow.
+                outer, inner = filter(None, limits[:number]), filter(None, limits[number + 1 :])
+                fix = add_key(loop.layers[0], "max_iterations", str(min([max([usual, *outer]), *inner])))
                 yield task.error(
                     first_place(loop.layers[0]), f"{loop.field}.max_iterations", "loop requires max_iterations", fix=fix
                 )

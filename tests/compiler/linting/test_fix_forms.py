@@ -198,3 +198,25 @@ def test_a_diff_shows_what_fixing_does_and_writes_nothing(
             file.write_bytes(before)
             subprocess.run(["patch", "--binary", "-s", "-i", str(change), path.name], check=True)
             assert file.read_bytes() == fixed
+
+
+@pytest.mark.parametrize(("outer", "inner", "written"), [(None, 3, 3), (None, 8, 5), (8, None, 8), (2, None, 5)])
+def test_the_limit_that_a_fix_gives_a_loop_suits_the_other_loop(
+    outer: int | None, inner: int | None, written: int
+) -> None:
+    limits = [f", max_iterations: {each}" if each else "" for each in (outer, inner)]
+    text = f"""\
+version: "1"
+name: notes
+tasks:
+  write:
+    agent: dev
+    outputs: [{{path: note.md}}]
+    overlays:
+      policy_gate: {{enabled: true, risk_tier: T0, evidence: {{acceptance: junit.xml}}}}
+      agentic_review: {{enabled: true, reviewer_agent: reviewer{limits[0]}}}
+      confidence_loop: {{enabled: true{limits[1]}, metrics: [{{type: checklist_completion, source: ready.md}}]}}
+"""
+    (found,) = (each for each in lint_text(text, "flow.yaml").diagnostics if each.code == "loop-without-bound")
+    assert found.fix is not None
+    assert [edit.text.strip(", ") for edit in found.fix.edits] == [f"max_iterations: {written}"]
