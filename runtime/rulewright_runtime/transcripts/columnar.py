@@ -19,6 +19,7 @@ from rulewright_runtime.transcripts.messages import Transcript
 ENDING: Final = ".parquet"
 GROUP_BYTES: Final = 2 * 2**20  # of lines in a row group
 ROWS_AT_ONCE: Final = 256
+BYTES_AT_ONCE: Final = 2**31
 _COLUMNS: Final = ("transcript_id", "scenario_id", "model", "chat")
 _MARK: Final = {b"rulewright": b"chats/1"}
 
@@ -46,7 +47,8 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
                     yield from rows_of(path, shown, group.number, group.first)
                 return
             if kind == "parquet":
-                batches = pyarrow.parquet.ParquetFile(stream).iter_batches(batch_size=ROWS_AT_ONCE)
+                file = pyarrow.parquet.ParquetFile(stream)
+                batches = file.iter_batches(batch_size=rows_at_once(file.metadata))
             else:
                 batches = _arrow(pyarrow.ipc, pyarrow.memory_map(path))
             for batch in batches:
@@ -59,6 +61,14 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
                     yield number, {name: finite(value) for name, value in row.items()}
         except (pyarrow.ArrowException, ValueError, OSError, MemoryError, OverflowError) as error:
             yield number + 1, _damaged(error, kind.capitalize(), shown, number + 1)
+
+
+def rows_at_once(about: Any) -> int:
+    """How many rows of a Parquet file are read at once: a text that is stored once may stand in all of them."""
+    groups = [about.row_group(at) for at in range(about.num_row_groups)]
+    sizes = (each.column(at).total_uncompressed_size for each in groups for at in range(each.num_columns))
+    largest: int = max(sizes, default=0)
+    return max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(1, largest)))
 
 
 def _repeated(names: list[str]) -> str | None:
@@ -99,7 +109,7 @@ def rows_of(path: str, shown: str, group: int, first: int) -> Iterator[Row]:
     try:
         with open_regular(path) as stream:
             file = pyarrow.parquet.ParquetFile(stream)
-            for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=_COLUMNS[-1:]):
+            for batch in file.iter_batches(rows_at_once(file.metadata), row_groups=[group], columns=_COLUMNS[-1:]):
                 batch.validate(full=True)  # invalid data may crash the process
                 for line in batch.column(0).to_pylist():
                     number += 1
@@ -110,7 +120,7 @@ def rows_of(path: str, shown: str, group: int, first: int) -> Iterator[Row]:
 
 def _damaged(error: Exception, kind: str, shown: str, number: int) -> InputError:
     """Why the rows of a file from `number` on are refused."""
-    reason = " ".join(str(error).split())[:200]
+    reason = " ".join(str(error).split())[:200] or "it takes more memory than there is"
     return InputError(f"the file of {kind} is damaged: {reason}", shown, number)
 
 

@@ -127,3 +127,14 @@ def test_without_its_library_parquet_is_refused_in_words(
     assert main(["convert", str(BENCHMARK / "transcripts"), str(tmp_path / "out.parquet")]) == 3
     assert "`pip install rulewright[data]`" in capsys.readouterr().err
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_fewer_rows_are_read_at_once_where_a_stored_text_may_be_repeated_in_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columnar, "BYTES_AT_ONCE", 200_000)
+    rows = [{"user": "hi", "assistant": "x" * 60_000}] * 500
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "repeated.parquet")
+    about = pyarrow.parquet.ParquetFile(tmp_path / "repeated.parquet").metadata
+    assert columnar.rows_at_once(about) == 3
+    assert len(read(tmp_path / "repeated.parquet")) == 500
