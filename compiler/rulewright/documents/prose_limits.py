@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 _UNITS: Final = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
@@ -18,16 +19,13 @@ NUMBERS: Final = {
 _WORD: Final = "|".join(sorted(NUMBERS, key=len, reverse=True))
 NUMBER: Final = rf"(?:\d[\d,]*(?:\.\d+)?|(?:{_WORD})(?:-(?:{_WORD}))?)\b"
 ONE: Final = re.compile(rf"\b(?P<number>{NUMBER})[ ]?(?P<unit>%|[a-z]+)?", re.IGNORECASE)
-LIMITS: Final = tuple(
-    (re.compile(form.replace("N", rf"(?P<number>{NUMBER})(?:[ ]?(?P<unit>%|[a-z]+))?"), re.IGNORECASE), operator)
-    for form, operator in (
-        (r"\b(?:at most|no more than|not more than|up to|within(?: the next)?|in the next|a maximum of) N", "<="),
-        (r"\b(?<!than )(?<!most )N(?: (?!(?:and|but|or)\b)[a-z]+){1,4} at most\b", "<="),
-        (r"\b(?:(?:less|fewer) than|under|below) N", "<"),
-        (r"\b(?:at least|no fewer than|no less than) N", ">="),
-        (r"\bbetween N and", ""),
-        (rf"\bbetween {NUMBER} and N", ""),
-    )
+LIMITS: Final = (
+    (r"\b(?:at most|no more than|not more than|up to|within(?: the next)?|in the next|a maximum of) N", "<="),
+    (r"\b(?<!than )(?<!most )N(?: (?!(?:and|but|or)\b)[a-z]+){1,4} at most\b", "<="),
+    (r"\b(?:(?:less|fewer) than|under|below) N", "<"),
+    (r"\b(?:at least|no fewer than|no less than) N", ">="),
+    (r"\bbetween N and", ""),
+    (rf"\bbetween {NUMBER} and N", ""),
 )
 # Units with their factor, by what they measure.
 MEASURES: Final[dict[str, tuple[str, float]]] = {
@@ -63,11 +61,16 @@ class Limit:
 
 def limits_in(words: str) -> Iterator[Limit]:
     """The limits that words name, in the order of their forms."""
-    for form, operator in LIMITS:
-        for found in form.finditer(words):
+    for form, operator in LIMITS if ONE.search(words) else ():
+        for found in _compiled(form).finditer(words):
             if found["unit"] == "of" and ONE.match(words, found.end() + 1):  # `three of five` is a share
                 continue
             yield Limit(_number(found["number"]), _unit(words, found), operator, found[0])
+
+
+@cache
+def _compiled(form: str) -> re.Pattern[str]:
+    return re.compile(form.replace("N", rf"(?P<number>{NUMBER})(?:[ ]?(?P<unit>%|[a-z]+))?"), re.IGNORECASE)
 
 
 def numbers_in(words: str) -> list[tuple[float, str]]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from rulewright.diagnostics import Diagnostic, Located, error
-from rulewright.documents.profile import Profile
-from rulewright.documents.scorecard import ParameterDocument
 from rulewright.documents.vocabulary import Vocabulary, schema_in
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
@@ -35,6 +33,10 @@ from rulewright_runtime.ir import Program, validate
 from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.plan.scorecard import Parameter, parameter_value
 from rulewright_runtime.transcripts.messages import ROLES, SPEAKERS
+
+if TYPE_CHECKING:
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scorecard import ParameterDocument
 
 # Keys of a scenario that the plan always holds; any other key is added when a program reads it.
 SCENARIO_FACTS: Final = ("id", "title", "category", "tags", "eligible_modes")

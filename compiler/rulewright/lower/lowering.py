@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import MARKUP, CheckDocument
-from rulewright.documents.profile import Profile
 from rulewright.expression.environment import Environment
 from rulewright.load import Scalar
 from rulewright.lower.expressions import prompt_environment
 from rulewright.lower.lexicons import lower_lexicon
 from rulewright.lower.selection import repetitions
 from rulewright.lower.semantics import Policies, unit_of
-from rulewright.project import Project
 from rulewright.spelling import unknown_name
 from rulewright_runtime.plan.question import Judging, Segment, ShownContext, TextSegment, Window
 from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.verifiers import Corpus, StateMachine
+
+if TYPE_CHECKING:
+    from rulewright.documents.profile import Profile
+    from rulewright.project import Project
 
 
 @dataclass(slots=True)

@@ -7,13 +7,12 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.scorecard import RateDocument, ScorecardDocument
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import (
@@ -63,6 +62,9 @@ from rulewright_runtime.plan.scorecard import (
 )  # fmt: skip
 from rulewright_runtime.score import parse_score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+
+if TYPE_CHECKING:
+    from rulewright.documents.scorecard import RateDocument, ScorecardDocument
 
 VERDICT: Final = EnumType("verdict", VERDICTS)
 EVIDENCE: Final = RecordType(

@@ -6,12 +6,11 @@ A plan holds only the results, so that the runtime never asks which semantics it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.project_file import Semantics
 from rulewright.lower.lexicons import NONE, TEXT, Fold
-from rulewright.project import Project
 from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.plan.question import (
     AnchoredWindow,
@@ -25,6 +24,9 @@ from rulewright_runtime.plan.question import (
     WholeWindow,
     Window,
 )
+
+if TYPE_CHECKING:
+    from rulewright.project import Project
 
 UNDECIDED_UNIT: Final = "turn_level_or_session_state"
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.direction import unwrapped
 from rulewright.expression.syntax_tree import Call, Expr, number_in
-from rulewright.lower.expressions_of import operations_in
+from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in
+
+if TYPE_CHECKING:
+    from rulewright.documents.scorecard import ScorecardDocument
 
 
 def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
@@ -24,9 +27,10 @@ def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
             yield warning(written.span(part.left), f"`{text}` is 1 if nothing was measured")
 
 
-def reads_failures(text: str, scorecard: ScorecardDocument) -> bool:
+def reads_failures(text: str, document: DocumentWithExpressions) -> bool:
     """Whether an expression reads a rate of which 1 is the worst, because it does not count what passed."""
-    return any(rate.name in re.findall(r"\brates\.(\w+)", text) for rate in scorecard.rates if "PASS" not in rate.hit)
+    rates = getattr(document, "rates", ())
+    return any(rate.name in re.findall(r"\brates\.(\w+)", text) for rate in rates if "PASS" not in rate.hit)
 
 
 def _is_full(part: Expr) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.direction import OPPOSITE, ORDERED, meaning, tells, unwrapped
 from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, Index, Literal, Name, Select, chain
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
@@ -26,8 +25,7 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator
         told, then, otherwise = tells(part.condition), _worth(part.then), _worth(part.otherwise)
         chosen, other = (part.then, part.otherwise) if then == -told else (part.otherwise, part.then)
         if told and (then == -told or (otherwise == told and not then)):
-            of_failures = isinstance(document, ScorecardDocument) and reads_failures(written.text(other), document)
-            if of_failures or _is_neutral(other):
+            if reads_failures(written.text(other), document) or _is_neutral(other):
                 continue
             kind = "something bad" if told < 0 else "something good"
             message = f"`{written.text(part.condition)}` tells {kind}, but `{written.text(chosen)}` is its "

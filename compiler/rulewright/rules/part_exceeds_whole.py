@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.syntax_tree import (
     NOWHERE,
     Binary,
@@ -58,10 +57,11 @@ def part_exceeds_whole(document: DocumentWithExpressions) -> Iterator[Diagnostic
 
 def _counts(document: DocumentWithExpressions) -> Mapping[str, list[Expr]]:
     """The conditions joined by `and` of each count of a scorecard."""
-    if not isinstance(document, ScorecardDocument) or not document.counts:
+    counts = getattr(document, "counts", ())
+    if not counts:
         return {}
     conditions = {id(written.scalar): chain(written.checked.expr, "&&") for written in expressions_of(document)}
-    return {name: conditions[id(of)] for name, of in document.counts if id(of) in conditions}
+    return {name: conditions[id(of)] for name, of in counts if id(of) in conditions}
 
 
 def _factors(part: Expr) -> list[Expr]:

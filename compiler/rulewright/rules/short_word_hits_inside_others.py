@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
-from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Scalar
+
+if TYPE_CHECKING:
+    from rulewright.documents.scenario import ScenarioDocument
 
 
 def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Diagnostic]:
@@ -27,7 +30,7 @@ def _help(subject: LexiconDocument | MarkerSet | ScenarioDocument, regex: str) -
     """The help; markers can't be regular expressions, and a branch has one type for all of its values."""
     if isinstance(subject, MarkerSet):
         return "write a longer phrase"
-    what = "a condition of `type: regex`" if isinstance(subject, ScenarioDocument) else "a regular expression"
+    what = "a regular expression" if isinstance(subject, LexiconDocument) else "a condition of `type: regex`"
     return f"use {what} with word boundaries: {regex}"
 
 
