@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Type:
+
+class Type(Struct, frozen=True):
     """The base class of all types."""
 
     @property
@@ -26,8 +26,7 @@ class Type:
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedType(Type):
+class _NamedType(Type, frozen=True):
     """A type that prints as its name."""
 
     name: str
@@ -36,26 +35,23 @@ class _NamedType(Type):
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class _ConstructedType(Type):
+class _ConstructedType(Type, frozen=True):
     """A type whose fields are the types inside it."""
 
     @property
     def params(self) -> tuple[Type, ...]:
-        names: tuple[str, ...] = self.__match_args__
+        names: tuple[str, ...] = self.__struct_fields__
         return tuple([getattr(self, name) for name in names])
 
     def rebuilt(self, params: tuple[Type, ...]) -> Type:
         return type(self)(*params)
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleType(_NamedType):
+class SimpleType(_NamedType, frozen=True):
     """A type without parts, such as `int`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListType(_ConstructedType):
+class ListType(_ConstructedType, frozen=True):
     """`list(element)`."""
 
     element: Type
@@ -64,8 +60,7 @@ class ListType(_ConstructedType):
         return f"list({self.element})"
 
 
-@dataclass(frozen=True, slots=True)
-class MapType(_ConstructedType):
+class MapType(_ConstructedType, frozen=True):
     """`map(key, value)`."""
 
     key: Type
@@ -75,8 +70,7 @@ class MapType(_ConstructedType):
         return f"map({self.key}, {self.value})"
 
 
-@dataclass(frozen=True, slots=True)
-class OpaqueType(_NamedType):
+class OpaqueType(_NamedType, frozen=True):
     """A type known by its name and arguments only, such as `tuple(int, string)`."""
 
     arguments: tuple[Type, ...] = ()
@@ -92,8 +86,7 @@ class OpaqueType(_NamedType):
         return f"{self.name}({', '.join(map(str, self.arguments))})" if self.arguments else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class OptionalType(_ConstructedType):
+class OptionalType(_ConstructedType, frozen=True):
     """`optional_type(value)`: a value that may be absent."""
 
     value: Type
@@ -102,8 +95,7 @@ class OptionalType(_ConstructedType):
         return f"optional_type({self.value})"
 
 
-@dataclass(frozen=True, slots=True)
-class TypeType(Type):
+class TypeType(Type, frozen=True):
     """`type(of)`: the type of a type; plain `type` if it is unknown."""
 
     of: Type | None = None
@@ -119,13 +111,11 @@ class TypeType(Type):
         return "type" if self.of is None else f"type({self.of})"
 
 
-@dataclass(frozen=True, slots=True)
-class TypeParam(_NamedType):
+class TypeParam(_NamedType, frozen=True):
     """A type to be inferred: `T` in a declaration, `_7` while an expression is checked."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrapperType(Type):
+class WrapperType(Type, frozen=True):
     """`wrapper(primitive)`: the primitive or null."""
 
     of: Type
@@ -134,21 +124,23 @@ class WrapperType(Type):
         return f"wrapper({self.of})"
 
 
-@dataclass(frozen=True, slots=True)
-class EnumType(_NamedType):
+class EnumType(_NamedType, frozen=True):
     """A string that is one of `members`, with a `name`; expressions write the members as bare words."""
 
     members: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordType(_NamedType):
+class RecordType(_NamedType, frozen=True):
     """A map with named fields. `optional` fields may be absent at run time (the evaluator decides by the polarity of
     the condition); an undeclared field is an error, or `dyn` if the record is `open`."""
 
-    fields: Mapping[str, Type] = field(hash=False)
+    fields: Mapping[str, Type]
     optional: frozenset[str] = frozenset()
     open: bool = False
+
+    def __hash__(self) -> int:
+        """Mappings of fields have no hash."""
+        return hash((self.name, self.optional, self.open))
 
 
 INT: Final = SimpleType("int")
