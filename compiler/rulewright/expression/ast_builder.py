@@ -5,11 +5,11 @@ Which calls are macros, and the form they must have, follows cel-go's expanders.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias, TypeGuard
 
 from lark import Token
+from msgspec.structs import replace
 
 from rulewright.expression.syntax_errors import end_of, start_of
 from rulewright.expression.syntax_tree import (
