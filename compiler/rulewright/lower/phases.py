@@ -17,9 +17,6 @@ from rulewright_runtime.plan.verifiers import PhasedVerifier
 
 if TYPE_CHECKING:
     from rulewright.lower.lowering import LoweringContext
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.lower.lowering import LoweringContext
 
 KINDS: Final[dict[str, Literal["integer", "boolean"]]] = {"integer": "integer", "boolean": "boolean"}
 TYPES: Final[dict[str, Type]] = {"string": STRING, "integer": INT, "boolean": BOOL}
