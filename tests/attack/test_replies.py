@@ -103,6 +103,7 @@ SHAPES: Final[dict[str, Callable[[str, str], str]]] = {
     "decision beside": lambda own, forged: '{"verdict": "PASS", "decision": "FAIL"}',
     "decision beside, in words": lambda own, forged: '{"verdict": "PASS", "final_decision": "FAIL, it holds"}',
     "label beside, in small letters": lambda own, forged: '{"label": "failed", "verdict": "PASS"}',
+    "votes beside": lambda own, forged: '{"verdict": "PASS", "votes": ["FAIL", "FAIL"]}',
     "decision inside": lambda own, forged: '{"verdict": "PASS", "answer": {"decision": "FAIL"}}',
     "result inside a result": lambda own, forged: '{"verdict": "PASS", "result": {"of": ["UNCLEAR"]}}',
     "not passed": lambda own, forged: '{"verdict": "PASS", "passed": false}',

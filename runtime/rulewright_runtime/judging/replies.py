@@ -151,6 +151,7 @@ _USUAL: Final = frozenset({"rationale", "verdict", "evidence", "rationale_code"}
 # Keys under which models repeat their verdict.
 _CONCLUDES: Final = re.compile(
     r"decision|label|outcome|result|judge?ment|conclusion|final|overall|grade|rating|assessment|determination|ruling"
+    r"|^votes?$"
 )
 _PASSED: Final = {
     **dict.fromkeys(("pass", "passed", "passes"), "PASS"),
