@@ -8,8 +8,10 @@ may differ have different roots: `v` is the verdict in question, `other` any ver
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec.structs import replace
 
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.expression.types import EnumType, RecordType, Type
