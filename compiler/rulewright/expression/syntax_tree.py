@@ -54,6 +54,9 @@ class _SyntaxNode(Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._compared() == other._compared()
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # a struct has its own `!=`, which goes by identity
+
     def __hash__(self) -> int:
         return hash((type(self), self._compared()))
 

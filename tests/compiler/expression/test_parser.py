@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import eq, ne
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -268,3 +270,10 @@ def test_children_are_in_the_order_written() -> None:
         names += [node.name] if isinstance(node, Name) else []
         order += reversed(syntax_tree.children(node))
     assert "".join(names) == "abcdabcdabcdabcdacbc"
+
+
+@pytest.mark.parametrize("text", ["1", "a.b", "size(a) == 0", "xs.exists(x, x > 1)", "[1, ?a]", "{'a': 1}"])
+def test_two_nodes_are_equal_wherever_they_are_written(text: str) -> None:
+    one, two, other = parse(text), parse(f"  {text}"), parse(f"!({text})")
+    assert [eq(one, two), ne(one, two), hash(one) == hash(two)] == [True, False, True]
+    assert [eq(one, other), ne(one, other)] == [False, True]
