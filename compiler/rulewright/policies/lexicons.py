@@ -19,6 +19,7 @@ HIT: Final = ("no hit", "a hit")
 _COUNT: Final = re.compile(r"\d+")  # repetitions of a regular expression
 _MOST_COUNT: Final = 100
 _MOST_STRETCHED: Final = 8  # texts
+_LONGEST: Final = 200  # characters of an expression that is compared part by part
 _MOST_PROVED: Final = 4  # expressions that may match instead of another one
 _MORE: Final = ("o", " ", ",", "1", "\n")
 _ALIKE: Final = 0.6  # the similarity from which on an added pattern counts as a changed one
@@ -124,7 +125,7 @@ def _texts(pattern: Pattern) -> list[str]:
 def _tried(pattern: Pattern, other: str, has: Lexicon) -> Iterator[str]:
     """Texts of a pattern, and for a regular expression those with a change, and those that it matches with another."""
     yield from _texts(pattern)
-    if pattern.mode == "regex":
+    if pattern.mode == "regex" and max(len(pattern.pattern), len(other)) <= _LONGEST:
         once = list(_stretched(samples(pattern.pattern)[:_MOST_STRETCHED], pattern.pattern, other))
         yield from once
         yield from _stretched([*islice((each for each in once if _hits(has, each)), 4)], pattern.pattern, other)
@@ -143,7 +144,10 @@ def _stretched(texts: Iterable[str], one: str, other: str) -> Iterator[str]:
 
 def _is_covered(pattern: Pattern, others: Sequence[Pattern], has: Lexicon, lacks: Lexicon) -> bool:
     """Whether it is proved that one of a few other expressions matches wherever this one does."""
-    mine = language_of(pattern.pattern) if pattern.mode == "regex" and len(others) <= _MOST_PROVED else None
+    is_short = all(len(each.pattern) <= _LONGEST for each in (pattern, *others))
+    mine = (
+        language_of(pattern.pattern) if pattern.mode == "regex" and len(others) <= _MOST_PROVED and is_short else None
+    )
     if mine is None or (has.fold, has.fold_regexes) != (lacks.fold, lacks.fold_regexes):
         return False
     theirs = [each for other in others if other.mode == "regex" and (each := language_of(other.pattern)) is not None]

@@ -147,3 +147,13 @@ def test_a_sample_of_an_expression_matches_it(expression: str) -> None:
 @pytest.mark.parametrize("broken", ["(", "[", "a\\", "(?P<", "|", ")", "a{", "[[:alpha:]"])
 def test_an_expression_that_is_not_well_formed_has_samples_or_none(broken: str) -> None:
     assert all(isinstance(text, str) for text in samples(broken))
+
+
+@pytest.mark.parametrize(
+    ("one", "two"), [("a" * 1200, "[ab]" * 1200), ("a{999}x", "a{999}[xy]"), ("(" * 90 + "a" + ")" * 90, "a")]
+)
+def test_long_expressions_are_compared_without_an_error(tmp_path: Path, one: str, two: str) -> None:
+    files = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
+    for file, regex in zip(files, (one, two), strict=True):
+        file.write_text(f"patterns:\n  - regex: '{regex}'\n")
+    assert main(["policy-diff", *map(str, files)]) in (0, 1, 2)
