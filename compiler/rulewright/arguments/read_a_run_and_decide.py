@@ -123,10 +123,10 @@ def whatif_arguments(parser: argparse.ArgumentParser) -> None:
 
     The recorded verdicts are scored again; no judge is asked, and nothing is written. --set changes a parameter of
     the scorecard, and --scorecard selects another scorecard of the project. --profile, --votes and --majority-of
-    count the recorded replies again. --sweep finds every value of a parameter at which a transcript changes;
-    `--sweep votes` does the same for the number of votes. A verdict that needs a question that was never asked is
-    listed as unknown. `rulewright rescore` writes the changed run. If RUN is a JSON report of `rulewright score`, its
-    cases are labelled again from their recorded scores.
+    count the recorded replies again. --sweep finds every value of a parameter at which a transcript changes, or the
+    result of a gate with that pass rate; `--sweep votes` does the same for the number of votes. A verdict that needs a
+    question that was never asked is listed as unknown. `rulewright rescore` writes the changed run. If RUN is a JSON
+    report of `rulewright score`, its cases are labelled again from their recorded scores.
     """
     add_policy_options(parser, "the folder that a scan wrote, or a JSON report of `score`")
     parser.add_argument("--sweep", metavar="NAME", help="find the values of this parameter at which transcripts change")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -106,9 +107,11 @@ def _sweep(args: argparse.Namespace, stored: StoredRun, policy: ScoringPolicy) -
     """The sweep of a parameter of the scorecard, or of the number of votes if no parameter has that name."""
     if args.sweep == VOTES and VOTES not in {parameter.name for parameter in policy.card.parameters}:
         return sweep_votes(stored.plan, partial(_rejudged, args, stored), policy)
-    from rulewright.whatif.sweep import sweep  # imports the prover
+    from rulewright.whatif.pass_rate_sweep import is_pass_rate, sweep_pass_rate  # imports the prover
+    from rulewright.whatif.sweep import sweep
 
-    return {"parameter": args.sweep, "breakpoints": sweep(stored, policy, args.sweep)}
+    swept = sweep_pass_rate if is_pass_rate(policy.card, args.sweep) else sweep
+    return {"parameter": args.sweep, "breakpoints": swept(stored, policy, args.sweep)}
 
 
 def _of_report(args: argparse.Namespace) -> int:
@@ -194,10 +197,15 @@ def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts"
     )
     for point in sweep["breakpoints"]:
         side = "from" if point["side"] == "at" else "above"
-        about = "" if point["exact"] else "about "
+        value = f"{'' if point['exact'] else 'about '}{point['at']:g}"
         names = point[key]
         count = plural(len(names), f"{one} changes", f"{one}s change")
-        yield f"  {side} {about}{point['at']:g}: {count} ({some(names)})"
+        if "gates" not in point:
+            yield f"  {side} {value}: {count} ({some(names)})"
+        if "fraction" in point and Fraction(f"{point['at']:g}") != Fraction(point["fraction"]):
+            value += f" ({point['fraction']})"
+        for gate, result in point.get("gates", {}).items():
+            yield f"  {side} {value}: gate {gate} {result['before']} -> {result['after']}"
     for votes, count in sweep.get("unknown", {}).items():
         single, several = (
             "verdict needs a question that was never asked",

@@ -42,14 +42,9 @@ _WRAPPED: Final = 2  # nodes of a name, in a call of `score`
 def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, object]]:
     """Return the breakpoints of the parameter in ascending order: `{at, exact, side, transcripts}`. The transcripts
     change from that value on (`side` is `at`) or above it (`after`). Raises UsageError for a parameter that is unknown,
-    not a number, without bounds, or read by a pass rate, which changes no transcript.
+    not a number, or without bounds.
     """
     parameter = swept(policy.card.parameters, name)
-    if rated := [gate.name for gate in policy.card.gates if name in mentioned(programs_of(gate.pass_rate))]:
-        raise UsageError(
-            f"`{name}` is the pass rate of the gate `{rated[0]}`, which changes no transcript; reports show between "
-            "which rates the run lies: try values with `--set`"
-        )
     low, high = range_of(parameter)
     found: dict[tuple[Fraction, str, bool], list[str]] = {}
     scorecard, same_effects = policy.prepared(), not reads_verdicts(policy.card, name)

@@ -84,7 +84,7 @@ class Scorecard:
             raise PlanError(f"the scorecard outputs `{min(taken)}`, which is the engine's own field")
         self._list_each = [[(name, prepare(program)) for name, program in listed.each] for listed in plan.lists]
         self._prepare_rows()
-        self._minimum_coverage, self._pass_rates = self._shares()
+        self._minimum_coverage, self.pass_rates = self._shares()
         self._has_gates = any(any(self.effects.in_gates(check_id)) for check_id in plan.checks)
         self._prepare_keys()
 
@@ -95,7 +95,7 @@ class Scorecard:
         other.parameters = parameter_values(self.plan.parameters, {**self.parameters, **parameters})
         other._base = {**other.parameters, "scoring": self.plan.scoring}
         other.effects = self.effects.having(other._base, same_effects=same_effects)
-        other._minimum_coverage, other._pass_rates = other._shares()
+        other._minimum_coverage, other.pass_rates = other._shares()
         return other
 
     def _prepare_rows(self) -> None:
@@ -366,9 +366,9 @@ class Scorecard:
         bindings["undecided"] = {part.name: leaving_open[gate] for gate, part in enumerate(self.plan.gates)}
         results = {name: {"state": state_of(gate), "reasons": gate["reasons"]} for name, gate in gates.items()}
         for gate, part in enumerate(self.plan.gates):
-            if part.name in self._pass_rates:
+            if part.name in self.pass_rates:
                 applies = strongest[gate] >= COUNTS or results[part.name]["state"] != "passed"
-                results[part.name] |= {"pass_rate": self._pass_rates[part.name], "applies": applies}
+                results[part.name] |= {"pass_rate": self.pass_rates[part.name], "applies": applies}
         return results
 
     def _add_rates(self, totals: Totals, bindings: dict[str, Value], ready: dict[str, Value]) -> None:

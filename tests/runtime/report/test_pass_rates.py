@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -23,6 +24,8 @@ from rulewright.documents.validation import validate
 from rulewright.load import load_text
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright.project import load_project
+from rulewright.reporting.stored_run import read_run
+from rulewright.whatif.rescoring import policy_of, rated_gates, rescored
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.bounds import answered, is_unknown
 from rulewright_runtime.errors import PlanError
@@ -31,6 +34,7 @@ from rulewright_runtime.report.gathered import Unresolved, gate_result, pass_rat
 from rulewright_runtime.report.summary import Summary, exit_status
 from rulewright_runtime.runs.store import run
 
+TINY: Final = Fraction(1, 10**6)
 EMPTY: Final = "empty: {not_eligible: passed, not_run: passed}"
 GATE: Final = f"stops: v.verdict == FAIL, undecided: v.verdict == UNCLEAR, {EMPTY}"
 CARD: Final = f"""scorecard: release
@@ -330,15 +334,62 @@ def test_what_if_shows_another_rate_without_a_scan(folder: Path, capsys: pytest.
     assert "0 of 10 transcripts would change" in said
     assert "0.8 required -> failed, 8 to 9 of 10 (0.8 to 0.9) pass, 0.95 required" in said
     assert main(["whatif", "run", "--set", "least=0.7"]) == 0
-    with pytest.raises(SystemExit, match="3"):
-        main(["whatif", "run", "--sweep", "least"])
-    assert "`least` is the pass rate of the gate `helpful`" in capsys.readouterr().err
     assert main(["rescore", "run", "--set", "least=0.95", "--out", "again"]) == 1
     capsys.readouterr()
     assert main(["diff", "run", "again"]) == 0
     said = capsys.readouterr().out
     assert "changed   parameters" in said
     assert "after     gate helpful: failed, 8 to 9 of 10 (0.8 to 0.9) pass, 0.95 required" in said
+
+
+def test_a_sweep_of_a_pass_rate_finds_the_exact_rates_at_which_its_gate_changes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seven = chats(["ok"] * 4 + ["maybe"] + ["x" * 30] * 2).replace('"id": "T', '"id": "S').replace('"m"', '"n"')
+    (folder / "chats.jsonl").write_text(chats(["ok"] * 8 + ["maybe", "x" * 30]) + seven, encoding="utf-8")
+    main(["scan", "chats.jsonl", "--out", "run"])
+    capsys.readouterr()
+    main(["whatif", "run", "--sweep", "least"])
+    said = capsys.readouterr().out.splitlines()
+    assert said[-3:] == [
+        "sweep of least: 2 breakpoints",
+        "  above 0.571429 (4/7): gate helpful passed -> inconclusive",
+        "  above 0.714286 (5/7): gate helpful inconclusive -> failed",
+    ]
+    main(["whatif", "run", "--sweep", "least", "--format", "json"])
+    points = json.loads(capsys.readouterr().out)["sweep"]["breakpoints"]
+    recorded = read_run(folder / "run")
+    tried = sorted(
+        {Fraction(part, of) + beside for of in range(1, 18) for part in range(1, of) for beside in (0, TINY)}
+    )
+    for least in tried:
+        passed = [each for each in points if Fraction(each["fraction"]) < least]
+        (gate,) = rated_gates(
+            rescored(recorded, policy_of(recorded, None, {}).prepared(least=least)).values(), 0
+        ).values()
+        assert gate_result(gate) == (passed[-1]["gates"]["helpful"]["after"] if passed else "passed")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (("pass_rate: least", "pass_rate: '(1 + least) / 2'"), "from about 0.6: gate helpful passed -> inconclusive"),
+        (("pass_rate: least", "pass_rate: 'least < 0.3 ? 0.5 : 0.95'"), "from 0.3: gate helpful passed -> failed"),
+        (
+            ("{gates: gates}", "{gates: gates, lax: 'least < 0.5'}"),
+            "`least` is a pass rate and read by other conditions",
+        ),
+    ],
+)
+def test_a_pass_rate_that_is_computed_is_swept_as_well(
+    folder: Path, capsys: pytest.CaptureFixture[str], changed: tuple[str, str], said: str
+) -> None:
+    text = PROJECT["scorecards/release.yaml"].replace(*changed)
+    (folder / "scorecards/release.yaml").write_text(text, encoding="utf-8")
+    main(["scan", "chats.jsonl", "--out", "run"])
+    with suppress(SystemExit):
+        main(["whatif", "run", "--sweep", "least"])
+    assert said in "".join(capsys.readouterr())
 
 
 def test_policies_with_other_rates_decide_differently(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
