@@ -80,13 +80,30 @@ def test_the_action_lints_scans_and_writes_its_outputs(project: Path) -> None:
 
 def test_the_action_passes_on_what_fails(project: Path) -> None:
     script, variables = steps(project="rules", transcripts="rules/transcripts", **{"fail-on": "never"})["Scan"]
-    assert shell('rulewright() { echo "$@"; }\n' + script, **variables).stdout.count("--fail-on never") == 1
+    assert shell('rulewright() { echo "$@"; }\n' + script, **variables).stdout.count("--fail-on=never") == 1
 
 
 def test_the_action_passes_hostile_inputs_as_text(project: Path) -> None:
     script, variables = steps(project="rules", transcripts='"; touch broken; "', judge="$(touch broken)")["Scan"]
     assert shell(script, **variables).returncode == 3
     assert not Path("broken").exists()
+
+
+@pytest.mark.parametrize("option", ["-h", "--help", "--version"])
+def test_the_action_takes_an_option_for_the_path_that_it_stands_for(project: Path, option: str) -> None:
+    carried = steps(project=option, transcripts=option)
+    assert {shell(script, **variables).returncode for script, variables in [carried["Lint"], carried["Scan"]]} == {3}
+
+
+def test_a_refused_scan_leaves_no_report_of_an_earlier_run(project: Path) -> None:
+    script, variables = steps(project="rules", transcripts="rules/transcripts")["Scan"]
+    assert shell(script, **variables).returncode == 1
+    assert len(list(Path("rulewright-run").glob("*.xml"))) == 1
+    Path("step.md").unlink()
+    Path("rules/checks/broken.yaml").write_text("id: [", encoding="utf-8")
+    assert shell(script, **variables).returncode == 3
+    assert not [each for pattern in ("*.xml", "*.sarif", "comment.md") for each in Path("rulewright-run").glob(pattern)]
+    assert not Path("step.md").exists()
 
 
 def test_the_gitlab_component_lints_scans_and_reports(project: Path) -> None:
@@ -98,7 +115,7 @@ def test_the_gitlab_component_lints_scans_and_reports(project: Path) -> None:
         name: re.sub(r"\$\[\[ inputs\.([\w-]+) \]\]", lambda found: inputs[found[1]], value)
         for name, value in job["variables"].items()
     }
-    assert [shell(line, **variables).returncode for line in job["script"]] == [0, 1]
+    assert [shell(line, **variables).returncode for line in job["script"]] == [0, 0, 1]
     assert [shell(line, **variables).returncode for line in job["after_script"]] == [0, 0]
     assert job["artifacts"]["reports"]["junit"].replace("$[[ inputs.out ]]", "rulewright-run") == str(
         next(Path("rulewright-run").glob("*.xml"))
