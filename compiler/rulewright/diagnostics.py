@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 
 class Severity(enum.StrEnum):
@@ -25,8 +26,7 @@ class Severity(enum.StrEnum):
 _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(Struct, frozen=True, order=True):
     """A range in a file: lines and columns count from 1, columns in code points; the end is exclusive."""
 
     path: str
@@ -36,24 +36,21 @@ class Span:
     end_column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A further span with an explanation, for instance of a contradicting key."""
 
     span: Span
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """Replace the text of `span` with `text`."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A change that fixes the mistake; `safe` when it does not change any other meaning of the document."""
 
     message: str
@@ -61,8 +58,7 @@ class Fix:
     safe: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One finding. `code` is the rule's name with dashes; `message` starts in lower case and fits one line; `about` is
     what it refers to: the code of another rule, a kind of document, the record of an unknown field, or the path where
     an unknown key belongs."""

@@ -13,9 +13,10 @@ The runtime has its own root, `rulewright_runtime.RuntimeFailure`; `rulewright.c
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from rulewright.diagnostics import Diagnostic
@@ -37,8 +38,7 @@ class Reason(Enum):
     MISSING_PART = auto()  # a value or an operator between two tokens
 
 
-@dataclass(frozen=True, slots=True)
-class ExpressionMistake:
+class ExpressionMistake(Struct, frozen=True):
     """One mistake in an expression, with its position; lines and columns count from 1, columns in code points."""
 
     message: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright.expression.declarations import profile_functions
 from rulewright.shipped import shipped_root
@@ -18,8 +19,7 @@ _CALL: Final = re.compile(r"(?<!\w)(?:(?P<before>[A-Za-z_]\w*)\.)?(?P<name>[A-Za
 _WORD: Final = re.compile(r"[A-Za-z_][\w.]*")
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionPage:
+class FunctionPage(Struct, frozen=True):
     """What the reference says about a function or a macro: its signatures, descriptions and examples."""
 
     signatures: tuple[str, ...]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from rulewright.arguments.shared_options import LEDGER
 from rulewright.errors import UsageError
@@ -35,8 +36,7 @@ from rulewright_runtime.terminal import complain
 from rulewright_runtime.transcripts.messages import UNKNOWN_MODEL, Transcript
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeOptions:
+class JudgeOptions(Struct, frozen=True):
     """The options of a command for a live judge; None leaves a value to the project's part `judge`."""
 
     ledger: str | None = None

@@ -6,10 +6,11 @@ A failure is formatted like a lint finding: the check's location, its verdict, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Diagnostic, error
@@ -39,8 +40,7 @@ class NoJudgeError(CheckError):
     """A check that needs a judge, without one."""
 
 
-@dataclass(frozen=True, slots=True)
-class TestBench:
+class TestBench(Struct, frozen=True):
     """A project and its plan."""
 
     __test__ = False  # the name would make pytest collect it

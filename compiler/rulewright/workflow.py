@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable
 from collections.abc import Mapping as Environment
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
@@ -26,8 +28,7 @@ DEFAULT_AGENTS: Final = "agents"
 DEFAULT_CONTRACTS: Final = "contracts.yaml"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Workflow:
+class Workflow(Struct, frozen=True, eq=False):
     """A workflow with its resources. `diagnostics` are the findings of loading and structure, including agents and
     contracts, but not those of rules and lowering: `check` returns all. `project` is None for a single file; `root` is
     the folder that the project's paths are relative to. `scripts` are the files of scripted replies by adapter."""

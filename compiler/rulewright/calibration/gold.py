@@ -11,9 +11,11 @@ import hashlib
 import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rulewright.errors import UsageError
 from rulewright.reporting.forget import LABELS
@@ -35,8 +37,7 @@ SYNTHETIC: Final = "model:"
 Item = tuple[str, str]  # transcript, check
 
 
-@dataclass(frozen=True, slots=True)
-class GoldLabel:
+class GoldLabel(Struct, frozen=True):
     """One annotator's label of one item; without a `target` it is not labelled yet.
 
     `conversation` is the fingerprint of the labelled messages, empty where it was not recorded.
@@ -59,8 +60,7 @@ class GoldLabel:
         return plain_name(self.annotator)
 
 
-@dataclass(frozen=True, slots=True)
-class Gold:
+class Gold(Struct, frozen=True):
     """The labels of a majority of people, all labels by item, and the items without a majority."""
 
     labels: Mapping[Item, str]
@@ -113,8 +113,7 @@ def read_gold(path: Path) -> list[GoldLabel]:
     return labels
 
 
-@dataclass(frozen=True, slots=True)
-class _LabelsSeen:
+class _LabelsSeen(Struct, frozen=True):
     """What the labels before one say of its annotator and its item."""
 
     name_of: dict[str, str] = field(default_factory=dict)

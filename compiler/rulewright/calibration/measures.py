@@ -10,10 +10,11 @@ import math
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright_runtime.aggregate.inference import wilson
 
@@ -22,8 +23,7 @@ SEED: Final = 20250115
 DRAWS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """A share with its interval; None without observations."""
 
     value: float | None
@@ -35,8 +35,7 @@ class Estimate:
         return {"value": self.value, "low": self.low, "high": self.high}
 
 
-@dataclass(frozen=True, slots=True)
-class Confusion:
+class Confusion(Struct, frozen=True):
     """The confusion matrix of verdicts against labels; FAIL is the positive class.
 
     Items are drawn separately for each verdict, so each counts for as many verdicts as the weight of its verdict.

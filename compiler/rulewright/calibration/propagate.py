@@ -15,8 +15,9 @@ import math
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from rulewright.calibration.gold import Item
 from rulewright.calibration.measures import LEVEL
@@ -32,8 +33,7 @@ JUDGED: Final = ("FAIL", "PASS")
 Stratum = tuple[str, str]  # check, verdict
 
 
-@dataclass(frozen=True, slots=True)
-class FailureShare:
+class FailureShare(Struct, frozen=True):
     """The share of a stratum's verdicts that are failures: `failed` of `labelled` items."""
 
     failed: int
@@ -61,8 +61,7 @@ class FailureShare:
         return slope**2 * self.variance - (slope - item_slope) ** 2 * remaining + item_slope**2 * item_variance
 
 
-@dataclass(frozen=True, slots=True)
-class TransportedShares:
+class TransportedShares(Struct, frozen=True):
     """The shares of failures in a run without labels, derived from labels of another run of the same judge.
 
     `shares` are those of the other run's FAIL and PASS verdicts; `labelled_failing` and `run_failing` are the shares of
@@ -105,8 +104,7 @@ def _share(part: float, rest: float) -> float:
     return part / (part + rest) if part + rest else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredErrors:
+class MeasuredErrors(Struct, frozen=True):
     """The errors of a run's verdicts, estimated from labels: the share of failures of each stratum, or by check the
     shares transported from another run."""
 
@@ -150,8 +148,7 @@ class RowKind(NamedTuple):
         return 1 - math.prod(1 - q[stratum] for stratum in self.doubts)
 
 
-@dataclass(frozen=True, slots=True)
-class GateRow:
+class GateRow(Struct, frozen=True):
     """One transcript at one gate, and which of its verdicts may make it fail: those of strata with labels by their
     stratum, and those `unmeasured`."""
 

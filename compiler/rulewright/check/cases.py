@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
@@ -32,8 +34,7 @@ LEAST: Final = re.compile(r"min_\w*count")
 OUTPUT_MARKS: Final = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(Struct, frozen=True):
     """A record and the case inside it, which may be the record itself. `key` is its test id."""
 
     node: Mapping

@@ -6,11 +6,12 @@ is requested, and only once: compiling runs no rules, and linting builds no plan
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
+
+from msgspec import structs
 
 from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.documents.examples import example_findings
@@ -301,4 +302,4 @@ def rubric_findings(scenarios: Iterable[ScenarioDocument]) -> Iterator[Diagnosti
 
 def _found_by(rule: Rule[ScenarioDocument], scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     for each in rule(scenario):
-        yield dataclasses.replace(each, code=code_of(rule))
+        yield structs.replace(each, code=code_of(rule))

@@ -4,11 +4,11 @@ COMPLETED."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.check.workflow_check import compile_workflow, lowered
@@ -38,8 +38,7 @@ TOO_MUCH: Final = "the task has too many states to explore"
 NO_PATH: Final = "no path was found, and none was excluded"
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A trace that shows that a claim does not hold."""
 
     claim: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from rulewright.claims.workflow_machine import Explorer
 from rulewright.documents.workflow import EVIDENCE_KEYS, evidence_phrase
@@ -40,16 +41,14 @@ GIVEN_BY: Final[Mapping[Activity, frozenset[str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TaskPath:
+class TaskPath(Struct, frozen=True):
     """A path to COMPLETED: the places where an activity runs, and how many of them ask a person."""
 
     places: tuple[str, ...]
     people: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """What is known of a task: the shortest path to COMPLETED, or why there is none, or neither."""
 
     path: TaskPath | None
@@ -97,8 +96,7 @@ def _why_not(task: TaskPlan, best: Score | None, passes: bool) -> str:
     return "one of its loops can't be left"
 
 
-@dataclass(frozen=True, slots=True)
-class _Possible:
+class _Possible(Struct, frozen=True):
     """Which contexts of the explored machine can occur."""
 
     task: TaskPlan

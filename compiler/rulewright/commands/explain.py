@@ -6,9 +6,10 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from textwrap import wrap
 from typing import Any, Final
+
+from msgspec.structs import asdict
 
 from rulewright.categories import category_line, category_of, since
 from rulewright.commands.output import answer

@@ -7,7 +7,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
 from rulewright.arguments.shared_options import again
@@ -41,7 +40,7 @@ def live_run(
     settings: JsonMapping,
 ) -> JsonObject | int:
     """The summary of a run with a model as judge, or the exit code of one that had to stop."""
-    options = JudgeOptions(**{each.name: getattr(args, each.name) for each in fields(JudgeOptions)})
+    options = JudgeOptions(**{each: getattr(args, each) for each in JudgeOptions.__struct_fields__})
     live = open_live(judge, project, options)
     refuse_what_cannot_fit(plan, read(), live, gates_only=args.gates_only)
     items = Counter(speakers(item) if isinstance(item, Transcript) else () for item in read())

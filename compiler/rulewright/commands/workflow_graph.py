@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright.errors import UsageError
 from rulewright_runtime.workflow.machine import Guard, LoopName, Machine, MachineTransition
@@ -21,8 +22,7 @@ _COLOURS: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
+class _Box(Struct, frozen=True):
     """A node: its name in the drawing, its lines of text, and its colour (empty: none)."""
 
     name: str
@@ -31,8 +31,7 @@ class _Box:
     current: bool = False  # the current state of a run
 
 
-@dataclass(frozen=True, slots=True)
-class _Arrow:
+class _Arrow(Struct, frozen=True):
     """An edge between two boxes, and its lines of text."""
 
     source: str

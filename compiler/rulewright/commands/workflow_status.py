@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from rulewright_runtime.report.text import number
 from rulewright_runtime.terminal import WIDTH, fit, left, right, width
@@ -16,8 +18,7 @@ from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 _HEADS: Final = (("iteration", 10), ("confidence", 11))
 
 
-@dataclass(frozen=True, slots=True)
-class TaskProgress:
+class TaskProgress(Struct, frozen=True):
     """The progress of one task. `limit` is the maximum of iterations of its innermost loop, which every iteration
     counts; None without a loop."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
@@ -34,8 +35,7 @@ from rulewright_runtime.transcripts.messages import Transcript
 _PROPERTIES: Final = ("provider", "requested_model", "name", "parameters", "served_models", "wrapper")
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Struct, frozen=True):
     """The pairs of transcript ids `(before, after)` of two runs, and the ids that only one run has."""
 
     both: tuple[tuple[str, str], ...]
@@ -350,8 +350,7 @@ def only(plan: Plan, check: Check, scenarios: JsonObject) -> Plan:
 UNKNOWN: Final = object()  # the result of a combination that can't be computed from the runs
 
 
-@dataclass(frozen=True, slots=True)
-class Causes:
+class Causes(Struct, frozen=True):
     """`sets` are the smallest sets of changes that give the second run's result, each sufficient by itself.
 
     `told_apart` is false if a combination of the changes can't be computed: then `sets` holds one set of all changes,

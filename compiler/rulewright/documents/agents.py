@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import Document, items, text
@@ -26,20 +29,18 @@ USUAL: Final[dict[str, tuple[str, str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AgentDocument(Document):
+class AgentDocument(Document, frozen=True, eq=False):
     """An agent as described by one file or one entry of a workflow, without inherited fields."""
 
     name: Key
     extends: str
 
 
-@dataclass(frozen=True, slots=True)
-class Registry:
+class Registry(Struct, frozen=True):
     """The known agents by name: their merged fields as plain data. `broken` names agents that exist but
     can't be resolved, so that they are reported once."""
 
-    agents: dict[str, JsonObject] = field(default_factory=dict)
+    agents: dict[str, JsonObject] = {}
     broken: frozenset[str] = frozenset()
 
     def __contains__(self, name: str) -> bool:

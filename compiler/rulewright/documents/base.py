@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Span
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
@@ -15,15 +17,17 @@ Model = TypeVar("Model", bound="Document")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Document:
+class _OfProject(Struct, frozen=True, eq=False, kw_only=True):
+    vocabulary: Vocabulary = field(default_factory=invisiblebench)
+
+
+class Document(_OfProject, frozen=True, eq=False):
     """A document with its source node. Reading is lenient, so that lint can check the rest of a broken file.
 
     `vocabulary` is the vocabulary of the document's project.
     """
 
     node: Mapping
-    vocabulary: Vocabulary = field(default_factory=invisiblebench, kw_only=True)
 
     @property
     def path(self) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Final
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Span
 from rulewright.documents.base import Document, text, texts
@@ -28,8 +29,7 @@ def known_routes() -> frozenset[str]:
     return frozenset(schema("check")["$defs"]["route"]["enum"])
 
 
-@dataclass(frozen=True, slots=True)
-class Scorer:
+class Scorer(Struct, frozen=True):
     """What the author expects of the verifier; it must agree with the routing."""
 
     type: str | None
@@ -39,8 +39,7 @@ class Scorer:
     unclear_policy: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Routing:
+class Routing(Struct, frozen=True):
     """How the check is verified; None for absent keys."""
 
     route: str
@@ -69,8 +68,7 @@ class Routing:
     safety_override_suppressed_by: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Phases:
+class Phases(Struct, frozen=True):
     """The two questions of a `three_phase` check. `fields` maps a field of a reply to its type or its allowed words."""
 
     confirm: Annotated[Scalar | None, At("confirm", "prompt")]
@@ -79,8 +77,7 @@ class Phases:
     sweep: Annotated[Scalar | None, At("sweep", "prompt")]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CheckDocument(Document):
+class CheckDocument(Document, frozen=True, eq=False):
     """A check file. `tags` is None without `eligibility.scenario_tags_any`; an absent `scope` reads as `trigger`."""
 
     id: str

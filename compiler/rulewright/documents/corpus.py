@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from rulewright.documents.base import Document, text
@@ -13,8 +12,7 @@ from rulewright.load import Mapping, Node, Scalar
 Patterns: TypeAlias = Annotated[tuple[PatternEntry, ...], At(by=read_patterns)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FactDocument(Document):
+class FactDocument(Document, frozen=True, eq=False):
     """One fact about a programme; `figure` is a regular expression that finds the figures in a sentence about it."""
 
     id: Key
@@ -27,8 +25,7 @@ class FactDocument(Document):
     source: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProgrammeDocument(Document):
+class ProgrammeDocument(Document, frozen=True, eq=False):
     """A programme; without jurisdictions it exists everywhere."""
 
     id: Key
@@ -39,8 +36,7 @@ class ProgrammeDocument(Document):
     source: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CorpusDocument(Document):
+class CorpusDocument(Document, frozen=True, eq=False):
     """A corpus file; `sources` maps a source's key to its title, `places` a jurisdiction to its names."""
 
     name: Key

@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
+from msgspec import Struct
+from msgspec.structs import replace
 from referencing import Registry, Resource
 
 from rulewright.documents.vocabulary import Vocabulary, schema_in
@@ -90,8 +91,7 @@ FiniteValidator: Final[Any] = extend(  # type: ignore[no-untyped-call]
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Departure:
+class Departure(Struct, frozen=True):
     """An error of the validator: the keyword with its value in the schema, the value in the document and its path."""
 
     keyword: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
@@ -24,8 +24,7 @@ from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import VerdictResult
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """One of a check's `examples`; `number` counts from 1."""
 
     check: CheckDocument

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright_grammar import schema
@@ -31,8 +32,7 @@ DOCUMENTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """The use of a key: `read_by` names the stage that reads it, `routes` the routes that do (empty: all)."""
 
     use: Use

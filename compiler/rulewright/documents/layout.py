@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright import dependencies
 from rulewright.documents.project_file import USUAL_PLACES, ProjectFile
@@ -22,8 +23,7 @@ OUTPUT_FOLDER: Final = "outputs"  # beside the cases, or in their folder
 USUAL_WORKFLOWS: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentPath:
+class DocumentPath(Struct, frozen=True):
     """A file or folder of a project, and whether the project file names it (then it must exist)."""
 
     path: Path

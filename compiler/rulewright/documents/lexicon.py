@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Final
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import Document, items, optional_text, optional_texts, scalar, text_scalars
@@ -33,8 +34,7 @@ _CURES: Final = (  # the engine's reasons, without the refused part
 PHRASES: Final = ("identity_question", "ai_disclosure", "false_human")
 
 
-@dataclass(frozen=True, slots=True)
-class PatternEntry:
+class PatternEntry(Struct, frozen=True):
     """One pattern; `mode` is `substring_ci` (a text, ignoring case) or `regex` (RE2)."""
 
     text: str
@@ -42,8 +42,7 @@ class PatternEntry:
     scalar: Scalar
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LexiconDocument(Document):
+class LexiconDocument(Document, frozen=True, eq=False):
     """A named list of patterns. `role` None means the assistant's turns.
 
     `fold` is `none`, `text` or a list of differences; None if absent.
@@ -101,8 +100,7 @@ def pattern_findings(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
                 yield found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MarkerSet(Document):
+class MarkerSet(Document, frozen=True, eq=False):
     """Three lists of phrases; `name` is None for a single set that serves every name."""
 
     name: str | None

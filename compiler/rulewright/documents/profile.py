@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, cast
 
 from rulewright.documents.base import Document, flag, number
@@ -10,8 +9,7 @@ from rulewright.documents.typed_reader import At, Key, read
 from rulewright.load import Mapping, Scalar, load_text
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Profile(Document):
+class Profile(Document, frozen=True, eq=False):
     """A profile. An empty list selects nothing; `repetitions` None keeps each check's own number;
     `include_expectations` implies `include_rubrics`."""
 

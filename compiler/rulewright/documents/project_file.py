@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping as Environment
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal
+
+from msgspec import Struct
 
 from rulewright.documents.base import Document, descend, entries, items, text, texts, value
 from rulewright.documents.library import with_id
@@ -44,8 +45,7 @@ REDACTED: Final = "[redacted]"
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Accept:
+class Accept(Struct, frozen=True):
     """A tolerated finding: the rule's code, a pattern of paths below the root (`**` crosses folders), and a reason."""
 
     rule: str
@@ -54,8 +54,7 @@ class Accept:
     node: Mapping
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeSection:
+class JudgeSection(Struct, frozen=True):
     """The section `judge`: the judge, and the settings of a model as judge; None for absent settings.
 
     `families` maps patterns of model names to families; `same_family` maps patterns of models that a judge of their
@@ -75,8 +74,7 @@ class JudgeSection:
     same_family: Annotated[tuple[tuple[str, str], ...], At(by=_reasons)] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProjectFile(Document):
+class ProjectFile(Document, frozen=True, eq=False):
     """A project file with `${NAME}` and `${NAME:-default}` already replaced; `places` maps a kind to its path."""
 
     name: Annotated[str, At("project")]
@@ -177,8 +175,7 @@ def _from_here(written: str, expanded: str, environment: Environment[str, str]) 
     return os.path.abspath(expanded) if from_variable else expanded
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scoring(Document):
+class Scoring(Document, frozen=True, eq=False):
     """A scoring file. Scorecards read all other keys as plain data through `fields`."""
 
     unit_by_bucket: dict[str, str]
@@ -204,8 +201,7 @@ def read_scoring(node: Mapping) -> Scoring:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelPrice:
+class ModelPrice(Struct, frozen=True):
     """US dollars per million tokens."""
 
     input: float

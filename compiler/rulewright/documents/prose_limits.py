@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 _UNITS: Final = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
 _TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -49,8 +50,7 @@ MEASURES: Final[dict[str, tuple[str, float]]] = {
 COUNTED: Final = frozenset({"words", "sentences", "characters"})
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """A limit that words name: `<=` for `at most`, and empty for `between`."""
 
     number: float

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import scalar
@@ -19,8 +21,7 @@ from rulewright_runtime.strict_json import JsonObject
 EXTENDS: Final = "extends"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSets:
+class RuleSets(Struct, frozen=True):
     """The merged rule sets by name, the span of each value, and the findings about their files."""
 
     merged: dict[str, JsonObject]

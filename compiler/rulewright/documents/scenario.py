@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
+
+from msgspec import Struct
 
 from rulewright.documents.base import Document, fraction, items, number, text
 from rulewright.documents.typed_reader import At, entries_of, read, read_each
@@ -49,8 +50,7 @@ class ScoringDimension(StrEnum):
     TRAUMA_INFORMED_FLOW = "trauma_informed_flow"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Persona(Document):
+class Persona(Document, frozen=True, eq=False):
     """The user. `visible` names the keys that the model under evaluation sees; all others are hidden from it."""
 
     name: str
@@ -59,8 +59,7 @@ class Persona(Document):
     visible: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Criterion(Document):
+class Criterion(Document, frozen=True, eq=False):
     """One criterion of a rubric: `kind` is binary, ordinal (with `levels`) or autofail."""
 
     id: str
@@ -71,8 +70,7 @@ class Criterion(Document):
     weight: Annotated[float, At(by=fraction, usual=1.0)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProbeDocument(Document):
+class ProbeDocument(Document, frozen=True, eq=False):
     """What the answer to a turn must or must not contain; `turn` is None if absent."""
 
     turn: Annotated[int | None, At("t")]
@@ -81,8 +79,7 @@ class ProbeDocument(Document):
     from_sessions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BranchDocument(Document):
+class BranchDocument(Document, frozen=True, eq=False):
     """An alternative user message; `type` is contains_any, contains_all, not_contains, regex or expression."""
 
     branch_id: str
@@ -93,8 +90,7 @@ class BranchDocument(Document):
     when: Annotated[Scalar | None, At("condition", "when")]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TurnDocument(Document):
+class TurnDocument(Document, frozen=True, eq=False):
     """A user's turn; `number` is None if absent. Its prose and its rubric are about the answer."""
 
     number: int | None
@@ -111,8 +107,7 @@ class TurnDocument(Document):
         return self.node, *(branch.node for branch in self.branches)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SessionDocument(Document):
+class SessionDocument(Document, frozen=True, eq=False):
     """One session of a scenario."""
 
     number: Annotated[int | None, At("session_number")]
@@ -120,8 +115,7 @@ class SessionDocument(Document):
     turns: tuple[TurnDocument, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CueAnchorDocument(Document):
+class CueAnchorDocument(Document, frozen=True, eq=False):
     """The turns of a cue and of its answers; an empty `modes` means every check."""
 
     cue_turn: int | None
@@ -135,8 +129,7 @@ class CueAnchorDocument(Document):
         return not self.modes or check in self.modes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScenarioDocument(Document):
+class ScenarioDocument(Document, frozen=True, eq=False):
     """A scenario file. `tags` are sorted and unique; `turns` are those of all sessions, in order; `probes` are those
     of the scenario and of its turns. Scenarios of one `contrast_group` differ only in `contrast_variable`."""
 
@@ -172,8 +165,7 @@ def read_scenario(node: Mapping) -> ScenarioDocument:
     return read(ScenarioDocument, node, tags=scenario_tags(node), sessions=sessions, turns=turns, probes=probes)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedTurn:
+class NumberedTurn(Struct, frozen=True):
     """A turn with its number or, without one, its position; `session` is the position of its session."""
 
     number: int

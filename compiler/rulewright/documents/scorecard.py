@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Final
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import Document, any_scalar, descend, items, numeric, scalar, text, value
@@ -19,8 +20,7 @@ ROOTS: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterDocument:
+class ParameterDocument(Struct, frozen=True):
     """A declared setting: type, default and bounds as written."""
 
     name: Key
@@ -30,8 +30,7 @@ class ParameterDocument:
     maximum: Annotated[Scalar | None, At("max", by=numeric)]
 
 
-@dataclass(frozen=True, slots=True)
-class GateDocument:
+class GateDocument(Struct, frozen=True):
     """A gate; `not_eligible` and `not_run` are its results without an eligible verdict, `left_out` the meaning of a
     check that applies and that the profile does not run, `pass_rate` the share of a run that must pass it."""
 
@@ -45,8 +44,7 @@ class GateDocument:
     pass_rate: Annotated[Scalar | None, At(by=any_scalar)]
 
 
-@dataclass(frozen=True, slots=True)
-class RateDocument:
+class RateDocument(Struct, frozen=True):
     """A structured aggregate; `kind` is `rate` or `every`; only dimensions have a weight."""
 
     name: Key
@@ -61,8 +59,7 @@ class RateDocument:
     credit: Scalar | None
 
 
-@dataclass(frozen=True, slots=True)
-class ListDocument:
+class ListDocument(Struct, frozen=True):
     """A list of records of the verdicts that meet a condition."""
 
     name: Key
@@ -70,8 +67,7 @@ class ListDocument:
     each: tuple[tuple[str, Scalar], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScorecardDocument(Document):
+class ScorecardDocument(Document, frozen=True, eq=False):
     """One scorecard file. Expressions are kept as scalars, so that findings have exact spans."""
 
     name: Annotated[str, At("scorecard")]
@@ -170,8 +166,7 @@ def _names(document: ScorecardDocument) -> Iterator[Diagnostic]:
             yield error(document.key_place("rates", rate.name), f"`{rate.name}` is a dimension", code="name-taken")
 
 
-@dataclass(frozen=True, slots=True)
-class SettingDocument(ParameterDocument):
+class SettingDocument(ParameterDocument, frozen=True):
     """A parameter, and the names under which it can be set."""
 
     environment: str | None
@@ -180,8 +175,7 @@ class SettingDocument(ParameterDocument):
     description: str
 
 
-@dataclass(frozen=True, slots=True)
-class MetricDocument:
+class MetricDocument(Struct, frozen=True):
     """One metric; `node` is its mapping."""
 
     name: Key
@@ -204,16 +198,14 @@ class MetricDocument:
     semantic_counts: Annotated[bool, At("semantic", "count")]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelDocument:
+class LabelDocument(Struct, frozen=True):
     """A row of the label table."""
 
     label: str
     when: Scalar
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CaseScorecardDocument(Document):
+class CaseScorecardDocument(Document, frozen=True, eq=False):
     """One scorecard over cases. Expressions are kept as scalars, so that findings have exact spans."""
 
     name: Annotated[str, At("scorecard")]

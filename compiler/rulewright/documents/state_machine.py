@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rulewright.documents.base import Document, one_or_more
@@ -11,8 +10,7 @@ from rulewright.documents.typed_reader import At, Key, read
 from rulewright.load import Mapping, Scalar
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cue(Document):
+class Cue(Document, frozen=True, eq=False):
     """What is searched in turns: a lexicon of the project, or patterns with their own role."""
 
     name: Key
@@ -22,8 +20,7 @@ class Cue(Document):
     patterns: Annotated[tuple[PatternEntry, ...], At(by=read_patterns)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TransitionDocument(Document):
+class TransitionDocument(Document, frozen=True, eq=False):
     """A transition from one of `before` to `to` on a cue, if `when` holds."""
 
     before: Annotated[tuple[str, ...], At("from", by=one_or_more)]
@@ -32,16 +29,14 @@ class TransitionDocument(Document):
     when: Scalar | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ForbiddenDocument(Document):
+class ForbiddenDocument(Document, frozen=True, eq=False):
     """States that must not be entered in this order."""
 
     states: Annotated[tuple[str, ...], At("path")]
     code: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EndingDocument(Document):
+class EndingDocument(Document, frozen=True, eq=False):
     """The verdict for ending in a state."""
 
     state: str
@@ -49,8 +44,7 @@ class EndingDocument(Document):
     code: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StateMachineDocument(Document):
+class StateMachineDocument(Document, frozen=True, eq=False):
     """A state machine file; `silent` is the verdict on a conversation without any transition."""
 
     name: Key

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable
-from dataclasses import replace as dataclass_replace
 from decimal import Decimal
 from typing import Final
+
+from msgspec.structs import replace as dataclass_replace
 
 from rulewright.diagnostics import Diagnostic, Fix, replace
 from rulewright.load import Mapping, Node, Scalar, Sequence

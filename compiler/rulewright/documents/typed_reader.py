@@ -1,4 +1,4 @@
-"""Reads mappings into frozen dataclasses: a field's type determines the reader, its name or `At(...)` the key.
+"""Reads mappings into frozen structs: a field's type determines the reader, its name or `At(...)` the key.
 
 Reading is lenient, so that lint can check the rest of a broken file: missing values and values of a wrong type read
 as absent, which is None, False, the empty text or an empty tuple, depending on the field's type.
@@ -8,9 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
-from dataclasses import is_dataclass
 from functools import cache
-from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from msgspec import Struct
 
 from rulewright.documents.base import (
     descend,
@@ -157,8 +169,8 @@ def _reader(hint: object) -> Reader | None:
     """The reader of a value of this type; None if the caller must give it."""
     if hint in READERS:
         return READERS[hint]
-    inner = next((each for each in (hint, *get_args(hint)) if is_dataclass(each)), None)
-    if not isinstance(inner, type):
+    inner = next(filter(_is_model, (hint, *get_args(hint))), None)
+    if inner is None:
         return None
     if get_origin(hint) is tuple:
         return lambda node: tuple(read_each(inner, node))
@@ -166,3 +178,7 @@ def _reader(hint: object) -> Reader | None:
         return lambda node: {getattr(each, _plan(inner).key or ""): each for each in read_each(inner, node)}
     optional = type(None) in get_args(hint)
     return lambda node: None if optional and not isinstance(node, Mapping) else read(inner, node)
+
+
+def _is_model(hint: object) -> TypeGuard[type[Struct]]:
+    return isinstance(hint, type) and issubclass(hint, Struct)

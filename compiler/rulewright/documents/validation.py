@@ -6,10 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Many
-from dataclasses import replace as dataclass_replace
 from functools import cache
 from itertools import combinations, pairwise, takewhile
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+from msgspec.structs import replace as dataclass_replace
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Note, error, replace, respell
 from rulewright.documents.base import descend, first_place

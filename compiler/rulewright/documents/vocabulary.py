@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.load import Mapping, Node, Scalar, Sequence
@@ -27,8 +28,7 @@ DEFAULT_NAME: Final = "invisiblebench"
 ANY: Final = "any"  # the tag that matches every scenario
 
 
-@dataclass(frozen=True, slots=True)
-class GateKind:
+class GateKind(Struct, frozen=True):
     """A kind of gate check: the checks in its buckets with one of its severities."""
 
     name: str
@@ -36,8 +36,7 @@ class GateKind:
     severities: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(Struct, frozen=True):
     """The words a project may use, and its functions; `severities` has the mildest first. Empty `tags` or
     `statuses` allow any word."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Located, Severity, Span, finding
 from rulewright.documents.base import (
@@ -44,8 +45,7 @@ EVIDENCE_KEYS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactDocument:
+class ArtifactDocument(Struct, frozen=True):
     """A file a task reads or writes; `contract` is a name, an inline mapping, or absent. `field` is its path
     in the task it stands."""
 
@@ -55,8 +55,7 @@ class ArtifactDocument:
     field: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskMetricDocument:
+class TaskMetricDocument(Struct, frozen=True):
     """One metric of a confidence loop. `field` is its path in the task."""
 
     type: str
@@ -65,16 +64,14 @@ class TaskMetricDocument:
     field: str
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """An agent that a task names, and the key that names it."""
 
     agent: Scalar
     field: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TaskDocument(Document):
+class TaskDocument(Document, frozen=True, eq=False):
     """One task; its overlays include the defaults of the workflow and the project."""
 
     id: str
@@ -191,8 +188,7 @@ class TaskDocument(Document):
         return f"task `{self.id}`, `{field}`: {message}" if field else f"task `{self.id}`: {message}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkflowDocument(Document):
+class WorkflowDocument(Document, frozen=True, eq=False):
     """One workflow file."""
 
     version: object
@@ -275,11 +271,10 @@ def span_in_task(task: TaskDocument, *steps: Step) -> Span:
     return place_of(task.node, *steps) if descend(task.node, *steps) is not None else task.key.span
 
 
-@dataclass(frozen=True, slots=True)
-class ContractRegistry:
+class ContractRegistry(Struct, frozen=True):
     """The known contract types by `type@version`; `exists` is false without a registry."""
 
-    types: dict[str, Contract] = field(default_factory=dict)
+    types: dict[str, Contract] = {}
     exists: bool = False
     optional: bool = False  # whether contracts may stay unchecked without a registry
 
@@ -314,8 +309,7 @@ def contract_of(
     return contract
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Overlay:
+class Overlay(Struct, frozen=True, eq=False):
     """One overlay of a task, or its own `loop`. Each setting is looked up in the layers: the task's own, the
     workflow's, the project's."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from rulewright.exporting.parquet import run_fields
 from rulewright.reporting.gather import gather
@@ -23,8 +23,7 @@ SCHEMA: Final = "0.2.1"
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class RunSource:
+class RunSource(Struct, frozen=True):
     """The source of a run that it does not record: the dataset, and who evaluated it."""
 
     dataset: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from rulewright.errors import ExpressionError
 from rulewright.expression import syntax_tree as ast
@@ -54,8 +55,7 @@ def lower_unchecked(expr: ast.Expr, source: str, environment: Environment) -> Pr
     return Program(tuple(lowering.nodes), source, environment.strict)
 
 
-@dataclass(frozen=True, slots=True)
-class Inlined:
+class Inlined(Struct, frozen=True):
     """The expression that replaces a name, with its environment and the expressions of the names in it."""
 
     environment: Environment
@@ -314,8 +314,7 @@ _LOWER: Final[Mapping[type, Callable[[ExpressionLowering, Any], int]]] = {
 _SURELY_SMALL: Final = 100  # nodes; a program of that size is far below the limits of the instruction set
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """A valid expression: its program, its type and the paths it reads, such as
     `("review", "decision")`."""
 

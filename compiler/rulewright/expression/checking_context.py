@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from rulewright.errors import ExpressionMistake, Reason
 from rulewright.expression.declarations import Overload

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from rulewright.expression.types import Type, TypeParam, parse_type, split_arguments
 from rulewright_runtime.ir import NUMBERS
@@ -17,8 +18,7 @@ from rulewright_runtime.ir import NUMBERS
 _SIGNATURE: Final = re.compile(r"(?:(?P<target>.+)\.)?\((?P<arguments>.*)\) -> (?P<result>.+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Overload:
+class Overload(Struct, frozen=True):
     """One signature of a function. `arguments` start with the target of a `method`; `generic` names the type
     parameters, which are inferred for every call."""
 

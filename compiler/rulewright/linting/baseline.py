@@ -10,9 +10,10 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.errors import UsageError

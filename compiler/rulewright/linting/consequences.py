@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import PurePath
 from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Severity, Span, is_within
 from rulewright.documents.base import descend

@@ -6,8 +6,9 @@ import difflib
 import re
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix
 from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright.categories import CATEGORIES, category_of
 from rulewright.check.document import is_seen_alone
@@ -26,8 +28,7 @@ from rulewright.manual import pages
 NOT_FOUND: Final = frozenset({"missing-path", "unset-variable"})  # some files are unknown
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The sorted findings; those that comments and `accept` entries allow; the sources of all files read."""
 
     diagnostics: tuple[Diagnostic, ...]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as Table
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright import dependencies
 from rulewright.check.document import document_findings
@@ -87,8 +88,7 @@ def fix(report: Report, *, unsafe: bool = False) -> dict[str, str]:
     return fixes.fixed_texts(report.diagnostics, report.sources, unsafe=unsafe)[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """The result of fixing: the original sources, the new text of each changed file, and the remaining report."""
 
     sources: dict[str, Source]

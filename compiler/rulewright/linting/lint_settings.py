@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright import dependencies
 from rulewright.categories import CATEGORIES, fits_any, is_default
@@ -25,8 +27,7 @@ from rulewright.spelling import Guess, question, suggest, unknown_name
 LEVELS: Final = tuple(Severity)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSelection:
+class RuleSelection(Struct, frozen=True):
     """Patterns of codes (`lexicon-*`) or categories. An empty `select` means the default rules, `extend` adds to them,
     `ignore` overrides both; `preview` adds preview rules to the default ones."""
 
@@ -45,8 +46,7 @@ class RuleSelection:
 DEFAULT = RuleSelection()
 
 
-@dataclass(frozen=True, slots=True)
-class LintSetting:
+class LintSetting(Struct, frozen=True):
     """Patterns of codes or categories to `select` (none: the default ones), to add and to `ignore` for the paths that
     match `path`; `severity` gives codes another severity, `preview` includes preview rules."""
 
@@ -58,8 +58,7 @@ class LintSetting:
     preview: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LintSettings:
+class LintSettings(Struct, frozen=True):
     """The `lint` settings and `accept` entries of a project file; their paths are relative to `root`.
 
     `loaded` holds the project file if it was read only for these settings.

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from rulewright.diagnostics import RULE_SETS, Diagnostic, Note, Severity, Span, is_within
 from rulewright.spelling import Guess

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import PurePath
 from typing import Final
+
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Note
 from rulewright.documents.keys import keys_of

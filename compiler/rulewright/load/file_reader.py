@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Span
@@ -24,8 +25,7 @@ _BLOCK = 2**16
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A loaded file. `root` is None when it is empty or broken; `diagnostics` explains a broken file."""
 
     root: Node | None

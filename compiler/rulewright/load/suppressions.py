@@ -9,10 +9,10 @@ A reason is required, and an unused comment is itself a finding, so that old one
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct, structs
 
 from rulewright.diagnostics import Diagnostic, Span, error, replace, warning
 from rulewright.load import Loaded, Mapping, Node, Scalar, Source, walk
@@ -26,8 +26,7 @@ _COMMENT = re.compile(r"(?:(?<=\s)|^)#[ \t]*rulewright:[ \t]*([^\r\n]*)", re.MUL
 _ALLOW = re.compile(r"allow[ \t]+(?P<codes>[^\s,]+(?:[ \t]*,[ \t]*[^\s,]+)*)(?:[ \t]+because\b[ \t]*(?P<reason>.*))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(Struct, frozen=True):
     """One code that a comment allows on the lines `first` to `last`."""
 
     code: str
@@ -105,7 +104,7 @@ def unused(suppression: Suppression, source: Source) -> Diagnostic:
     fix = replace(_removal(suppression.comment, source), "", "remove the comment", safe=True)
     message = f"`{suppression.code}` does not occur here, so this comment allows nothing"
     finding = warning(suppression.comment, message, code="unused-suppression", fix=fix if suppression.alone else None)
-    return dataclasses.replace(finding, about=suppression.code)
+    return structs.replace(finding, about=suppression.code)
 
 
 def _malformed(span: Span) -> Diagnostic:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
 from yaml import YAMLError
 from yaml.reader import ReaderError
 

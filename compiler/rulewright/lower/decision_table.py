@@ -7,9 +7,10 @@ matches; without a condition the rows after it are tried next. A table that may 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.errors import DocumentError, ExpressionError
@@ -30,8 +31,7 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A checked table. `program` gives the output; when not `total`, an optional that is none where no row matches."""
 
     rows: tuple[TableRow, ...]
@@ -40,8 +40,7 @@ class Table:
     total: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _TableCell:
+class _TableCell(Struct, frozen=True):
     """A checked expression with the names of its place."""
 
     checked: CheckedExpression
@@ -56,8 +55,7 @@ class _TableCell:
         return isinstance(e, Literal) and e.value is True
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """A checked row; without a condition it always applies."""
 
     condition: _TableCell | None
@@ -80,8 +78,7 @@ class _Row:
         return self.output.checked.type
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     """A checked table; `environment` declares its variables."""
 
     variables: tuple[tuple[str, _TableCell], ...]

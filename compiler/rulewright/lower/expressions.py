@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, get_args
+
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Located, error
 from rulewright.documents.vocabulary import Vocabulary, schema_in

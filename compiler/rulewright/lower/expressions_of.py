@@ -6,10 +6,11 @@ Invalid expressions are omitted: lowering reports them.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Span
 from rulewright.errors import ExpressionError
@@ -46,8 +47,7 @@ EXPRESSION_READERS: Final = {
 CACHE_SIZE: Final = 64  # documents that several rules read one after the other
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WrittenExpression:
+class WrittenExpression(Struct, frozen=True, eq=False):
     """An author's expression with its scalar."""
 
     scalar: Scalar

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final, cast, get_args
+
+from msgspec.structs import replace
 
 from rulewright.diagnostics import RULE_SETS, Diagnostic, error
 from rulewright.documents.check import CheckDocument

@@ -6,6 +6,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from msgspec import Struct
+
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import MARKUP, CheckDocument
 from rulewright.expression.environment import Environment
@@ -111,8 +113,7 @@ class LoweringContext:
         self.findings.append(error(check.key_place("routing", "route"), message, code=code))
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """A lowered prompt: its segments, its hash, and the paths its values read, such as `("check", "fail_rule")`."""
 
     segments: tuple[Segment, ...]

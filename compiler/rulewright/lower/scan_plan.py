@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
@@ -42,8 +42,7 @@ LANGUAGE: Final = "1"  # the version of the rule language, apart from the packag
 DEFAULTS: Final[JsonObject] = {"hard_fail": False, "scope": "trigger", "secondary_tags": []}
 
 
-@dataclass(frozen=True, slots=True)
-class PlanParts:
+class PlanParts(Struct, frozen=True):
     """The parts of a plan: the `chosen` checks as nodes, criteria of rubrics, the scorecard, and in `lowering` the
     lexicons, state machines and corpora that they use."""
 

@@ -5,8 +5,9 @@ A plan holds only the results, so that the runtime never asks which semantics it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
 
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.project_file import Semantics
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 UNDECIDED_UNIT: Final = "turn_level_or_session_state"
 
 
-@dataclass(frozen=True, slots=True)
-class Policies:
+class Policies(Struct, frozen=True):
     """The policies that differ between the semantics. `reading`: which replies of a judge are usable; `fold`: the
     folding of literals in lexicons that set none; `unproven`: the effect of an unproven failure on the status."""
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Located, Span, error
 from rulewright.expression.checking_context import did_you_mean, one_of
@@ -27,8 +28,7 @@ VARIABLE_KEYS: Final = ("name", "description", "display_name", "expression")
 REQUIRED: Final = ("name", "expression")  # of a variable
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(Struct, frozen=True):
     """A lowered row: its condition (None: always) and its output (None: the table ends without a match).
 
     The conditions of enclosing tables are included, and variables are inlined.

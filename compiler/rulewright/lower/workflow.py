@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.agents import Registry
@@ -56,8 +58,7 @@ SOURCES: Final = (*chain.from_iterable(EVIDENCE_KEYS.values()), "implemented")
 HUMAN_BYPASSED: Final = "`requires_human` is set, but `hil` is off: the task runs without a pause"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowResources:
+class WorkflowResources(Struct, frozen=True):
     """The agents, contracts and limits that the project gives a workflow."""
 
     agents: Registry
@@ -65,8 +66,7 @@ class WorkflowResources:
     limits: RunLimits
 
 
-@dataclass(frozen=True, slots=True)
-class LoweredWorkflow:
+class LoweredWorkflow(Struct, frozen=True):
     """A lowered workflow: its sealed plan, its tasks in file order, and its findings. With findings the plan serves
     only further checks."""
 

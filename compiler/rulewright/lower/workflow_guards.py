@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import items, text_scalars
@@ -33,8 +34,7 @@ def condition_of(text: str, features: TaskFeatures, gate: bool = False) -> Built
     return build(text, gate_environment(features) if gate else loop_environment(features), expect=BOOL)
 
 
-@dataclass(frozen=True, slots=True)
-class Guards:
+class Guards(Struct, frozen=True):
     """Builds the expressions of tasks and adds their mistakes to `findings`."""
 
     findings: list[Diagnostic]

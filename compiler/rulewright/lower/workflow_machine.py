@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
+
+from msgspec import Struct
 
 from rulewright_runtime.ir import Program
 from rulewright_runtime.workflow.machine import (
@@ -48,8 +49,7 @@ INCONSISTENT: Final = "the session of the pair is inconsistent"
 GATE_EXCEEDED: Final = f"{EXCEEDED}: the policy gate failed"
 
 
-@dataclass(frozen=True, slots=True)
-class LoopShape:
+class LoopShape(Struct, frozen=True):
     """A loop for the machine: its bound, its exit guard (None: always met), and the roots that its conditions read."""
 
     name: LoopName
@@ -58,8 +58,7 @@ class LoopShape:
     reads: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class LoweredTask:
+class LoweredTask(Struct, frozen=True):
     """A task of the plan, its loops from the outermost, and the condition that its gate passes (None: no gate)."""
 
     task: TaskPlan

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from rulewright.check.document import models_of
 from rulewright.documents.check import CheckDocument
@@ -36,8 +37,7 @@ _JSON: Final = (
 _CLOSERS: Final = ("", "]", "}", "]}", "}]", "}}")
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """A scalar of a document: its path of keys and indexes, and whether it is the key itself."""
 
     path: tuple[str | int, ...]
@@ -45,8 +45,7 @@ class Cursor:
     is_key: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionContext:
+class CompletionContext(Struct, frozen=True):
     """A reading of a text in which `MARK` stands for the word at the cursor: from `start` to `end` in the text."""
 
     loaded: Loaded
@@ -128,8 +127,7 @@ _PROMPTS: Final = {("prompt",), ("phases", "confirm", "prompt"), ("phases", "swe
 _VALUE: Final = re.compile(r"\{\{-?(.*?)(?:\||-?\}\}|\Z)", re.DOTALL)  # a filter is not a part of the expression
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedExpression:
+class EmbeddedExpression(Struct, frozen=True):
     """An expression inside a scalar, from the scalar's character `start` on."""
 
     text: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from rulewright.errors import ExpressionError
 from rulewright.expression import syntax_tree as ast
@@ -38,8 +39,7 @@ _ON_OPTIONALS: Final = ("optMap", "optFlatMap")
 Sort = Literal["variable", "field", "constant", "function"]
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """A completion inside an expression: its text, its kind, its type or signature, and how many characters before the
     word at the cursor it replaces."""
 
@@ -49,8 +49,7 @@ class Suggestion:
     before: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PartDescription:
+class PartDescription(Struct, frozen=True):
     """The description, in Markdown, of the part of an expression from `start` to `end`."""
 
     start: int

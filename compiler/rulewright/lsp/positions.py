@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -18,6 +17,7 @@ from lsprotocol.types import (
     Position,
     Range,
 )
+from msgspec.structs import replace
 from pygls.uris import from_fs_path, to_fs_path
 
 from rulewright.diagnostics import Diagnostic as Finding

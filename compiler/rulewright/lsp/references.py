@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright.documents.base import Document, descend, entries, text
 from rulewright.documents.kinds import kind_of
@@ -58,8 +59,7 @@ TARGET_KINDS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The target of a reference; `place` is its node, None where it is in no file."""
 
     name: str

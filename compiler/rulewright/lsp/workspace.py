@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.layout import (
@@ -45,8 +47,7 @@ KINDS: Final[dict[str, tuple[str, str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentContext:
+class DocumentContext(Struct, frozen=True):
     """A document's context. `project` may be None; `previous_kind` counts while neither path nor keys show the kind."""
 
     path: Path
@@ -304,8 +305,7 @@ class Workspace:
 IGNORED_CODES = frozenset({"unknown-document", "empty-document"})  # an editor also sends files of other tools
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """The report on a project at `path`; `project` is None where its file is broken."""
 
     path: Path

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.compose import all_of, any_of

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+
+from msgspec.structs import replace
 
 from rulewright.check.workflow_check import compile_workflow
 from rulewright.claims.documents import (

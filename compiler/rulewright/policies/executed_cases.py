@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations, islice, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from rulewright.errors import DocumentError, UsageError
 from rulewright.scoring.score_settings import gather
@@ -30,8 +31,7 @@ _EMPTY: Final = {"test_id": "example", "output": {}}
 _REFUSED: Final = "refused: "
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
+class _Given(Struct, frozen=True):
     """Settings that a run is given: keys of its file, variables of its environment, flags and assignments."""
 
     place: str = ""

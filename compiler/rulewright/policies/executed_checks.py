@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, permutations, product
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.policies.checks import LOOKED_AT
@@ -67,8 +67,7 @@ class _Vote(NamedTuple):
         return None if self.verdict is None else json.dumps(given)
 
 
-@dataclass(frozen=True, slots=True)
-class _GivenVotes:
+class _GivenVotes(Struct, frozen=True):
     """A judge that gives the same votes on every window. With `confirms` it gives that on candidates, and PASS when it
     is asked again because its fields contradict it."""
 
@@ -90,8 +89,7 @@ class _GivenVotes:
         return votes if self.confirms is None else f"{self.confirms} {refused}, else {votes}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Recorder:
+class _Recorder(Struct, frozen=True):
     """A judge that keeps what it is asked."""
 
     vote: _Vote
@@ -103,8 +101,7 @@ class _Recorder:
         return self.vote.reply(self.messages)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     """A judge that fails where it is shown certain texts together, and passes everything else."""
 
     said: Sequence[str]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from rulewright.expression.compose import all_of
 from rulewright.lower.table_syntax import TableRow
@@ -32,8 +33,7 @@ class PolicyOutcome:
         return self.program is None or (len(self.program.nodes) == 1 and self.program.nodes[0].op == "const")
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyStep:
+class PolicyStep(Struct, frozen=True):
     """A condition, and the outcome if it is true, false or undecided; None continues with the next step."""
 
     condition: Program
@@ -50,8 +50,7 @@ class PolicyStep:
         return sum(bit for bit in BITS if self.after(bit) == outcome)
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyDecision:
+class PolicyDecision(Struct, frozen=True):
     """Steps in order, and the outcome after the last. `place` is the decision's path in the document."""
 
     place: str
@@ -66,8 +65,7 @@ class PolicyDecision:
         return frozenset(path[0] for program in programs for path in paths_of(program) or ())
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """A document to compare: its decisions by place, and its other settings by place.
 
     `domains` are the variables of its decisions, for all places but those in `places`.
@@ -76,7 +74,7 @@ class Policy:
     decisions: Mapping[str, PolicyDecision]
     settings: Mapping[str, Any]
     domains: Domains
-    places: Mapping[str, Domains] = field(default_factory=dict)
+    places: Mapping[str, Domains] = {}
 
     def domains_at(self, place: str) -> Domains:
         """The variables of the decision at a place."""

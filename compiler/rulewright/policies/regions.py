@@ -11,6 +11,8 @@ from itertools import islice, product
 from math import prod
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, PolicyStep
 from rulewright.policies.wording import condition_of, merged
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
@@ -29,8 +31,7 @@ MOST_GUESSED_BOXES: Final = 8  # of a region
 MOST_MODELS: Final = 8  # of a region
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """Inputs for which the one policy gives `before` and the other `after`: any of the conditions `where`.
 
     `witness` is one of them, which both policies have been run on; None where `why` none can be shown.
@@ -41,11 +42,10 @@ class Region:
     where: tuple[str, ...]
     witness: Counterexample | None
     why: str = ""
-    models: tuple[InputModel, ...] = field(default=(), compare=False)
+    models: tuple[InputModel, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """All regions of two decisions; `unknown` says why there may be more."""
 
     regions: tuple[Region, ...]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any, Final
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.compose import all_of

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from rulewright.check.workflow_check import lowered
 from rulewright.claims.workflow_reach import GIVEN_BY

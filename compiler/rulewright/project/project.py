@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Severity
 from rulewright.documents.check import CheckDocument
@@ -39,8 +40,7 @@ TOLERATED_UNDER_REFERENCE: Final = frozenset(
 TOLERABLE: Final = TOLERATED_UNDER_REFERENCE | {"gate-ignores-unclear", "id-differs-from-file-name", "unknown-lexicon"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Project:
+class Project(Struct, frozen=True, eq=False):
     """The documents of a project and their findings.
 
     Checks and scenarios are ordered by file name; of a duplicate name the first file counts and the second is a

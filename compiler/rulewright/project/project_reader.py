@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from collections.abc import Mapping as Environment
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error, is_within, warning

@@ -7,9 +7,10 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright import dependencies
 from rulewright.documents.layout import descriptions_in, documents_in, files_below, places, unread_places
@@ -22,8 +23,7 @@ LARGEST: Final = 2**20  # bytes searched in a file
 LIBRARY: Final = PREFIX.rstrip("/")  # the subfolder of checks that `use` names
 
 
-@dataclass(frozen=True, slots=True)
-class SecondCopy:
+class SecondCopy(Struct, frozen=True):
     """A file with definitions of a kind that is read from `taken` instead, a path relative to the root."""
 
     kind: str
@@ -31,8 +31,7 @@ class SecondCopy:
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadFiles:
+class UnreadFiles(Struct, frozen=True):
     """The unread files of a project. `descriptions` describe scenarios; `scenarios` holds the roots of all scenario
     files, valid or not; `answers` those of files with prepared replies to scenarios."""
 

@@ -10,6 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rulewright.errors import UsageError
 from rulewright.promptfoo_config.assertion import Assertion, NotTranslatedError, check_body, filled, require_variables
 from rulewright.promptfoo_config.config_reader import (
@@ -36,8 +38,7 @@ _NO_NAME: Final = re.compile(r"[^a-z0-9]+")
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,99}")
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(Struct, frozen=True):
     """The files of the project by name, and the parts of the configuration that are not translated."""
 
     files: dict[str, str]

@@ -10,6 +10,8 @@ from math import prod
 from pathlib import Path
 from typing import Final, TypeVar
 
+from msgspec import Struct
+
 from rulewright.diagnostics import Severity
 from rulewright.documents.base import entries
 from rulewright.errors import UsageError
@@ -39,8 +41,7 @@ _FILE: Final = re.compile(r"file://.*|[^\s{]+\.[a-z0-9]+")
 _COLUMN: Final = re.compile(r"__expected\d*|__description")
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredPrompt:
+class ConfiguredPrompt(Struct, frozen=True):
     """The templates of what a user says, turn by turn, and of the system message."""
 
     turns: tuple[str, ...]
@@ -48,8 +49,7 @@ class ConfiguredPrompt:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredTest:
+class ConfiguredTest(Struct, frozen=True):
     """One test, or one combination of the values of its variables."""
 
     title: str

@@ -8,9 +8,12 @@ that this proof doesn't support, is opaque: it may have any value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright.expression.calls import ORDERING
 from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, Type
@@ -50,8 +53,7 @@ ANYTHING: Final = TRUE | FALSE | ERROR
 _LARGEST_JOINT: Final = 4096
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Atom:
+class Atom(Struct, frozen=True, eq=False):
     """A part of a condition: its program and the variables it reads; `opaque` is the reason why it can't be decided or
     shown by an input, or None. A comparison of several numbers depends on a sum that is `compared`, or on the `order`
     of two numbers.

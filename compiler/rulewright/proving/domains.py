@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rulewright.expression.types import (
     BOOL,
@@ -50,15 +52,13 @@ def closed(low: Fraction, high: Fraction) -> tuple[NumberRange, ...]:
 UNIT: Final = closed(Fraction(0), Fraction(1))
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """The value of an absent variable: the index of the path part that is missing."""
 
     part: int
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(Struct, frozen=True):
     """The values of one variable.
 
     A score lies on `pieces`; an int, uint or double between `low` and `high`, both included (None is the bound of the
@@ -144,8 +144,7 @@ def _first(absent: bool) -> frozenset[int]:
     return frozenset({0}) if absent else frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Domains:
+class Domains(Struct, frozen=True):
     """The domains of variables: from their static `types`, or more exact ones in `known` for some paths. Some variables
     stand for parts of conditions (`standing`) that read other variables, and some may be `missing` as a whole. Where a
     path has a value, so have the parts of conditions that it has in `implied`, by their source text."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
@@ -60,8 +61,7 @@ def as_seen(variables: Mapping[str, Type]) -> Mapping[str, Type]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class GateClaim:
+class GateClaim(Struct, frozen=True):
     """The result for one claim: the first check for which it is refuted or unknown, and the number of `others`.
 
     `of_is_to_blame` is set if `of` doesn't select the check with this verdict; else another condition fails.
@@ -73,8 +73,7 @@ class GateClaim:
     of_is_to_blame: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GateProof:
+class GateProof(Struct, frozen=True):
     """A gate, the checks it can select, and the claims that each can stop it and that none passes it undecided."""
 
     gate: GatePlan
@@ -115,8 +114,7 @@ def held_by_parts(
         yield (kind, name), frozenset([check for check in cases.checks if cases.can_hold(of, check)])
 
 
-@dataclass(frozen=True, slots=True)
-class _AnyHolds:
+class _AnyHolds(Struct, frozen=True):
     """The claim that one of the conditions holds for an eligible verdict of this name."""
 
     conditions: tuple[Program, ...]

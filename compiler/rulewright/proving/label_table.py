@@ -9,9 +9,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.scorecard import CaseScorecardDocument, read_case_scorecard
@@ -35,8 +36,7 @@ from rulewright_runtime.score import Score, exact_pair
 _SHARE: Final = "share"
 
 
-@dataclass(frozen=True, slots=True)
-class LabelTable:
+class LabelTable(Struct, frozen=True):
     """The conditions of a label table over the scores of the metrics, and the domains of these scores."""
 
     conditions: tuple[Program, ...]

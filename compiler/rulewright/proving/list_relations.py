@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate, count
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
 
 from rulewright.expression.compose import all_of, any_of, negate
 from rulewright.expression.types import ListType, Type

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class NumberRange:
+
+class NumberRange(Struct, frozen=True):
     """An interval of numbers from `low` to `high`, each end open or closed."""
 
     low: Fraction

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from msgspec import Struct
+
 from rulewright.diagnostics import Span
 from rulewright.expression.unparse import unparse, written
 from rulewright.proving.domains import Absent, Domains, Path
@@ -40,16 +42,14 @@ class Proved:
     conversation: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Refuted:
+class Refuted(Struct, frozen=True):
     """The claim doesn't hold: `witness` is an input that shows it; None if no single input can, with the `reason`."""
 
     witness: Counterexample | None = None
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """The claim is neither proved nor refuted; never to be treated as a proof."""
 
     reason: str
@@ -58,8 +58,7 @@ class Unknown:
 Result: TypeAlias = "Proved | Refuted | Unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
+class Property(Struct, frozen=True):
     """A claim about a document in plain words, its result and its span.
 
     A claim that is not `required` is reported, but does not affect the exit status.

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Span
 from rulewright.errors import ExpressionError
@@ -48,8 +50,7 @@ _FACTS: Final[dict[Path, Domain]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
+class Study(Struct, frozen=True):
     """The results for a condition: whether it never or always holds; its `dead` operands, which never or always hold;
     its `idle` operands, which have no effect, with their operator; its `decided` comparisons, with their results. Parts
     are programs of their own. `is_part` marks a test and a macro's body; `given` is a phrase for assumed conditions.

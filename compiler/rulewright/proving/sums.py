@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from rulewright.proving.domains import Domain, Path
 from rulewright.proving.number_ranges import NumberRange
@@ -18,8 +19,7 @@ from rulewright.proving.number_ranges import NumberRange
 Terms: TypeAlias = "tuple[tuple[Path, Fraction], ...]"  # sorted variables with their factors, the first factor being 1
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Struct, frozen=True):
     """A linear sum: variables with their factors, which are not 0, and a constant."""
 
     factors: Mapping[Path, Fraction]
@@ -56,8 +56,7 @@ def cells_with_ints(terms: Terms, cells: Iterable[NumberRange]) -> list[NumberRa
     return [span for span in cells if span.times(Fraction(steps)).whole is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedSums:
+class BoundedSums(Struct, frozen=True):
     """The intervals of variables and of sums of them, checked for consistency."""
 
     variables: Mapping[Path, NumberRange]

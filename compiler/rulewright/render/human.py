@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from textwrap import wrap
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Severity, Span
 from rulewright.load import load_file
@@ -22,8 +25,7 @@ _FRAME = "frame"
 _BOLD = "bold"
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
+class _Mark(Struct, frozen=True):
     """An underlined span: the mistake with `^`, a note with `-` and its message."""
 
     span: Span

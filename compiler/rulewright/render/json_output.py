@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from rulewright.diagnostics import Diagnostic, Severity, Span
 from rulewright.load import Node, load_text, path_at
@@ -61,8 +62,7 @@ def as_data(finding: Diagnostic, sources: Mapping[str, Source], keys: Keys) -> d
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """Looks up the keys at spans of `sources`; every file is parsed once, on the first lookup."""
 
     sources: Mapping[str, Source]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import IO, Final
 from xml.etree.ElementTree import Element, tostring
+
+from msgspec import Struct
 
 from rulewright.reporting.cases_console import (
     REFERENCE,
@@ -118,8 +119,7 @@ _SORTED: Final = 2000  # cases in a table that a browser still searches and sort
 _NOTED: Final = 1000  # rows of a table behind the cases
 
 
-@dataclass(frozen=True, slots=True)
-class CasesOverview:
+class CasesOverview(Struct, frozen=True):
     """The head of a page: the result in a word and a sentence, figures, and the tone of each label."""
 
     word: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import JsonMapping
@@ -20,8 +21,7 @@ _FLIPS: Final = 10
 _ROOM: Final = 6  # columns between the table of the seed and the terminal's edge
 
 
-@dataclass(frozen=True, slots=True)
-class MetricLine:
+class MetricLine(Struct, frozen=True):
     """One metric on the console. `status` is OK, WARN (...) or FAIL; `top` is its most frequent phrase."""
 
     name: str

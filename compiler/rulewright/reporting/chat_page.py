@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.comment import conditions
@@ -64,8 +65,7 @@ class ShownMessage(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
+class Chat(Struct, frozen=True):
     """One transcript: its row, the verdicts that need attention, the others, the checks that did not apply, and the
     messages (None if the conversation is gone)."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime import strict_json
@@ -23,8 +23,7 @@ from rulewright_runtime.strict_json import JsonMapping, JsonObject
 _FENCE: Final = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """One answer of the judge: its number, vote, reason and whole reply, or why there is none."""
 
     which: str

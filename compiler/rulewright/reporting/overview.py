@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
+
+from msgspec import Struct
 
 from rulewright.reporting.comment import RESULTS, sentence
 from rulewright.reporting.judge_words import JudgeWords
@@ -21,8 +22,7 @@ from rulewright_runtime.strict_json import JsonMapping
 TONES: Final = ("good", "bad", "open", "bad")  # by exit code
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """A mean with its bounds while answers are missing, and its interval."""
 
     name: str
@@ -33,8 +33,7 @@ class Range:
     absent: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One number with its name and notes."""
 
     label: str
@@ -48,8 +47,7 @@ Data = Mapping[str, Any]
 _LEAST: Final = Decimal("0.0001")  # USD that are told as a number
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """The head and the foot of the page."""
 
     word: str

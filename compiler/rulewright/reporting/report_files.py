@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from rulewright.reporting.chat_page import Chat, ChatViews
 from rulewright.reporting.gather import gather
@@ -25,8 +25,7 @@ A_PAGE: Final = 25  # transcripts of a page in the folder
 LIST: Final = "transcripts.html"
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
+class RunReport(Struct, frozen=True):
     """The report of a finished run. `transcripts` and `replies` are the current paths of the run's inputs."""
 
     run: FinishedRun

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
@@ -63,8 +64,7 @@ _STORED: Final = strict_json.Decoder(StoredVerdict, colons=strict_json.colons_in
 _RECORD_OF: Final = attrgetter(*VerdictResult.__struct_fields__)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedTranscript:
+class JudgedTranscript(Struct, frozen=True):
     """One transcript of a run: its row of `scores.jsonl`, the engine's results in it, its records of `verdicts.jsonl`,
     its source, and the fingerprint of its conversation."""
 

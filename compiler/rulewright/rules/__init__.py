@@ -11,10 +11,12 @@ that linting a single document starts fast.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic
 
@@ -39,8 +41,7 @@ MODULES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentKind:
+class DocumentKind(Struct, frozen=True):
     """A kind of document. `read` returns the models in a file, given its root, its name (the file's stem) and the
     project's vocabulary; each of the `rules` looks at one model."""
 

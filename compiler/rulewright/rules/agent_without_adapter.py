@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend

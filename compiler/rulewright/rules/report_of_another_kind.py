@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, items, text
@@ -26,8 +27,7 @@ CONTENTS: Final = {purpose: content for content, (_, purposes) in REPORTS.items(
 KNOWN: Final = frozenset().union(*(suffixes for suffixes, _ in REPORTS.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class ReadReport:
+class ReadReport(Struct, frozen=True):
     """A report's path, the evidence or metric that it is for, and what is read in it."""
 
     path: Scalar

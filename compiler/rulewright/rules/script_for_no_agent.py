@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final, get_args
+
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, scalar

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Span, advice
 from rulewright.documents.base import scalar, text_scalars
@@ -18,8 +19,7 @@ LOOSE: Final = re.compile(r".[?*]|.\{[^}]*\}|[.+^$]")
 NESTED: Final = re.compile(r"[\\(\[]")
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(Struct, frozen=True):
     """One of the searched texts, and in lower case the text that every hit is certain to contain."""
 
     place: Span

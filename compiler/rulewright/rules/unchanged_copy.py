@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Span, warning
 from rulewright.documents.base import Document, descend, entries, items, optional_text, place_of, scalar, text_scalars
@@ -41,8 +42,7 @@ DECISIVE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """A definition: its name, what is compared with others, and where a copy is reported."""
 
     name: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Located, Span, warning
 from rulewright.documents.base import entries, numeric, optional_text, scalar
@@ -59,8 +60,7 @@ LISTS: Final = frozenset({"messages", "replies", "tool_calls", "turns"})
 JOINS: Final = re.compile(r"\b(and|or|both|either|unless)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedNumber:
+class ComparedNumber(Struct, frozen=True):
     """A number of a check: its place, its unit, and the comparison it limits, turned so that it is on the right."""
 
     value: float

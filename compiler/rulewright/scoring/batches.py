@@ -6,11 +6,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.documents.base import text
@@ -39,8 +39,7 @@ FOLDERS: Final = (*CASE_FOLDERS, "benchmark/safe/cases")
 _DIGITS: Final = re.compile(r"(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class CaseScorecard:
+class CaseScorecard(Struct, frozen=True):
     """A scorecard over cases: its document, for spans, and its plan."""
 
     document: CaseScorecardDocument
@@ -186,8 +185,7 @@ def formats_to_write(chosen: tuple[str, ...], output: str | None, *, explicit: b
     return chosen or (("json",) if output else ("console",))
 
 
-@dataclass(frozen=True, slots=True)
-class Destinations:
+class Destinations(Struct, frozen=True):
     """The files of a run's reports: as `--output` names them, for one format or several, or new files in a folder."""
 
     forms: tuple[str, ...]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error, warning
@@ -30,8 +31,7 @@ _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 
-@dataclass(frozen=True, slots=True)
-class SettingSource:
+class SettingSource(Struct, frozen=True):
     """A setting that is not a parameter of the scorecard: its key in the settings file, and its other sources."""
 
     key: str

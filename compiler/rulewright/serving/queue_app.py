@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import quote, unquote
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
@@ -21,8 +21,7 @@ from rulewright_runtime.workflow.run_database import Store
 ITEM: Final = "/item/"
 
 
-@dataclass(frozen=True, slots=True)
-class QueueApp:
+class QueueApp(Struct, frozen=True):
     """The queue of `store`, below the path `at`; `reviewer` is the name that the form suggests."""
 
     store: Store

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from rulewright.calibration.gold import (
     REPORT,
@@ -327,8 +328,7 @@ def _question(check: Check) -> str:
 FOLDER: Final = "labels"
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(Struct, frozen=True):
     """The labels of one check in the folder of a run."""
 
     run: Path

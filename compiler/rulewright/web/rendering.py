@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
@@ -17,6 +16,7 @@ from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+from msgspec import Struct
 
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import HEADLINE
@@ -32,8 +32,7 @@ TEMPLATE_PACKAGES: Final = ("rulewright.web", "rulewright.reporting", "rulewrigh
 LOCAL: Final = "This page is served by this machine to this machine only."
 
 
-@dataclass(frozen=True, slots=True)
-class PageFrame:
+class PageFrame(Struct, frozen=True):
     """The frame of a page: its top and bottom, and whether style and script are `linked`."""
 
     linked: bool = False

@@ -13,12 +13,13 @@ import socket
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Protocol, cast
 from urllib.parse import parse_qs, urlsplit
+
+from msgspec import Struct, field
 
 from rulewright.errors import UsageError
 from rulewright.web.rendering import LOCAL, PageFrame, rendered, script, style
@@ -48,8 +49,7 @@ class RefusedError(RuntimeFailure):
         super().__init__(message)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request to an app: the path below the app's own, still quoted, the form's fields, and the connection."""
 
     path: str
@@ -58,8 +58,7 @@ class Request:
     form: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """An app's response: a page, or the address to redirect to."""
 
     body: str = ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rulewright.comparing.recombine import Side, carried_out, only
@@ -31,8 +31,7 @@ from rulewright_runtime.verdicts import VerdictResult
 from rulewright_runtime.verify.decisions import Decider, bindings_of
 
 
-@dataclass(frozen=True)
-class ScoringPolicy:
+class ScoringPolicy(Struct, frozen=True):
     """How verdicts become gates and scores: a scorecard and the values of its parameters."""
 
     card: ScorecardPlan
@@ -122,8 +121,7 @@ def flips(run: StoredRun, rows: Mapping[str, JsonMapping], card: ScorecardPlan) 
     return found
 
 
-@dataclass(frozen=True)
-class Rejudged:
+class Rejudged(Struct, frozen=True):
     """A run under another plan; `unknown` names the verdicts without recorded replies (`TRANSCRIPT x CHECK`), which are
     missing in its rows as if the profile had excluded them. `other` is the plan of a project that the options of a
     command name, `other_rules` the checks that differ in it."""

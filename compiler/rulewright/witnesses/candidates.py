@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any, Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.lower.expressions import scenario_type
@@ -70,8 +71,7 @@ class ConversationContext(NamedTuple):
     verdicts: Mapping[str, OtherVerdict]
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """What conditions hold: texts, texts that are said as a whole, whole numbers with their neighbours, all numbers
     with those a little below and above, numbers between 0 and 1, the paths that are read, what each may be where a
     condition turns, and models of the inputs that are looked for."""

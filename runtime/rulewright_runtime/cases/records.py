@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
@@ -48,8 +49,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     start: int
 
 
-@dataclass(frozen=True, slots=True)
-class BatchHeader:
+class BatchHeader(Struct, frozen=True):
     """The keys around a list of records that apply to all of them."""
 
     batch_id: str | None = None

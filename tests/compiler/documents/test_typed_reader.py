@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import pytest
+from msgspec import Struct
 
 from rulewright.documents import (
     agents,
@@ -83,21 +83,19 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_every_key_that_a_model_reads_is_a_key_of_its_schema(model: type) -> None:
+def test_every_key_that_a_model_reads_is_a_key_of_its_schema(model: type[Struct]) -> None:
     kind, above = MODELS[model]
     known = keys_of(kind)
     read_by_type = [(*above, *steps) for steps in paths_of(model) if steps[0] not in GIVEN.get(model, ())]
     assert [path for path in read_by_type if path not in known] == []
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(Struct, frozen=True):
     word: str | None
     flag: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outer(Document):
+class Outer(Document, frozen=True, eq=False):
     name: str
     share: Annotated[float | None, At("deep", "share")]
     count: Annotated[int, At(usual=3)]
@@ -124,20 +122,17 @@ def test_models_hold_models() -> None:
     assert found.many == (Inner("a", False), Inner(None, False))
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     name: Key
     when: Scalar
     flag: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     when: Scalar
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     by_key: tuple[Entry, ...]
     listed: tuple[Listed, ...]
 

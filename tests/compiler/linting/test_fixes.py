@@ -6,12 +6,12 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 from tests.compiler.linting.breaking import Breaker, words_of
 from tests.compiler.linting.fixing import fix_files
 from tests.compiler.test_rules import BAD, FIXABLE, FOLDER, code_of, name_of, unpacked

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import random
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.compiler.test_rules import name_of
 from tests.folders import files_of, write
 from tests.rounds import TORTURE, every, rounds

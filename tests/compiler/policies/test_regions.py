@@ -64,14 +64,14 @@ def test_the_regions_in_words_hold_exactly_the_inputs_on_which_two_tables_differ
 ) -> None:
     found = compare(rows(one), rows(two), DOMAINS)
     assert found.unknown is None
-    holds = {region: [prepare(program(where)) for where in region.where] for region in found.regions}
+    holds = [(region, [prepare(program(where)) for where in region.where]) for region in found.regions]
     for region in found.regions:
         assert region.witness is not None
         shown = dict(region.witness.bindings)
         assert (carried_out(one, shown), carried_out(two, shown)) == (region.before, region.after)
     for given_ in INPUTS:
         gives = carried_out(one, given_), carried_out(two, given_)
-        inside = [region for region, parts in holds.items() if any(bits_of(each, given_) == TRUE for each in parts)]
+        inside = [region for region, parts in holds if any(bits_of(each, given_) == TRUE for each in parts)]
         assert [(region.before, region.after) for region in inside] == ([gives] if gives[0] != gives[1] else [])
 
 
