@@ -34,6 +34,7 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.plan.scorecard import Parameter, parameter_value
+from rulewright_runtime.plan.verifiers import PARTS
 from rulewright_runtime.transcripts.messages import ROLES, SPEAKERS
 
 if TYPE_CHECKING:
@@ -170,17 +171,17 @@ def verdict_environment(
     variables = {**conversation_types(vocabulary), "params": RecordType("params", dict(params))}
     verdicts = MapType(STRING, verdict_of_check())
     variables["v"] = verdicts if checks is None else RecordType("v", dict.fromkeys(checks, verdict_of_check()))
-    items = {"turn": "turns", "reply": "replies", "message": "messages", "tool_call": "tool_calls"}
     hints = {
         "turn": "`turn` exists only with `each: turn` or `each: reply`",
         "message": "`message` exists only with `each: message`",
         "tool_call": "`tool_call` exists only with `each: tool_call`",
         **({"reply": Guess("turn")} if each == "reply" else {}),
     }
-    if each in items:
-        listed = variables[items[each]]
+    if each is not None and each in PARTS:
+        several, one = PARTS[each]
+        listed = variables[several]
         assert isinstance(listed, ListType)
-        variables["turn" if each == "reply" else each] = listed.element
+        variables[one] = listed.element
     return Environment(variables=variables, hints=hints, lookups=frozenset({"v"}))
 
 

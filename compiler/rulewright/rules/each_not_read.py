@@ -9,9 +9,9 @@ from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.syntax_tree import Name
 from rulewright.lower.expressions_of import expressions_of
+from rulewright_runtime.plan.verifiers import PARTS
 
 ANSWERS: Final = frozenset({"message", "turn"})  # variables whose content may be mistaken for the answer
-VARIABLES: Final = {"message": "message", "reply": "turn", "tool_call": "tool_call", "turn": "turn"}
 
 
 def each_not_read(check: CheckDocument) -> Iterator[Diagnostic]:
@@ -20,7 +20,8 @@ def each_not_read(check: CheckDocument) -> Iterator[Diagnostic]:
     Why it matters: what the conditions read is the same for every part.
     Instead: read the part in a condition, or remove `each`.
     """
-    part_of, variable = str(check.each), VARIABLES.get(str(check.each))
+    part_of = str(check.each)
+    variable = PARTS[part_of][1] if part_of in PARTS else None
     conditions = {id(each) for each in check.verdict_conditions}
     sound = [each for each in expressions_of(check) if id(each.scalar) in conditions]
     if variable is None or not sound or len(sound) < len(conditions):

@@ -3,7 +3,7 @@
 A route is a struct here, a module in `rulewright_runtime.verify`, and its lowering in the compiler.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from msgspec import Meta, field
@@ -337,6 +337,12 @@ class CueResponse(Route, frozen=True, tag="cue_response"):
 
 
 Each = Literal["conversation", "turn", "reply", "message", "tool_call"]
+PARTS: Final[Mapping[str, tuple[str, str]]] = {  # what `each` names -> the variables with all parts, and with one
+    "turn": ("turns", "turn"),
+    "reply": ("replies", "turn"),
+    "message": ("messages", "message"),
+    "tool_call": ("tool_calls", "tool_call"),
+}
 
 
 class ExpressionVerifier(Route, frozen=True, tag="expression"):

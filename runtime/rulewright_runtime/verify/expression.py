@@ -13,7 +13,7 @@ from rulewright_runtime.interpreter.evaluator import evaluator
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import GRAVITY, Verdict
 from rulewright_runtime.plan.scan import Check
-from rulewright_runtime.plan.verifiers import ExpressionVerifier
+from rulewright_runtime.plan.verifiers import PARTS, ExpressionVerifier
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.transcripts.view import Record, View
 from rulewright_runtime.values import cel_type_name
@@ -24,7 +24,6 @@ SPANS: Final = {**texts.SPANS, **personal.SPANS}
 MAX_SPANS: Final = 5  # quotes of one condition
 MAX_ITEMS: Final = 20  # deciding items with evidence
 MAX_QUOTE: Final = 200  # code points
-_ITEM: Final = {"turn": "turn", "reply": "turn", "message": "message", "tool_call": "tool_call"}
 
 
 class _TracedCondition(NamedTuple):
@@ -59,10 +58,10 @@ def verify(check: Check, verifier: ExpressionVerifier, context: EvaluationContex
     bindings = _bindings(verifier, conditions, context)
     if verifier.each == "conversation":
         return _whole(_decide(conditions, bindings), bindings, context)
-    items = _items(verifier.each, context.view)
+    several, name = PARTS[verifier.each]
+    items: Sequence[Record] = getattr(context.view, several)
     if not items:
         return not_eligible("no_tool_calls", occasion=True) if verifier.each == "tool_call" else _nothing()
-    name = _ITEM[verifier.each]
     decisions = [(item, _decide(conditions, {**bindings, name: item})) for item in items]
     return _combined(decisions, name, bindings, context)
 
@@ -106,12 +105,6 @@ def _bindings(verifier: ExpressionVerifier, conditions: _Conditions, context: Ev
             for name, each in verdicts.items()
         }
     return bindings
-
-
-def _items(each: str, view: View) -> Sequence[Record]:
-    return {"turn": view.turns, "reply": view.replies}.get(each) or (
-        view.messages if each == "message" else view.tool_calls if each == "tool_call" else ()
-    )
 
 
 def _decide(conditions: _Conditions, bindings: JsonMapping) -> _Decision:
