@@ -262,8 +262,9 @@ def score_again(
 
 def has_skipped(run: StoredRun, row: JsonMapping) -> bool:
     """Whether a scan of gates only skipped checks of a row."""
-    by_profile = {part.id for part in run.plan.left_out}
-    return bool(run.summary.get("gates_only")) and not by_profile.issuperset(row.get("left_out", ()))
+    if not run.summary.get("gates_only"):
+        return False
+    return not {part.id for part in run.plan.left_out}.issuperset(row.get("left_out", ()))
 
 
 def knowing(scorecard: ScorecardPlan, *others: ScorecardPlan | None) -> ScorecardPlan:

@@ -296,8 +296,10 @@ def _by_other_gates(engine: JsonMapping) -> str:
     """The outcome of a transcript by the gates without a pass rate: `passed` if these pass and a gate with one applies,
     whose rate decides over it."""
     rated = [gate for gate in engine["gates"].values() if "pass_rate" in gate]
+    if not rated:
+        return str(engine["outcome"])
     states = {gate["state"] for gate in engine["gates"].values() if "pass_rate" not in gate} - {"passed"}
-    if rated and states:
+    if states:
         return "failed" if "failed" in states else "undecided"
     return "passed" if any(gate["applies"] for gate in rated) else str(engine["outcome"])
 

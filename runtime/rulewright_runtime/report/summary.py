@@ -8,7 +8,8 @@ scorecard.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct, field
 
@@ -52,6 +53,11 @@ _CAUSES: Final = {
     "UNCLEAR": {"error": "errors", "missing": "missing"},
 }
 
+
+# Of a record: its check, whether it applies, its verdict and the cause of it.
+Tally: TypeAlias = tuple[str, bool, str, str | None]
+_TALLY: Final = attrgetter("check_id", "eligible", "verdict", "cause")
+_IS_OPEN: Final = attrgetter("adjudication_required")
 
 # The fields that describe the run: they are set at the start and never merged.
 _RUN_FIELDS: Final = ("about", "planned", "category_of", "headline", "label")
@@ -111,7 +117,7 @@ class Summary(Struct):
     statuses: dict[str, int] = field(default_factory=dict)
     gates: dict[str, dict[str, int]] = field(default_factory=dict)
     dimensions: dict[str, Means] = field(default_factory=dict)
-    checks: dict[str, dict[str, int]] = field(default_factory=dict)
+    tallies: dict[Tally, int] = field(default_factory=dict)
     groups: dict[str, dict[str, Group]] = field(default_factory=dict)  # by model and category
     failed: FirstEntries = field(default_factory=FirstEntries)
     unproven_causes: dict[str, int] = field(default_factory=dict)
@@ -168,29 +174,33 @@ class Summary(Struct):
         if is_unproven(engine):
             for cause in unproven.values():
                 self.unproven_causes[cause] = self.unproven_causes.get(cause, 0) + 1
-        by_check = {verdict.check_id: verdict for verdict in verdicts}
         for check_id in because:
-            fields = {name: getattr(by_check.get(check_id), name, None) for name in ("primary_bucket", "severity")}
-            new = {"check_id": check_id, **fields, "count": 0, "unproven": 0}
-            entry = self.failing_checks.setdefault(check_id, new)
-            entry["count"] += 1
-            entry["unproven"] += check_id in unproven
+            if check_id not in self.failing_checks:
+                verdict = next((each for each in verdicts if each.check_id == check_id), None)
+                fields = {name: getattr(verdict, name, None) for name in ("primary_bucket", "severity")}
+                self.failing_checks[check_id] = {"check_id": check_id, **fields, "count": 0, "unproven": 0}
+            self.failing_checks[check_id]["count"] += 1
+            self.failing_checks[check_id]["unproven"] += check_id in unproven
 
     def _add_verdicts(self, transcript: str, verdicts: Iterable[VerdictRecord]) -> None:
-        for verdict in verdicts:
-            counts = self.checks.get(verdict.check_id)
-            if counts is None:
-                counts = self.checks[verdict.check_id] = dict.fromkeys(_COUNTED, 0)
-            if verdict.eligible:
-                counts["eligible"] += 1
-                counts[verdict.verdict] = counts.get(verdict.verdict, 0) + 1
-                if cause := getattr(verdict, "cause", None):
-                    counts[_CAUSES.get(verdict.verdict, {}).get(cause, "errors")] += 1
-            else:
-                counts["not_eligible"] += 1
-            if getattr(verdict, "adjudication_required", False):
-                entry = {"transcript_id": transcript, "check_id": verdict.check_id, "verdict": verdict.verdict}
-                self.adjudication.add({**entry, "reason": getattr(verdict, "rationale_code", None)})
+        tallies = self.tallies
+        for tally in map(_TALLY, verdicts):
+            tallies[tally] = tallies.get(tally, 0) + 1
+        for verdict in filter(_IS_OPEN, verdicts):
+            entry = {"transcript_id": transcript, "check_id": verdict.check_id, "verdict": verdict.verdict}
+            self.adjudication.add({**entry, "reason": getattr(verdict, "rationale_code", None)})
+
+    @property
+    def checks(self) -> dict[str, dict[str, int]]:
+        """The counts of each check's records."""
+        checks: dict[str, dict[str, int]] = {}
+        for (check_id, eligible, verdict, cause), number in self.tallies.items():
+            counts = checks.setdefault(check_id, dict.fromkeys(_COUNTED, 0))
+            part = _CAUSES.get(verdict, {}).get(cause, "errors") if cause else None
+            for name in ("eligible", verdict, part) if eligible else ("not_eligible",):
+                if name is not None:
+                    counts[name] = counts.get(name, 0) + number
+        return checks
 
     def merge(self, more: Summary) -> None:
         """Merge a summary of later rows; the fields that describe the run, such as `about`, are unchanged."""
@@ -205,7 +215,8 @@ class Summary(Struct):
 
     def result(self) -> JsonObject:
         """The summary as JSON data, the same for the same rows in the same order."""
-        total = {name: sum(check.get(name, 0) for check in self.checks.values()) for name in _COUNTED}
+        checks = self.checks
+        total = {name: sum(check.get(name, 0) for check in checks.values()) for name in _COUNTED}
         models = {name: Group.of(groups.values()) for name, groups in sorted(self.groups.items())}
         categories = sorted({name for groups in self.groups.values() for name in groups if name})
         whole = Group.of(models.values())
@@ -237,7 +248,7 @@ class Summary(Struct):
             "unresolved": self.unresolved.result(self.refused.count, self.headline),
             "dimension_scores": {name: means.result() for name, means in self.dimensions.items()},
             "verdicts": {name: total[name] for name in ("eligible", *VERDICTS)},
-            "checks": dict(sorted(self.checks.items())),
+            "checks": dict(sorted(checks.items())),
             "blindspots": {"rates": whole.profiles.rates(), "n_runs": self.rows},
             "categories": {
                 name: Group.of(each[name] for each in self.groups.values() if name in each).result()
