@@ -22,6 +22,8 @@ from rulewright_runtime.runs.folder import (
     REPLIES,
     ROWS,
     SUMMARY,
+    ContentEntry,
+    RunFile,
     remove,
     write_summary,
 )
@@ -53,8 +55,17 @@ def write_derived(
         remove(os.fspath(out / name))
     for name, data in files.items():
         write_whole(out / name, data)
-    write_summary(out, run.plan, summary, DECISIONS)
+    numbers = (sum(map(len, run.verdicts.values())), len(run.rows))
+    known = {name: _entry(name, files[name], number) for name, number in zip(ROWS, numbers, strict=True)}
+    write_summary(out, run.plan, summary, DECISIONS, known=known)
     return summary
+
+
+def _entry(name: str, data: bytes, rows: int) -> RunFile:
+    """The manifest entry of a file with this content."""
+    content = ContentEntry(name, 0)
+    content.add(data, rows)
+    return content.entry()
 
 
 def _summary_of(recorded: StoredRun, run: StoredRun, about: JsonMapping) -> JsonObject:

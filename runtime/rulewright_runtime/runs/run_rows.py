@@ -29,9 +29,10 @@ ROW_KEY: Final = ("transcript_id", "scenario_id", "model")  # the first fields o
 
 class Row(msgspec.Struct, frozen=True, array_like=True):
     """One input's output: its log step, which lacks the sizes of the files, and the lines of its verdicts, scores and
-    replies. `served` names the models that answered."""
+    replies. `records` is the number of verdicts; `served` names the models that answered."""
 
     step: LogStep
+    records: int = 0
     verdicts: bytes = b""
     scores: bytes = b""
     replies: bytes = b""
@@ -64,6 +65,7 @@ class RowWriter:
         self._summary.add(scores, result.verdicts, result.harness)
         return Row(
             step_of(item, calls=sum(result.judge_calls.values()), harness=result.harness),
+            records=len(result.verdicts),
             verdicts=verdict_key(scores).join([b"", *self._lines(result)]),
             scores=msgspec.json.encode(scores) + b"\n",
             replies=_exchange_lines(result) if result.exchanges else b"",

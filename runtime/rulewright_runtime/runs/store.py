@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
 import msgspec
@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import BatchJudge, Engine, results
-from rulewright_runtime.files import DiskError, open_part, sync, sync_folder
+from rulewright_runtime.files import DiskError, sync_folder
 from rulewright_runtime.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import BatchAnswers, Judge, LimitedJudge, identity, open_judge, record_of
 from rulewright_runtime.plan.envelope import encode
@@ -36,7 +36,7 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.quick_process import seldom_collected
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import DECIDED, DECISIONS, LOG, REPLIES, ROWS, SUMMARY, RunFolder
+from rulewright_runtime.runs.folder import DECIDED, DECISIONS, LOG, REPLIES, ROWS, SUMMARY, GrowingFile, RunFolder
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.recording import RecordingJudge
 from rulewright_runtime.runs.run_rows import Row, RowWriter, recount, refuse_damaged, summary_of
@@ -281,12 +281,12 @@ class _Writer:
         judge: Judge | BatchJudge | None,
     ) -> None:
         self.folder, self.log, self.recording, self.summary, self.judge = folder, log, recording, summary, judge
-        self._streams: dict[str, IO[bytes]] = {}
+        self._files: dict[str, GrowingFile] = {}
         self._lines: list[bytes] = []  # log lines that are written once their rows are on disk
         self._synced = monotonic()
         last = log.steps[-1] if log.steps else LogStep("", "", 0, 0, 0, 0)
         self._rows = (*ROWS, REPLIES) if isinstance(judge, BatchJudge) else ROWS
-        self._sizes, self._checksum = [last.verdicts, last.scores, last.replies][: len(self._rows)], last.rows
+        self._sizes, self._checksum = (last.verdicts, last.scores, last.replies)[: len(self._rows)], last.rows
         self._calls = sum(step.calls for step in log.steps)
         self._served: set[str] = set()  # the models that answered, as named by the endpoint
         self._done = len(log.steps)
@@ -300,16 +300,16 @@ class _Writer:
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
-        if failure is not None and self._streams:  # keep as much finished work as can still be written
+        if failure is not None and self._files:  # keep as much finished work as can still be written
             with suppress(OSError):
                 self._sync()
         self._close()
 
     def _close(self) -> None:
-        for stream in (*self._streams.values(), *([self.recording] if self.recording else ())):
+        for file in (*self._files.values(), *([self.recording] if self.recording else ())):
             with suppress(OSError):
-                stream.close()
-        self._streams.clear()
+                file.close()
+        self._files.clear()
 
     def _open(self) -> None:
         """Open the parts at the sizes that the log records. Raises PlanError for a damaged part."""
@@ -318,11 +318,10 @@ class _Writer:
             if size and (not os.path.exists(path) or os.path.getsize(path) < size):
                 raise damaged(path)
         self._recount()
-        for row, size in zip(self._rows, self._sizes, strict=True):
-            self._streams[row] = open_part(self.folder.part(row), size)
-        self._streams[LOG] = open_part(self.folder.part(LOG), self.log.size)
+        for name, size in zip((*self._rows, LOG), (*self._sizes, self.log.size), strict=True):
+            self._files[name] = GrowingFile(name, self.folder.part(name), size)
         if not self.log.steps:
-            self._streams[LOG].write(line_of(self.log.header))
+            self._files[LOG].write(line_of(self.log.header), 1)
         if self.recording is not None:
             self.recording.open(self.folder.part(REPLIES))
         sync_folder(self.folder.path)
@@ -357,16 +356,16 @@ class _Writer:
 
     def _add(self, row: Row) -> None:
         """Write one row. It counts as done once its log line is written, a moment later."""
-        for index, data in enumerate((row.verdicts, row.scores)):
-            self._sizes[index] += self._streams[ROWS[index]].write(data)
+        written = [(row.verdicts, row.records), (row.scores, 1 if row.scores else 0)]
+        for data, _ in written:
             self._checksum = crc32(data, self._checksum)
-        replies = 0
         if REPLIES in self._rows:
-            self._sizes[2] += self._streams[REPLIES].write(row.replies)
+            written.append((row.replies, row.replies.count(b"\n")))
             self._served.update(row.served)
-            replies = self._sizes[2]
-        verdicts, scores = self._sizes[:2]
-        step = replace(row.step, verdicts=verdicts, scores=scores, rows=self._checksum, replies=replies)
+        for name, (data, rows) in zip(self._rows, written, strict=True):
+            self._files[name].write(data, rows)
+        verdicts, scores, *replies = (self._files[name].content.size for name in self._rows)
+        step = replace(row.step, verdicts=verdicts, scores=scores, rows=self._checksum, replies=sum(replies))
         self._calls += step.calls
         self._lines.append(line_of(step))
         self._done += 1
@@ -376,12 +375,12 @@ class _Writer:
     def _sync(self) -> None:
         """Sync the rows first, then the log lines with their sizes."""
         for row in self._rows:
-            sync(self._streams[row])
+            self._files[row].sync()
         if self.recording is not None:
             self.recording.sync()
-        self._streams[LOG].write(b"".join(self._lines))
+        self._files[LOG].write(b"".join(self._lines), len(self._lines))
         self._lines.clear()
-        sync(self._streams[LOG])
+        self._files[LOG].sync()
         self._synced = monotonic()
 
     def _finish(self, plan: Plan, about: Callable[[], JsonObject]) -> JsonObject:
@@ -396,6 +395,7 @@ class _Writer:
         summary = self.summary.result()
         data = msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
         last = {"plan.json": encode(plan), "summary.md": markdown(summary).encode(), SUMMARY: data}
+        known = {name: file.content.entry() for name, file in self._files.items()}
         self._close()
-        self.folder.commit(plan, last)
+        self.folder.commit(plan, last, known)
         return summary
